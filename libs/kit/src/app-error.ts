@@ -1,0 +1,63 @@
+/** Every code that may cross RPC or reach a client. Closed: a new one is added here and in the gateway's table. */
+export const errorCodes = [
+  "validation_failed",
+  "unauthenticated",
+  "token_expired",
+  "session_revoked",
+  "invalid_credentials",
+  "invalid_refresh_token",
+  "permission_denied",
+  "mfa_required",
+  "scope_not_allowed",
+  "user_session_required",
+  "misconfigured_account",
+  "partner_inactive",
+  "organization_inactive",
+  "partner_not_found",
+  "audit_log_not_found",
+  "not_found",
+  "slug_taken",
+  "limit_reached",
+  "rate_limited",
+  "overloaded",
+  "unavailable",
+  "deadline_exceeded",
+  "cancelled",
+  "internal",
+] as const;
+
+export type ErrorCode = (typeof errorCodes)[number];
+
+export type ErrorOptions = {
+  cause?: unknown;
+  /** Public facts about the failure, shown beside the code (`limit`, `required`, `details` …). */
+  facts?: Record<string, unknown>;
+  /** Seconds after which a repeat makes sense. */
+  retryAfterSeconds?: number;
+};
+
+/** The one typed error: a stable code and a public text for the caller, a cause for the log. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly facts: Record<string, unknown>;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ErrorCode, publicMessage: string, options: ErrorOptions = {}) {
+    super(publicMessage, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "AppError";
+    this.code = code;
+    this.facts = options.facts ?? {};
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+export type FieldErrors = Record<string, string[]>;
+
+/** 400 with one text per field, in the shape of `01-conventions` ("Errors"). */
+export function validationError(fieldErrors: FieldErrors, formErrors: string[] = []): AppError {
+  return new AppError("validation_failed", "Validation failed", { facts: { details: { formErrors, fieldErrors } } });
+}
+
+export function isErrorCode(value: string): value is ErrorCode {
+  return (errorCodes as readonly string[]).includes(value);
+}

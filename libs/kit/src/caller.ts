@@ -1,0 +1,66 @@
+export type ActorType = "user" | "api_key" | "agent" | "system";
+export type Scope = "system" | "partner" | "organization";
+
+export type Actor = {
+  type: ActorType;
+  /** UUID of the user, key or device; the service's name for `system`. */
+  id: string;
+  email: string | null;
+  name: string | null;
+  role: string | null;
+  department: string | null;
+};
+
+/** Organizations a partner caller reaches: all of the partner, or exactly those listed. */
+export type OrgAccess = { mode: "all" } | { mode: "list"; orgIds: readonly string[] };
+
+/** Who is calling, as the gateway established it. */
+export type Caller = {
+  actor: Actor;
+  scope: Scope;
+  partnerId: string | null;
+  orgId: string | null;
+  orgAccess: OrgAccess;
+  /** Sites a restricted person is limited to; null when unrestricted. */
+  siteIds: readonly string[] | null;
+  permissions: readonly string[];
+  /** When a second factor was last completed in this session. */
+  mfaAt: Date | null;
+  sessionId: string | null;
+  keyId: string | null;
+};
+
+/** What travels beside the caller as plain metadata. */
+export type RequestMeta = {
+  requestId: string;
+  clientAddress: string | null;
+  userAgent: string | null;
+  /** W3C trace context, when the request is traced. */
+  traceparent: string | null;
+};
+
+/** One call being served: who, from where, until when (milliseconds of the monotonic clock), and its abort signal. */
+export type CallContext = {
+  caller: Caller;
+  meta: RequestMeta;
+  deadlineMs: number | null;
+  signal: AbortSignal;
+};
+
+/** The caller that a service is when it acts by itself (relay, consumers, jobs). */
+export function systemCaller(service: string): Caller {
+  return {
+    actor: { type: "system", id: service, email: null, name: service, role: null, department: null },
+    scope: "system",
+    partnerId: null,
+    orgId: null,
+    orgAccess: { mode: "all" },
+    siteIds: null,
+    permissions: [],
+    mfaAt: null,
+    sessionId: null,
+    keyId: null,
+  };
+}
+
+export const zeroUuid = "00000000-0000-0000-0000-000000000000";

@@ -1,0 +1,89 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+
+/** Settings whose values are secrets: shown as "***" wherever configuration is printed. */
+const secretName = /(PASSWORD|SECRET|PRIVATE|PEPPER|SEED|TOKEN|DATABASE_URL|NATS_URL|SMTP_URL|APP_ENCRYPTION_KEY)/;
+
+/** A configuration error names every bad setting at once; the process prints it and ends. */
+export class ConfigError extends Error {
+  constructor(problems: string[]) {
+    super(`Configuration is not usable:\n${problems.map((p) => `  - ${p}`).join("\n")}`);
+    this.name = "ConfigError";
+  }
+}
+
+/**
+ * Reads settings from the environment through one zod object. `NAME_FILE` names a file that holds the value of `NAME`
+ * (Docker and Kubernetes secrets); giving both is an error. Empty strings count as absent.
+ */
+export function loadConfig<S extends z.ZodObject>(schema: S, env: NodeJS.ProcessEnv = process.env): z.infer<S> {
+  const problems: string[] = [];
+  const raw: Record<string, string> = {};
+  for (const name of Object.keys(schema.shape)) {
+    const direct = env[name];
+    const file = env[`${name}_FILE`];
+    if (direct && file) problems.push(`${name} and ${name}_FILE are both set`);
+    else if (file) {
+      try {
+        raw[name] = readFileSync(file, "utf8").trim();
+      } catch (error) {
+        problems.push(`${name}_FILE: cannot read ${file} (${(error as NodeJS.ErrnoException).code ?? "error"})`);
+      }
+    } else if (direct) raw[name] = direct;
+  }
+  const parsed = schema.safeParse(raw);
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) problems.push(`${issue.path.join(".")}: ${issue.message}`);
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return parsed.data as z.infer<S>;
+}
+
+/** The effective settings with every secret masked, for the log at start. */
+export function redactConfig(config: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(config).map(([name, value]) => [name, secretName.test(name) && value !== undefined ? "***" : value]),
+  );
+}
+
+/** "true"/"false" (also 1/0) with a default. */
+export const flag = (fallback: boolean) =>
+  z
+    .enum(["true", "false", "1", "0"])
+    .default(fallback ? "true" : "false")
+    .transform((v) => v === "true" || v === "1");
+
+/** A whole number within bounds, with a default. */
+export const whole = (fallback: number, min: number, max: number) =>
+  z.coerce.number().int().min(min).max(max).default(fallback);
+
+/** Settings that every process has. */
+export const processSettings = {
+  NODE_ENV: z.enum(["production", "development", "test"]).default("development").describe("Kind of deployment."),
+  LOG_LEVEL: z
+    .enum(["trace", "debug", "info", "warn", "error"])
+    .default("info")
+    .describe("Least severe log level kept."),
+  OPS_HOST: z.string().default("0.0.0.0").describe("Address the ops port listens on."),
+  OPS_PORT: whole(9090, 0, 65535).describe("Port of /metrics, /livez and /readyz; 0 takes a free one."),
+  DRAIN_DELAY_MS: whole(0, 0, 60_000).describe("Milliseconds between reporting not ready and refusing new work."),
+  DRAIN_GRACE_MS: whole(10_000, 0, 300_000).describe("Milliseconds that work under way may take during shutdown."),
+};
+
+/** Settings of a service: its database, the message bus and its RPC port. */
+export const serviceSettings = {
+  ...processSettings,
+  DATABASE_URL: z.string().optional().describe("PostgreSQL as the schema's owner; used for migrations only."),
+  DATABASE_URL_APP: z.string().describe("PostgreSQL as the unprivileged application role."),
+  DATABASE_POOL_MAX: whole(5, 1, 100).describe("Connections in the pool of this process."),
+  AUTO_MIGRATE: flag(true).describe("Apply migrations at start; when false the schema is only checked."),
+  NATS_URL: z.string().describe("nats://host:port of the message bus, several comma-separated."),
+  NATS_NKEY_SEED: z.string().describe("NKey seed of this service's NATS user."),
+  NATS_STREAM_REPLICAS: whole(1, 1, 5).describe("Replicas of the streams this service owns."),
+  RPC_HOST: z.string().default("0.0.0.0").describe("Address the RPC port listens on."),
+  RPC_PORT: whole(8080, 0, 65535).describe("Port of Connect, gRPC and gRPC-Web; 0 takes a free one."),
+  CALLER_PRIVATE_KEYS: z.string().describe("id:base64 Ed25519 PKCS#8 keys that sign caller tokens; the first signs."),
+  CALLER_PUBLIC_KEYS_DIR: z
+    .string()
+    .describe("Directory of public caller keys, <issuer>/<kid>.pem, re-read every 30 s."),
+};

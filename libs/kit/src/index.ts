@@ -1,0 +1,20 @@
+export { AppError, type ErrorCode, errorCodes, type FieldErrors, isErrorCode, validationError } from "./app-error.ts";
+export {
+  type Actor,
+  type ActorType,
+  type CallContext,
+  type Caller,
+  type OrgAccess,
+  type RequestMeta,
+  type Scope,
+  systemCaller,
+  zeroUuid,
+} from "./caller.ts";
+export { ConfigError, flag, loadConfig, processSettings, redactConfig, serviceSettings, whole } from "./config.ts";
+export { type Process, runProcess, type Stop } from "./lifecycle.ts";
+export { createLogger, type Logger } from "./logger.ts";
+export { counter, gauge, histogram } from "./metrics.ts";
+export { clampPage, type Page } from "./page.ts";
+export { Readiness } from "./readiness.ts";
+export { backoffMs, sleep } from "./retry.ts";
+export { isUuid, uuidv7 } from "./uuid.ts";

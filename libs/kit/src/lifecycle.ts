@@ -1,0 +1,97 @@
+import { ConfigError } from "./config.ts";
+import type { Logger } from "./logger.ts";
+import { createLogger } from "./logger.ts";
+import { startDefaultMetrics } from "./metrics.ts";
+import { type OpsServer, startOps } from "./ops.ts";
+import { Readiness } from "./readiness.ts";
+
+export type Stop = () => Promise<void> | void;
+
+export type Process = {
+  log: Logger;
+  readiness: Readiness;
+  /** Aborted when the process begins to stop. */
+  stopping: AbortSignal;
+  /** Registers what must be closed; closed in reverse order of registration. */
+  onStop(name: string, stop: Stop): void;
+  /** Announces addresses and readiness to whoever started this process. */
+  ready(addresses: Record<string, number | string>): void;
+};
+
+type Options = {
+  name: string;
+  level?: string;
+  opsHost: string;
+  opsPort: number;
+  drainDelayMs: number;
+  drainGraceMs: number;
+};
+
+/**
+ * Runs a process from start to ordered stop. SIGTERM or SIGINT: readiness off, drain delay, then every registered stop in
+ * reverse order, bounded by the grace. An error at start, or one nobody caught, is logged and ends it with status 1.
+ */
+export async function runProcess(options: Options, start: (process: Process) => Promise<void>): Promise<void> {
+  const log = createLogger(options.name, options.level);
+  const readiness = new Readiness();
+  const stopping = new AbortController();
+  const stops: { name: string; stop: Stop }[] = [];
+  let ops: OpsServer | undefined;
+  let ending: Promise<void> | undefined;
+
+  const end = (status: number, reason: string): Promise<void> => {
+    ending ??= (async () => {
+      log.info({ reason }, "stopping");
+      readiness.set("draining");
+      stopping.abort();
+      const hardStop = setTimeout(() => process.exit(status || 1), options.drainDelayMs + options.drainGraceMs + 5_000);
+      if (status === 0 && options.drainDelayMs > 0) await new Promise((r) => setTimeout(r, options.drainDelayMs));
+      for (const { name, stop } of stops.reverse()) {
+        try {
+          await stop();
+        } catch (err) {
+          log.error({ err, part: name }, "stop failed");
+        }
+      }
+      await ops?.close();
+      clearTimeout(hardStop);
+      log.info("stopped");
+      process.exit(status);
+    })();
+    return ending;
+  };
+
+  process.on("SIGTERM", () => void end(0, "SIGTERM"));
+  process.on("SIGINT", () => void end(0, "SIGINT"));
+  // Under a launcher: its channel closing means that it is gone, and nobody would ever stop this process.
+  if (process.send) process.on("disconnect", () => void end(0, "launcher gone"));
+  const fatal = (err: unknown) => {
+    log.fatal({ err }, "uncaught error");
+    void end(1, "uncaught error");
+  };
+  process.on("uncaughtException", fatal);
+  process.on("unhandledRejection", fatal);
+
+  try {
+    startDefaultMetrics();
+    const opsServer = await startOps({ host: options.opsHost, port: options.opsPort, readiness });
+    ops = opsServer;
+    await start({
+      log,
+      readiness,
+      stopping: stopping.signal,
+      onStop: (name, stop) => stops.push({ name, stop }),
+      ready: (addresses) => {
+        readiness.set("ready");
+        const message = { ...addresses, ops: opsServer.port };
+        log.info(message, "ready");
+        process.send?.({ type: "ready", ...message });
+      },
+    });
+  } catch (err) {
+    if (err instanceof ConfigError) log.fatal(err.message);
+    else log.fatal({ err }, "start failed");
+    process.send?.({ type: "failed", message: err instanceof Error ? err.message : String(err) });
+    await end(1, "start failed");
+  }
+}

@@ -1,0 +1,36 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, register } from "prom-client";
+
+export { Counter, Gauge, Histogram };
+
+let started = false;
+
+/** Node's own metrics (heap, event loop, GC); called once by each process. */
+export function startDefaultMetrics(): void {
+  if (!started) collectDefaultMetrics();
+  started = true;
+}
+
+/** A counter, created once per process however often it is asked for. */
+export function counter<L extends string>(name: string, help: string, labelNames: L[] = []): Counter<L> {
+  return (register.getSingleMetric(name) as Counter<L> | undefined) ?? new Counter({ name, help, labelNames });
+}
+
+export function gauge<L extends string>(name: string, help: string, labelNames: L[] = []): Gauge<L> {
+  return (register.getSingleMetric(name) as Gauge<L> | undefined) ?? new Gauge({ name, help, labelNames });
+}
+
+export function histogram<L extends string>(
+  name: string,
+  help: string,
+  labelNames: L[] = [],
+  buckets: number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+): Histogram<L> {
+  return (
+    (register.getSingleMetric(name) as Histogram<L> | undefined) ?? new Histogram({ name, help, labelNames, buckets })
+  );
+}
+
+/** Prometheus text and its content type. */
+export async function renderMetrics(): Promise<{ contentType: string; body: string }> {
+  return { contentType: register.contentType, body: await register.metrics() };
+}
