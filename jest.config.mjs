@@ -1,7 +1,7 @@
 // Tests run from the TypeScript sources (export condition "source"): no build is needed first.
 export default {
   testEnvironment: "node",
-  testEnvironmentOptions: { customExportConditions: ["source", "node", "import", "default"] },
+  testEnvironmentOptions: { customExportConditions: ["source", "node", "node-addons"] },
   extensionsToTreatAsEsm: [".ts"],
   moduleFileExtensions: ["ts", "js", "mjs", "cjs", "json", "node"],
   transform: {

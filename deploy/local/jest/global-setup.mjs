@@ -1,0 +1,24 @@
+import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
+const built = join(root, "deploy", "local", "dist", "test-cluster.js");
+
+/** One PostgreSQL for the whole run and a nats-server binary: MUSTER_TEST_PG_URL (superuser) and MUSTER_TEST_NATS_BIN. */
+export default async function globalSetup() {
+  process.env.NODE_ENV = "test";
+  if (!existsSync(built)) {
+    throw new Error(
+      "Tests start PostgreSQL with deploy/local, which is not built: run `npm run build` first, or `npm test`.",
+    );
+  }
+  const { cacheFolders, startTestCluster, testNatsServer } = await import(built);
+  const cache = cacheFolders(root, tmpdir());
+  process.env.MUSTER_TEST_NATS_BIN ??= await testNatsServer(cache);
+  if (process.env.MUSTER_TEST_PG_URL) return;
+  const cluster = await startTestCluster(cache);
+  process.env.MUSTER_TEST_PG_URL = cluster.url;
+  globalThis.musterTestCluster = cluster;
+}

@@ -1,0 +1,104 @@
+// Brings a checkout to where it can run, with nothing but Node and npm: packages, generated code, build. Each step is
+// skipped when nothing changed, quiet when it works, and shown in full when it fails.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+const modules = join(root, "node_modules");
+
+export function prepare() {
+  install();
+  generate();
+  step("Compiling", process.execPath, [join(modules, "typescript", "bin", "tsc"), "-b"], { quietStart: built() });
+}
+
+function install() {
+  const lock = join(root, "package-lock.json");
+  const stamp = join(modules, ".muster-install");
+  const wanted = hash([lock]);
+  if (read(stamp) === wanted) return;
+  // npm's own record: `npm install` or `npm ci` by hand came after the last change of the lock file.
+  const installed = join(modules, ".package-lock.json");
+  if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lock).mtimeMs) {
+    const npm = process.env.npm_execpath?.endsWith(".js") ? [process.execPath, process.env.npm_execpath] : ["npm"];
+    step("Installing packages (npm ci)", npm[0], [...npm.slice(1), "ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+  }
+  remember(stamp, wanted);
+}
+
+function generate() {
+  const proto = join(root, "proto");
+  const stamp = join(modules, ".muster-proto");
+  const files = protoFiles(proto);
+  const plugin = join(modules, "@bufbuild", "protoc-gen-es", "package.json");
+  const wanted = hash([...files, join(root, "buf.yaml"), join(root, "buf.gen.yaml"), plugin]);
+  const missing = files.some((file) => !existsSync(generated(proto, file)));
+  if (!missing && read(stamp) === wanted) return;
+  step("Generating code from proto", process.execPath, [join(modules, "@bufbuild", "buf", "bin", "buf"), "generate"]);
+  remember(stamp, wanted);
+}
+
+function generated(proto, file) {
+  return join(proto, "gen", `${file.slice(proto.length + 1, -".proto".length)}_pb.ts`);
+}
+
+function protoFiles(folder) {
+  const skipped = new Set(["gen", "dist", "node_modules"]);
+  return readdirSync(folder, { withFileTypes: true })
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return skipped.has(entry.name) ? [] : protoFiles(path);
+      return entry.name.endsWith(".proto") ? [path] : [];
+    })
+    .sort();
+}
+
+function built() {
+  return existsSync(join(root, "gateway", "dist", "main.js"));
+}
+
+function step(title, program, args, { quietStart = false } = {}) {
+  const began = performance.now();
+  if (!quietStart) console.error(`${title} …`);
+  const shell = process.platform === "win32" && program === "npm";
+  const result = spawnSync(program, args, { cwd: root, encoding: "utf8", maxBuffer: 64 << 20, shell });
+  if (result.signal) process.exit(130);
+  if (result.status !== 0) {
+    if (quietStart) console.error(`${title} …`);
+    console.error(`${result.stdout ?? ""}${result.stderr ?? ""}`.trim() || result.error?.message);
+    console.error(`${title} failed after ${seconds(began)} (${[program, ...args].join(" ")}).`);
+    process.exit(1);
+  }
+  if (performance.now() - began > 5_000) console.error(`${title}: done in ${seconds(began)}`);
+}
+
+function seconds(began) {
+  return `${((performance.now() - began) / 1000).toFixed(1)} s`;
+}
+
+function hash(files) {
+  const sum = createHash("sha256");
+  for (const file of files) {
+    const content = readFileSync(file);
+    sum.update(`${file.slice(root.length)} ${content.length}\n`).update(content);
+  }
+  return sum.digest("hex");
+}
+
+function read(file) {
+  return existsSync(file) ? readFileSync(file, "utf8") : null;
+}
+
+function remember(stamp, value) {
+  try {
+    writeFileSync(stamp, value);
+  } catch (error) {
+    // A checkout that is another user's: the step runs again next time.
+    if (!["EACCES", "EPERM", "EROFS"].includes(error.code)) throw error;
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) prepare();

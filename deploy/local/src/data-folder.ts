@@ -1,0 +1,108 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { ownFolder } from "./own-folder.ts";
+import { codeOf, Problem } from "./problem.ts";
+import { alive, birthOf, endRecorded } from "./process-table.ts";
+import { canEnter, choosePlace, type RunAs } from "./unprivileged.ts";
+
+const neededBytes = 300 * 1024 * 1024;
+
+/** Makes the data folder, or says why it cannot be used: no permission, or less than 300 MB free. */
+export function openDataFolder(dataDir: string): void {
+  try {
+    // Others may pass through (PostgreSQL's user does when root starts the cluster), not list; secrets have modes of their own.
+    mkdirSync(dataDir, { recursive: true, mode: 0o711 });
+    for (const folder of ["logs", "keys"]) mkdirSync(join(dataDir, folder), { recursive: true, mode: 0o700 });
+    const probe = join(dataDir, "keys", ".writable");
+    writeFileSync(probe, "");
+    rmSync(probe);
+  } catch (cause) {
+    if (codeOf(cause) === "ENOSPC") throw diskFull(dataDir, 0);
+    throw new Problem(
+      `The data folder ${dataDir} cannot be written (${codeOf(cause)}).\n` +
+        "Give it to your user (chown), or set MUSTER_DATA_DIR to a folder you may write.",
+      { cause },
+    );
+  }
+  requireSpace(dataDir);
+}
+
+export function requireSpace(folder: string): void {
+  const { bavail, bsize } = statfsSync(folder);
+  if (bavail * bsize < neededBytes) throw diskFull(folder, bavail * bsize);
+}
+
+function diskFull(folder: string, freeBytes: number): Problem {
+  const megabytes = Math.floor(freeBytes / 1024 / 1024);
+  return new Problem(
+    `The disk of ${folder} is full: ${megabytes} MB free, ${neededBytes / 1024 / 1024} MB are needed to start.\n` +
+      "Free some space, or set MUSTER_DATA_DIR to a folder on another disk.",
+  );
+}
+
+/**
+ * The folder that holds PostgreSQL's cluster: inside the data folder where the server's user may enter it, else one under
+ * /var/lib or /var/tmp whose name the data folder remembers.
+ */
+export function clusterPlace(dataDir: string, user: RunAs): { folder: string; elsewhere: boolean } {
+  const note = join(dataDir, "postgres.place");
+  if (existsSync(note)) return { folder: readFileSync(note, "utf8").trim(), elsewhere: true };
+  const inside = join(dataDir, "postgres");
+  if (existsSync(inside) || canEnter(user, dataDir)) return { folder: inside, elsewhere: false };
+  const parent = choosePlace(["/var/lib/muster", "/var/tmp/muster"], (dir) => ownFolder(dir) && canEnter(user, dir));
+  if (!parent) {
+    throw new Problem(
+      `PostgreSQL does not run as root, and user ${user?.name} may not enter ${dataDir} nor /var/lib/muster.\n` +
+        "Start as an ordinary user, or set MUSTER_DATA_DIR to a folder that others may pass through.",
+    );
+  }
+  const folder = join(parent, `data-${randomBytes(6).toString("hex")}`);
+  mkdirSync(folder, { mode: 0o711 });
+  writeFileSync(note, `${folder}\n`);
+  return { folder, elsewhere: true };
+}
+
+/** Who holds the data folder, and the processes it started. */
+export type Holder = { pid: number; birth: string | null; url: string; children: Record<string, number> };
+
+export type Lock = { update(children: Record<string, number>): void; release(): void };
+
+/**
+ * Takes the data folder for this process. Throws a `Problem` with the pid while another launcher runs on it. Ends what a
+ * killed launcher left running (known by pid and a command line that names this folder).
+ */
+export async function takeDataFolder(dataDir: string, url: string): Promise<Lock> {
+  const file = join(dataDir, "launcher.json");
+  const earlier = readJson<Holder>(file);
+  if (earlier && alive(earlier.pid) && birthOf(earlier.pid) === earlier.birth) {
+    throw new Problem(
+      `A cluster already runs on ${dataDir}: process ${earlier.pid}, ${earlier.url}.\n` +
+        "Stop that one first, or start this one with another PORT and MUSTER_DATA_DIR.",
+    );
+  }
+  // Services of a launcher that is gone end by themselves; this waits for them and helps the stuck ones.
+  await Promise.all(Object.values(earlier?.children ?? {}).map((pid) => endRecorded(pid, dataDir, 4_000)));
+  const holder: Holder = { pid: process.pid, birth: birthOf(process.pid), url, children: {} };
+  writeJson(file, holder);
+  return {
+    update: (children) => writeJson(file, { ...holder, children }),
+    release: () => rmSync(file, { force: true }),
+  };
+}
+
+export function readJson<T>(file: string): T | null {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as T;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+/** Readers see the old content or the new one, never half of it; mode 0600. */
+export function writeJson(file: string, value: unknown): void {
+  const partial = join(dirname(file), `.${process.pid}.${randomBytes(4).toString("hex")}.tmp`);
+  writeFileSync(partial, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  renameSync(partial, file);
+}

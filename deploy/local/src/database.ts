@@ -1,0 +1,142 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { applyRoles, roleNames } from "@muster/db";
+import { sleep } from "@muster/kit";
+import pg from "pg";
+import { root } from "./config.ts";
+import { clusterPlace, requireSpace } from "./data-folder.ts";
+import { type Keeper, keepRunning, type Run } from "./keep-running.ts";
+import { type Keys, umbrellaRole } from "./keys.ts";
+import {
+  type Cluster,
+  initCluster,
+  postgresUrl,
+  runningPostmaster,
+  startCluster,
+  stopCluster,
+  superuser,
+} from "./postgres.ts";
+import { postgresBinaries } from "./postgres-binaries.ts";
+import { Problem } from "./problem.ts";
+import { alive } from "./process-table.ts";
+import { type ServiceName, serviceNames } from "./replicas.ts";
+import { findRunAs } from "./unprivileged.ts";
+
+export const databaseName = "muster";
+const watchMs = 100;
+
+export type LocalPostgres = { keeper: Keeper; adminUrl: string; version: string; notes: string[] };
+
+/** Starts the data folder's own PostgreSQL (created at the first start) and keeps it running on the same port. */
+export async function runPostgres(options: {
+  dataDir: string;
+  port: number;
+  ownBin: string | undefined;
+  password: string;
+  changed: () => void;
+  say: (line: string) => void;
+}): Promise<LocalPostgres> {
+  const { dataDir, port, say } = options;
+  const user = findRunAs(join(dataDir, "postgres", "data"));
+  if (user === undefined) {
+    throw new Problem(
+      "PostgreSQL refuses to run as root and this system has no other user: add one, or give MUSTER_DATABASE_URL.",
+    );
+  }
+  const place = clusterPlace(dataDir, user);
+  requireSpace(place.elsewhere ? join(place.folder, "..") : dataDir);
+  const copies = user ? ["/var/lib/muster", "/var/tmp/muster"] : [join(dataDir, "bin")];
+  const binaries = postgresBinaries(user, copies, options.ownBin);
+  const cluster: Cluster = {
+    binaries,
+    user,
+    dataDir: join(place.folder, "data"),
+    logFile: join(dataDir, "logs", "postgres.log"),
+    settings: { log_line_prefix: "%m [%p] %q%u@%d " },
+  };
+  const notes: string[] = [];
+  if (user) notes.push(`PostgreSQL runs as user ${user.name}, not as root`);
+  if (place.elsewhere) notes.push(`PostgreSQL's data is in ${place.folder}: user ${user?.name} may not enter ${dataDir}`);
+  const orphan = runningPostmaster(cluster.dataDir);
+  if (orphan) {
+    notes.push(`stopped the PostgreSQL that a killed launcher left running (process ${orphan.pid})`);
+    await stopCluster(cluster);
+  }
+  await initCluster(cluster, options.password);
+  const start = async (): Promise<Run> => {
+    const { pid } = await startCluster(cluster, port);
+    return { pid, ended: watch(pid), stop: (graceMs) => stopCluster(cluster, Math.ceil(graceMs / 1000)) };
+  };
+  const keeper = keepRunning({ name: "PostgreSQL", start, changed: options.changed, say });
+  await keeper.first;
+  return { keeper, adminUrl: postgresUrl(port, "postgres", superuser, options.password), version: binaries.version, notes };
+}
+
+/** pg_ctl puts the server into a session of its own; it is nobody's child that could be waited for. */
+async function watch(pid: number): Promise<string> {
+  while (alive(pid)) await sleep(watchMs);
+  return `process ${pid} is gone (see logs/postgres.log)`;
+}
+
+export type DatabaseUrls = { umbrella: string; owner: Record<ServiceName, string>; app: Record<ServiceName, string> };
+
+/** Creates the database and, through deploy/sql/roles.sql, the roles of production; answers their URLs. */
+export async function prepareDatabase(adminUrl: string, keys: Keys): Promise<DatabaseUrls> {
+  const database = await createDatabase(adminUrl);
+  const inDatabase = new URL(adminUrl);
+  inDatabase.pathname = `/${database}`;
+  const client = await connect(inDatabase.href);
+  try {
+    const variables = Object.fromEntries(
+      Object.entries(keys.rolePasswords).map(([role, password]) => [variableOf(role), password]),
+    );
+    await applyRoles(client, readFileSync(join(root, "deploy", "sql", "roles.sql"), "utf8"), variables);
+  } finally {
+    await client.end();
+  }
+  const as = (role: string) => {
+    const url = new URL(inDatabase);
+    url.username = role;
+    url.password = encodeURIComponent(keys.rolePasswords[role] ?? "");
+    return url.href;
+  };
+  const urls = (role: "owner" | "app") =>
+    Object.fromEntries(serviceNames.map((name) => [name, as(roleNames(name)[role])])) as Record<ServiceName, string>;
+  return { umbrella: as(umbrellaRole), owner: urls("owner"), app: urls("app") };
+}
+
+/** roles.sql's name of a role's password: `muster_audit_app` → `audit_app_password`, the umbrella keeps its whole name. */
+export function variableOf(role: string): string {
+  return `${role === umbrellaRole ? role : role.replace(/^muster_/, "")}_password`;
+}
+
+/** The database an administrator's URL names, or `muster` when it names none or the maintenance database. */
+async function createDatabase(adminUrl: string): Promise<string> {
+  const named = decodeURIComponent(new URL(adminUrl).pathname.slice(1));
+  if (named !== "" && named !== "postgres") return named;
+  const maintenance = new URL(adminUrl);
+  maintenance.pathname = "/postgres";
+  const client = await connect(maintenance.href);
+  try {
+    const { rowCount } = await client.query("select from pg_database where datname = $1", [databaseName]);
+    if (rowCount === 0) await client.query(`create database ${client.escapeIdentifier(databaseName)}`);
+  } finally {
+    await client.end();
+  }
+  return databaseName;
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  try {
+    await client.connect();
+  } catch (cause) {
+    const { host } = new URL(url);
+    throw new Problem(
+      `PostgreSQL at ${host} cannot be used: ${cause instanceof Error ? cause.message : cause}\n` +
+        "With MUSTER_DATABASE_URL: check that it is up and that the user in the URL may create roles and databases.",
+      { cause },
+    );
+  }
+  return client;
+}

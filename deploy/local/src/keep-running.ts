@@ -1,0 +1,84 @@
+import { sleep } from "@muster/kit";
+
+/** One run of a process: `ended` settles with the reason when it is gone. */
+export type Run = { pid: number; ended: Promise<string>; stop(graceMs: number): Promise<void> };
+
+export type Keeper = {
+  /** Settles with the first run, or rejects with the error of the first attempt. */
+  first: Promise<Run>;
+  pid(): number | null;
+  /** Ends the process and stays ended. */
+  stop(graceMs: number): Promise<void>;
+};
+
+const firstWaitMs = 200;
+const longestWaitMs = 10_000;
+const steadyMs = 30_000;
+
+/** Milliseconds before restart n (from 0): 0.2 s, doubling up to 10 s. */
+export function restartWaitMs(attempt: number): number {
+  return Math.min(firstWaitMs * 2 ** Math.min(attempt, 20), longestWaitMs);
+}
+
+/**
+ * Starts a process and starts it again whenever it ends, later and later while it keeps failing; 30 s of life begin anew.
+ * Says each restart and its reason.
+ */
+export function keepRunning(options: {
+  name: string;
+  start: () => Promise<Run>;
+  changed: () => void;
+  say: (line: string) => void;
+}): Keeper {
+  const { name, say } = options;
+  const stopping = new AbortController();
+  let current: Run | null = null;
+  let lastGraceMs = 0;
+  let settle: { resolve: (run: Run) => void; reject: (error: unknown) => void } | null = null;
+  const first = new Promise<Run>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  first.catch(() => undefined);
+
+  const once = async (): Promise<string> => {
+    let run: Run;
+    try {
+      run = await options.start();
+    } catch (error) {
+      settle?.reject(error);
+      return error instanceof Error ? error.message : String(error);
+    }
+    current = run;
+    if (stopping.signal.aborted) void run.stop(lastGraceMs);
+    options.changed();
+    settle?.resolve(run);
+    settle = null;
+    const reason = await run.ended;
+    current = null;
+    return reason;
+  };
+
+  const loop = async () => {
+    for (let failures = 0; !stopping.signal.aborted; failures += 1) {
+      const began = performance.now();
+      const reason = await once();
+      if (stopping.signal.aborted) return;
+      if (performance.now() - began > steadyMs) failures = 0;
+      const waitMs = restartWaitMs(failures);
+      say(`${name} ended: ${reason}; starting it again in ${waitMs / 1000} s`);
+      await sleep(waitMs, stopping.signal);
+    }
+  };
+  const looping = loop();
+
+  return {
+    first,
+    pid: () => current?.pid ?? null,
+    async stop(graceMs) {
+      lastGraceMs = graceMs;
+      stopping.abort();
+      await current?.stop(graceMs);
+      await looping;
+    },
+  };
+}

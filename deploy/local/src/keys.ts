@@ -1,0 +1,68 @@
+import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { generateNkey } from "@muster/bus";
+import { roleNames } from "@muster/db";
+import { generateCallerKey } from "@muster/rpc";
+import { readJson, writeJson } from "./data-folder.ts";
+import { type ProgramName, programNames, serviceNames } from "./replicas.ts";
+
+type CallerKey = ReturnType<typeof generateCallerKey>;
+type Nkey = ReturnType<typeof generateNkey>;
+
+/** Everything secret that a cluster needs, made once and kept in `<data>/keys/secrets.json` (0600). */
+export type Keys = {
+  superuserPassword: string;
+  /** Passwords of the database roles that log in, by role. */
+  rolePasswords: Record<string, string>;
+  callers: Record<ProgramName, CallerKey>;
+  nkeys: Record<ProgramName, Nkey>;
+  /** EC P-256, "kid:base64 PKCS#8". */
+  jwtPrivateKeys: string;
+  /** "id:base64", 32 bytes. */
+  secretEncryptionKey: string;
+  enrollmentKeyPepper: string;
+};
+
+export const umbrellaRole = "muster_owner";
+
+/** The kept keys; makes those that are missing (at the first start all, after an upgrade a new service's). */
+export function loadKeys(dataDir: string): Keys & { callerPublicDir: string } {
+  const file = join(dataDir, "keys", "secrets.json");
+  const kept = readJson<Partial<Keys>>(file) ?? {};
+  const keys: Keys = {
+    superuserPassword: kept.superuserPassword ?? password(),
+    rolePasswords: complete(loginRoles(), kept.rolePasswords, password),
+    callers: complete(programNames, kept.callers, generateCallerKey),
+    nkeys: complete(programNames, kept.nkeys, generateNkey),
+    jwtPrivateKeys: kept.jwtPrivateKeys ?? jwtKey(),
+    secretEncryptionKey: kept.secretEncryptionKey ?? `k1:${randomBytes(32).toString("base64")}`,
+    enrollmentKeyPepper: kept.enrollmentKeyPepper ?? password(),
+  };
+  if (JSON.stringify(kept) !== JSON.stringify(keys)) writeJson(file, keys);
+  const callerPublicDir = join(dataDir, "keys", "caller");
+  for (const [issuer, { kid, publicPem }] of Object.entries(keys.callers)) {
+    mkdirSync(join(callerPublicDir, issuer), { recursive: true });
+    writeFileSync(join(callerPublicDir, issuer, `${kid}.pem`), publicPem);
+  }
+  return { ...keys, callerPublicDir };
+}
+
+/** The database roles that log in: the umbrella, each service's owner and its unprivileged application role. */
+export function loginRoles(): string[] {
+  return [umbrellaRole, ...serviceNames.flatMap((name) => [roleNames(name).owner, roleNames(name).app])];
+}
+
+function complete<N extends string, T>(names: readonly N[], kept: Partial<Record<N, T>> = {}, make: () => T): Record<N, T> {
+  return Object.fromEntries(names.map((name) => [name, kept[name] ?? make()])) as Record<N, T>;
+}
+
+function password(): string {
+  return randomBytes(24).toString("base64url");
+}
+
+function jwtKey(): string {
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const kid = createHash("sha256").update(publicKey.export({ type: "spki", format: "der" })).digest("hex").slice(0, 16);
+  return `${kid}:${privateKey.export({ type: "pkcs8", format: "der" }).toString("base64")}`;
+}

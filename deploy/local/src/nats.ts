@@ -1,0 +1,78 @@
+import { mkdirSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { sleep } from "@muster/kit";
+import { startChild } from "./child.ts";
+import { root } from "./config.ts";
+import { type Keeper, keepRunning, type Run } from "./keep-running.ts";
+import { programNames } from "./replicas.ts";
+import { Problem } from "./problem.ts";
+
+const readyMs = 15_000;
+
+/** Starts nats-server with the configuration and permissions of production and keeps it running on the same port. */
+export async function runNats(options: {
+  binary: string;
+  dataDir: string;
+  port: number;
+  publicNkeys: Record<string, string>;
+  changed: () => void;
+  say: (line: string) => void;
+}): Promise<Keeper> {
+  const { dataDir, port } = options;
+  const folder = join(dataDir, "nats");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const logFile = join(dataDir, "logs", "nats.log");
+  const start = async (): Promise<Run> => {
+    const run = await startChild({
+      program: options.binary,
+      args: ["-c", join(root, "deploy", "nats", "nats-server.conf"), "-P", join(folder, "nats.pid")],
+      cwd: folder,
+      env: { PATH: process.env.PATH, ...natsEnvironment(folder, port, options.publicNkeys) },
+      logFile,
+    });
+    const state = await Promise.race([run.ended, answers(port)]);
+    if (state === null) return run;
+    await run.stop(0);
+    throw new Problem(`nats-server did not start on port ${port}: ${state} (see ${logFile})`);
+  };
+  const keeper = keepRunning({ name: "NATS", start, changed: options.changed, say: options.say });
+  await keeper.first;
+  return keeper;
+}
+
+/** The variables of deploy/nats/nats-server.conf; quoted inside, as its syntax wants for paths. */
+export function natsEnvironment(folder: string, port: number, publicNkeys: Record<string, string>) {
+  return {
+    NATS_SERVER_NAME: "muster-local",
+    NATS_LISTEN_HOST: "127.0.0.1",
+    NATS_LISTEN_PORT: String(port),
+    NATS_STORE_DIR: `"${join(folder, "store")}"`,
+    ...Object.fromEntries(
+      programNames.map((name) => [`NKEY_${name.toUpperCase().replaceAll("-", "_")}`, publicNkeys[name] ?? ""]),
+    ),
+  };
+}
+
+/** Null once the server greets (its INFO line), else what went wrong. */
+async function answers(port: number): Promise<string | null> {
+  const deadline = performance.now() + readyMs;
+  while (performance.now() < deadline) {
+    if (await greets(port)) return null;
+    await sleep(30);
+  }
+  return `no answer within ${readyMs / 1000} s`;
+}
+
+function greets(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    const finish = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(1_000, () => finish(false));
+    socket.once("error", () => finish(false));
+    socket.once("data", (data) => finish(data.toString("latin1").startsWith("INFO ")));
+  });
+}

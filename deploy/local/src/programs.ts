@@ -1,0 +1,151 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { startChild } from "./child.ts";
+import { root } from "./config.ts";
+import type { DatabaseUrls } from "./database.ts";
+import { type Keeper, keepRunning } from "./keep-running.ts";
+import type { Keys } from "./keys.ts";
+import { type ProgramName, type Replicas, replicaNames, type ServiceName, serviceNames } from "./replicas.ts";
+
+/** One process of the cluster: which program, its own name and its ports. */
+export type Instance = { name: string; program: ProgramName; port: number; opsPort: number };
+
+/** All instances; gateways listen on `port`, `port + 1` …, everything else on remembered ports. */
+export function instancesOf(replicas: Replicas, firstPort: number, ports: Record<string, number>): Instance[] {
+  const programs: ProgramName[] = [...serviceNames, "gateway"];
+  return programs.flatMap((program) =>
+    replicaNames(program, replicas[program]).map((name, index) => ({
+      name,
+      program,
+      port: program === "gateway" ? firstPort + index : (ports[`${name}.rpc`] ?? 0),
+      opsPort: ports[`${name}.ops`] ?? 0,
+    })),
+  );
+}
+
+/** The names under which `instancesOf` looks for remembered ports. */
+export function portNames(replicas: Replicas): string[] {
+  const rpc = serviceNames.flatMap((name) => replicaNames(name, replicas[name]).map((each) => `${each}.rpc`));
+  const ops = [...serviceNames, "gateway" as const].flatMap((name) =>
+    replicaNames(name, replicas[name]).map((each) => `${each}.ops`),
+  );
+  return [...rpc, ...ops];
+}
+
+export type Surroundings = {
+  host: string;
+  publicUrl: string;
+  natsUrl: string;
+  database: DatabaseUrls;
+  keys: Keys & { callerPublicDir: string };
+  instances: readonly Instance[];
+  admin: { email: string; password(): string | undefined };
+};
+
+/** The settings one process gets beside the person's own environment. */
+export function environmentOf(instance: Instance, around: Surroundings): Record<string, string> {
+  const { program } = instance;
+  const { keys } = around;
+  const common = {
+    OPS_HOST: "127.0.0.1",
+    OPS_PORT: String(instance.opsPort),
+    // The whole cluster stops within 15 s, one after the other.
+    DRAIN_GRACE_MS: "3000",
+    NATS_URL: around.natsUrl,
+    NATS_NKEY_SEED: keys.nkeys[program].seed,
+    CALLER_PRIVATE_KEYS: keys.callers[program].privateKey,
+    CALLER_PUBLIC_KEYS_DIR: keys.callerPublicDir,
+    OTEL_SERVICE_NAME: `muster-${program}`,
+  };
+  if (program === "gateway") {
+    return {
+      ...common,
+      PORT: String(instance.port),
+      HOST: around.host,
+      PUBLIC_URL: around.publicUrl,
+      ...serviceUrls(around.instances),
+    };
+  }
+  const service = {
+    ...common,
+    RPC_HOST: "127.0.0.1",
+    RPC_PORT: String(instance.port),
+    DATABASE_URL: around.database.owner[program],
+    DATABASE_URL_APP: around.database.app[program],
+    ...serviceUrls(around.instances),
+  };
+  if (program !== "identity") return service;
+  const password = around.admin.password();
+  return {
+    ...service,
+    JWT_PRIVATE_KEYS: keys.jwtPrivateKeys,
+    SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey,
+    ENROLLMENT_KEY_PEPPER: keys.enrollmentKeyPepper,
+    BOOTSTRAP_ADMIN_EMAIL: around.admin.email,
+    ...(password ? { BOOTSTRAP_ADMIN_PASSWORD: password } : {}),
+  };
+}
+
+/** `DEVICE_LOGS_URL` and its like: the base URLs of all replicas, comma-separated. */
+function serviceUrls(instances: readonly Instance[]): Record<string, string> {
+  const urlsOf = (name: ServiceName) =>
+    instances.filter(({ program }) => program === name).map(({ port }) => `http://127.0.0.1:${port}`);
+  return Object.fromEntries(
+    serviceNames.map((name) => [`${name.toUpperCase().replaceAll("-", "_")}_URL`, urlsOf(name).join(",")]),
+  );
+}
+
+/** What would mislead our processes or is not theirs to know. */
+const withheld = /^(npm_|NODE_CHANNEL_|MUSTER_|PG[A-Z]|BOOTSTRAP_|INIT_CWD$)/;
+
+/** The person's environment under ours; a `NAME_FILE` would contradict a `NAME` that we give. */
+export function mergeEnvironment(theirs: NodeJS.ProcessEnv, ours: Record<string, string>): NodeJS.ProcessEnv {
+  const kept = Object.entries(theirs).filter(
+    ([name]) => !withheld.test(name) && !(name.endsWith("_FILE") && name.slice(0, -"_FILE".length) in ours),
+  );
+  return { ...Object.fromEntries(kept), ...ours };
+}
+
+export type Program = { instance: Instance; keeper: Keeper; ready: Promise<void>; isReady(): boolean };
+
+/** Starts one instance and keeps it running; `ready` settles when it first reports that it serves. */
+export function runProgram(options: {
+  instance: Instance;
+  around: Surroundings;
+  dataDir: string;
+  changed: () => void;
+  say: (line: string) => void;
+}): Program {
+  const { instance, around, dataDir, say } = options;
+  const folder = join(root, instance.program === "gateway" ? "gateway" : `services/${instance.program}`);
+  const traced = Object.keys(process.env).some((name) => /^OTEL_EXPORTER_OTLP_(TRACES_)?ENDPOINT$/.test(name));
+  const script = join(folder, "dist", "main.js");
+  let serving = false;
+  let settle: () => void = () => undefined;
+  const ready = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+  const onMessage = (message: unknown) => {
+    const { type } = message as { type?: string };
+    if (type === "ready") {
+      serving = true;
+      settle();
+    }
+  };
+  const start = async () => {
+    serving = false;
+    if (!existsSync(script)) throw new Error(`${script} is missing`);
+    // The data folder on the command line tells this cluster's processes from another's, for people and for the launcher.
+    const args = [...(traced ? ["--import", "@muster/kit/telemetry"] : []), "--enable-source-maps", script];
+    return startChild({
+      program: process.execPath,
+      args: [...args, `--stack=${dataDir}`],
+      cwd: folder,
+      env: mergeEnvironment(process.env, environmentOf(instance, around)),
+      logFile: join(dataDir, "logs", `${instance.name}.log`),
+      onMessage,
+    });
+  };
+  const keeper = keepRunning({ name: instance.name, start, changed: options.changed, say });
+  return { instance, keeper, ready, isReady: () => serving };
+}

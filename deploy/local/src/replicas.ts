@@ -1,0 +1,40 @@
+import { Problem } from "./problem.ts";
+
+/** The processes of the cluster in the order of their start; the gateway is last and stops first. */
+export const serviceNames = [
+  "identity",
+  "tenancy",
+  "audit",
+  "device-logs",
+  "webhook-dispatcher",
+  "agent-release",
+] as const;
+
+export type ServiceName = (typeof serviceNames)[number];
+export type ProgramName = ServiceName | "gateway";
+export const programNames: readonly ProgramName[] = [...serviceNames, "gateway"];
+export type Replicas = Record<ProgramName, number>;
+
+const most = 16;
+
+/** Parses `gateway=2,webhook-dispatcher=3`; names left out run once. Throws a `Problem` that names the bad item. */
+export function parseReplicas(text: string): Replicas {
+  const replicas = Object.fromEntries(programNames.map((name) => [name, 1])) as Replicas;
+  for (const item of text.split(",").map((part) => part.trim())) {
+    if (item === "") continue;
+    const [, name, count] = /^([a-z-]+)\s*=\s*(\d+)$/.exec(item) ?? [];
+    const program = programNames.find((known) => known === name);
+    if (!program || Number(count) < 1 || Number(count) > most) {
+      throw new Problem(
+        `MUSTER_REPLICAS: "${item}" is not understood. Write name=count, count from 1 to ${most}, name one of ${programNames.join(", ")}.`,
+      );
+    }
+    replicas[program] = Number(count);
+  }
+  return replicas;
+}
+
+/** Names of one program's processes: `audit`, `audit-2`, `audit-3` … */
+export function replicaNames(program: ProgramName, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => (index === 0 ? program : `${program}-${index + 1}`));
+}

@@ -1,0 +1,52 @@
+import type { Instance } from "./programs.ts";
+
+/** What `<data>/stack.json` says about a running cluster, for tests and tools. */
+export type StackFile = {
+  gateways: { url: string; pid: number | null; ops: string }[];
+  /** The umbrella role of all schemas. */
+  databaseUrl: string;
+  natsUrl: string;
+  services: Record<string, { pid: number | null; rpc: string; ops: string }>;
+  /** Null where a server of the person's own is used. */
+  postgres: { pid: number | null } | null;
+  nats: { pid: number | null } | null;
+  launcher: { pid: number };
+  dataDir: string;
+};
+
+export function describeStack(input: {
+  host: string;
+  instances: readonly Instance[];
+  pidOf: (name: string) => number | null;
+  databaseUrl: string;
+  natsUrl: string;
+  ownPostgres: boolean;
+  ownNats: boolean;
+  dataDir: string;
+}): StackFile {
+  const { instances, pidOf } = input;
+  const ops = (instance: Instance) => `http://127.0.0.1:${instance.opsPort}`;
+  const gateways = instances.filter(({ program }) => program === "gateway");
+  const services = instances.filter(({ program }) => program !== "gateway");
+  return {
+    gateways: gateways.map((each) => ({ url: gatewayUrl(input.host, each.port), pid: pidOf(each.name), ops: ops(each) })),
+    databaseUrl: input.databaseUrl,
+    natsUrl: input.natsUrl,
+    services: Object.fromEntries(
+      services.map((each) => [
+        each.name,
+        { pid: pidOf(each.name), rpc: `http://127.0.0.1:${each.port}`, ops: ops(each) },
+      ]),
+    ),
+    postgres: input.ownPostgres ? { pid: pidOf("postgres") } : null,
+    nats: input.ownNats ? { pid: pidOf("nats") } : null,
+    launcher: { pid: process.pid },
+    dataDir: input.dataDir,
+  };
+}
+
+/** Where this machine reaches a gateway that listens on `host`. */
+export function gatewayUrl(host: string, port: number): string {
+  const reach = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host.includes(":") ? `[${host}]` : host;
+  return `http://${reach}:${port}`;
+}

@@ -1,0 +1,99 @@
+import { hash } from "node:crypto";
+import { AppError, isUuid } from "@muster/kit";
+import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
+import { LRUCache } from "lru-cache";
+import { type KeySet, keysUnavailable } from "./key-set.ts";
+
+export const tokenIssuer = "muster";
+export const tokenAudience = "muster-api";
+
+/** What an access token says once its signature has been checked. */
+export type AccessToken = { userId: string; sessionId: string; userVersion: number; expiresAtMs: number };
+
+export type AccessTokens = {
+  /**
+   * Verifies an ES256 `at+jwt` (RFC 9068) once and remembers it by its SHA-256 until it expires. Throws AppError
+   * `unauthenticated`, `token_expired`, or `unavailable` while no public key could be loaded.
+   */
+  verify(token: string): AccessToken | Promise<AccessToken>;
+  /** Tokens remembered now. */
+  readonly size: number;
+};
+
+/** Longer than any token identity mints; anything longer is not looked at. */
+const maxTokenCharacters = 4_096;
+
+export function createAccessTokens(options: { keys: KeySet; max: number; now?: () => number }): AccessTokens {
+  const { keys, max, now = Date.now } = options;
+  const known = new LRUCache<string, AccessToken>({ max });
+
+  const check = async (token: string, digest: string): Promise<AccessToken> => {
+    const payload = await verifySignature(token, keys, new Date(now()));
+    const { sub, sid, ver, exp } = payload;
+    if (typeof sub !== "string" || typeof sid !== "string" || !isUuid(sub) || !isUuid(sid)) throw invalid();
+    if (typeof ver !== "number" || !Number.isSafeInteger(ver) || exp === undefined) throw invalid();
+    const found = { userId: sub, sessionId: sid, userVersion: ver, expiresAtMs: exp * 1000 };
+    known.set(digest, found);
+    return found;
+  };
+
+  return {
+    verify(token) {
+      if (token.length > maxTokenCharacters) throw invalid();
+      const digest = hash("sha256", token, "base64");
+      const found = known.get(digest);
+      if (found === undefined) return check(token, digest);
+      if (found.expiresAtMs > now()) return found;
+      known.delete(digest);
+      throw expired();
+    },
+    get size() {
+      return known.size;
+    },
+  };
+}
+
+async function verifySignature(token: string, keys: KeySet, currentDate: Date): Promise<JWTPayload> {
+  const { getKey } = await keys.current().catch((cause: unknown) => {
+    throw keysUnavailable(cause);
+  });
+  try {
+    return await verifyWith(token, getKey, currentDate);
+  } catch (error) {
+    if (!(error instanceof errors.JWKSNoMatchingKey)) throw refusal(error);
+    // Signed by a key that is newer than our reading, or by nobody: one more reading tells.
+    const fresh = await keys.refreshed().catch((cause: unknown) => {
+      throw keysUnavailable(cause);
+    });
+    if (fresh === null) throw refusal(error);
+    return verifyWith(token, fresh.getKey, currentDate).catch((again: unknown) => {
+      throw refusal(again);
+    });
+  }
+}
+
+async function verifyWith(token: string, getKey: JWTVerifyGetKey, currentDate: Date): Promise<JWTPayload> {
+  const { payload } = await jwtVerify(token, getKey, {
+    algorithms: ["ES256"],
+    typ: "at+jwt",
+    issuer: tokenIssuer,
+    audience: tokenAudience,
+    requiredClaims: ["sub", "sid", "ver", "exp"],
+    currentDate,
+  });
+  return payload;
+}
+
+/** Anything but a JOSE error is a fault of ours and stays one. */
+function refusal(error: unknown): unknown {
+  if (error instanceof errors.JWTExpired) return expired();
+  return error instanceof errors.JOSEError ? invalid(error) : error;
+}
+
+function invalid(cause?: unknown): AppError {
+  return new AppError("unauthenticated", "Session token is invalid", cause === undefined ? {} : { cause });
+}
+
+function expired(): AppError {
+  return new AppError("token_expired", "Session token is expired");
+}

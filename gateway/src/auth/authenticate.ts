@@ -1,0 +1,52 @@
+import { AppError } from "@muster/kit";
+import type { Access, Session } from "../route.ts";
+import type { AccessTokens } from "./access-token.ts";
+import type { SessionCache } from "./session-cache.ts";
+
+export type Authenticate = (authorization: string | null) => Session | Promise<Session>;
+
+/** From the Authorization header to the signed-in person; synchronous while both are remembered. Throws AppError (401). */
+export function createAuthenticate(tokens: AccessTokens, sessions: SessionCache): Authenticate {
+  return (authorization) => {
+    const token = bearerToken(authorization);
+    if (token === null) throw new AppError("unauthenticated", "Authentication is required");
+    const verified = tokens.verify(token);
+    return verified instanceof Promise ? verified.then((known) => sessions.get(known)) : sessions.get(verified);
+  };
+}
+
+/** The token of `Authorization: Bearer <token>` (RFC 6750 section 2.1), else null. */
+export function bearerToken(authorization: string | null): string | null {
+  if (authorization === null || authorization.length < 8 || authorization.charCodeAt(6) !== 0x20) return null;
+  if (authorization.slice(0, 6).toLowerCase() !== "bearer") return null;
+  const token = authorization.slice(7).trim();
+  return token === "" ? null : token;
+}
+
+export type AccessRules = { mfaMaxAgeMs: number; mfaEnrollUrl: string };
+
+/**
+ * Whether a signed-in person may call a row, in the order of 01-conventions: permission, MFA, scope, account. Throws AppError
+ * `permission_denied`, `mfa_required`, `scope_not_allowed` or `misconfigured_account`.
+ */
+export function checkAccess(access: Access, session: Session, rules: AccessRules, now: () => number): void {
+  if (access.auth === "none") return;
+  const { caller } = session;
+  if (access.permission !== undefined && !caller.permissions.includes(access.permission)) {
+    throw new AppError("permission_denied", "Permission denied", { facts: { required: access.permission } });
+  }
+  if (access.mfa && (caller.mfaAt === null || now() - caller.mfaAt.getTime() > rules.mfaMaxAgeMs)) {
+    throw new AppError("mfa_required", "A completed MFA challenge is required", {
+      facts: { enrollUrl: rules.mfaEnrollUrl },
+    });
+  }
+  if (access.scopes !== undefined && !access.scopes.includes(caller.scope)) {
+    throw new AppError("scope_not_allowed", "This operation is not available to your scope", {
+      facts: { allowed: access.scopes },
+    });
+  }
+  const restricted = access.permission !== undefined || access.scopes !== undefined;
+  if (restricted && caller.scope === "organization" && caller.orgId === null) {
+    throw new AppError("misconfigured_account", "Misconfigured account");
+  }
+}

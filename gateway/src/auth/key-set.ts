@@ -1,0 +1,58 @@
+import { AppError, type Logger } from "@muster/kit";
+import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+
+/** Keys are read again after this long, so that a withdrawn one stops counting. */
+const refreshMs = 5 * 60_000;
+/** At most one reading per this time, however many tokens name unknown keys or however long identity is away. */
+const minIntervalMs = 5_000;
+
+type Loaded = { text: string; getKey: JWTVerifyGetKey };
+
+export type KeySet = {
+  /** The keys in hand, loading them when there are none. Throws AppError `unavailable` when identity cannot be asked. */
+  current(): Promise<Loaded>;
+  /** Keys read after this call, or null when the rate limit forbids a new reading now. */
+  refreshed(): Promise<Loaded | null>;
+  close(): void;
+};
+
+/** Public keys of access tokens as identity gives them (`load`: JWKS text), kept up to date every 5 min. */
+export function createKeySet(options: { load: () => Promise<string>; log: Logger; nowMs?: () => number }): KeySet {
+  const { load, log, nowMs = () => performance.now() } = options;
+  let loaded: Loaded | null = null;
+  let reading: Promise<Loaded> | null = null;
+  let readAtMs = Number.NEGATIVE_INFINITY;
+
+  const read = (): Promise<Loaded> => {
+    readAtMs = nowMs();
+    reading ??= load()
+      .then((text) => {
+        loaded = { text, getKey: createLocalJWKSet(JSON.parse(text) as JSONWebKeySet) };
+        return loaded;
+      })
+      .finally(() => {
+        reading = null;
+      });
+    return reading;
+  };
+  const timer = setInterval(() => {
+    read().catch((err: unknown) => log.warn({ err }, "access token keys not readable, keeping the last reading"));
+  }, refreshMs);
+  timer.unref();
+
+  return {
+    current: async () => loaded ?? (await read()),
+    async refreshed() {
+      if (reading) return reading;
+      return nowMs() - readAtMs < minIntervalMs ? null : read();
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+/** What a caller sees while no key could be loaded. */
+export function keysUnavailable(cause: unknown): AppError {
+  return cause instanceof AppError && cause.code === "unavailable"
+    ? cause
+    : new AppError("unavailable", "Service is temporarily unavailable", { cause, retryAfterSeconds: 1 });
+}

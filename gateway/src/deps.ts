@@ -1,0 +1,14 @@
+import type { SessionCache } from "./auth/session-cache.ts";
+import type { HealthProbe } from "./health.ts";
+import type { Services } from "./services.ts";
+
+/** What handlers work with, opened once by main.ts. */
+export type Deps = {
+  services: Services;
+  sessions: Pick<SessionCache, "revoked">;
+  health: HealthProbe;
+  /** Public keys of access tokens as JWKS text. Throws AppError `unavailable` while none could be loaded. */
+  jwksText(): Promise<string>;
+  /** The OpenAPI document of all rows as JSON text. */
+  openApiText(): string;
+};

@@ -1,0 +1,113 @@
+import { AppError, type ErrorCode } from "@muster/kit";
+
+/** Codes that only the edge gives: they never cross RPC. */
+export type EdgeCode =
+  | "bad_request"
+  | "invalid_json"
+  | "method_not_allowed"
+  | "request_timeout"
+  | "payload_too_large"
+  | "unsupported_media_type"
+  | "headers_too_large";
+
+export type PublicCode = ErrorCode | EdgeCode;
+
+type HttpError = {
+  status: number;
+  /** Shown instead of the error's own text. */
+  text?: string;
+  /** Seconds of Retry-After when the error names none. */
+  retryAfterSeconds?: number;
+  /** Carries `WWW-Authenticate` (RFC 6750 section 3). */
+  challenge?: string;
+  /** Facts are left out: nothing but the code may leave. */
+  bare?: true;
+};
+
+const challenge = "Bearer";
+const invalidToken = 'Bearer error="invalid_token"';
+
+/** Every code and its HTTP form: a code without an entry does not compile. */
+const table: Record<PublicCode, HttpError> = {
+  bad_request: { status: 400 },
+  invalid_json: { status: 400 },
+  validation_failed: { status: 400 },
+  unauthenticated: { status: 401, challenge },
+  token_expired: { status: 401, challenge: invalidToken },
+  session_revoked: { status: 401, challenge: invalidToken },
+  invalid_credentials: { status: 401, challenge },
+  invalid_refresh_token: { status: 401, challenge: invalidToken },
+  permission_denied: { status: 403 },
+  mfa_required: { status: 403 },
+  scope_not_allowed: { status: 403 },
+  user_session_required: { status: 403 },
+  misconfigured_account: { status: 403, text: "Misconfigured account" },
+  partner_inactive: { status: 403 },
+  organization_inactive: { status: 403 },
+  partner_not_found: { status: 404, text: "Partner not found" },
+  audit_log_not_found: { status: 404 },
+  not_found: { status: 404 },
+  method_not_allowed: { status: 405 },
+  request_timeout: { status: 408 },
+  slug_taken: { status: 409 },
+  limit_reached: { status: 409 },
+  payload_too_large: { status: 413 },
+  unsupported_media_type: { status: 415 },
+  headers_too_large: { status: 431 },
+  rate_limited: { status: 429, retryAfterSeconds: 1 },
+  internal: { status: 500, text: "Internal server error", bare: true },
+  overloaded: { status: 503, text: "Service is overloaded, try again shortly", retryAfterSeconds: 1 },
+  unavailable: { status: 503, text: "Service is temporarily unavailable", retryAfterSeconds: 1, bare: true },
+  deadline_exceeded: { status: 504, text: "The request took too long", bare: true },
+  // The client left; the status is written for the log only (nginx's 499 is not a registered one).
+  cancelled: { status: 400, text: "Request was cancelled", bare: true },
+};
+
+/** A refusal of the edge itself. */
+export class EdgeError extends Error {
+  readonly code: EdgeCode;
+  readonly headers: readonly string[];
+
+  constructor(code: EdgeCode, publicMessage: string, headers: readonly string[] = []) {
+    super(publicMessage);
+    this.name = "EdgeError";
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+export type ErrorReply = { status: number; code: PublicCode; body: string; headers: string[] };
+
+export function statusOf(code: PublicCode): number {
+  return table[code].status;
+}
+
+/**
+ * What a client sees of a failure: `{error, code, requestId}` plus the error's public facts (01-conventions, "Errors").
+ * Anything that is neither AppError nor EdgeError is a 500 that says nothing else.
+ */
+export function errorReply(error: unknown, requestId: string): ErrorReply {
+  if (error instanceof AppError) return render(error.code, error.message, requestId, error.facts, error.retryAfterSeconds);
+  if (error instanceof EdgeError) {
+    const reply = render(error.code, error.message, requestId, {}, undefined);
+    reply.headers.push(...error.headers);
+    return reply;
+  }
+  return render("internal", "", requestId, {}, undefined);
+}
+
+function render(
+  code: PublicCode,
+  message: string,
+  requestId: string,
+  facts: Record<string, unknown>,
+  retryAfterSeconds: number | undefined,
+): ErrorReply {
+  const known = table[code];
+  const body = { ...(known.bare ? {} : facts), error: known.text ?? message, code, requestId };
+  const headers: string[] = [];
+  if (known.challenge) headers.push("WWW-Authenticate", known.challenge);
+  const retryAfter = retryAfterSeconds ?? known.retryAfterSeconds;
+  if (retryAfter !== undefined) headers.push("Retry-After", String(Math.max(1, Math.ceil(retryAfter))));
+  return { status: known.status, code, body: JSON.stringify(body), headers };
+}

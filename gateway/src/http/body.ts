@@ -1,0 +1,121 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { validationError } from "@muster/kit";
+import { EdgeError } from "../errors.ts";
+import type { Inbound } from "./headers.ts";
+
+/** Nesting that a JSON body may have. */
+export const maxJsonDepth = 32;
+
+/** What is read beyond the cap, so that a client that sends first and reads later still gets its 413. */
+const overrunBytes = 1024 * 1024;
+
+const jsonType = /^application\/(?:[a-z0-9!#$&^_.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i;
+/** In Unicode mode only an unpaired half matches. */
+const loneSurrogate = /\p{Surrogate}/u;
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+const tooLarge = (limitBytes: number) =>
+  new EdgeError("payload_too_large", `Request body is larger than ${limitBytes} bytes`);
+
+/** Whether the request announces a body (RFC 9112 section 6). */
+export function hasBody(request: IncomingMessage): boolean {
+  const length = request.headers["content-length"];
+  return request.headers["transfer-encoding"] !== undefined || (length !== undefined && length !== "0");
+}
+
+/** Refuses by the announced length alone; nothing has been read. Throws EdgeError `payload_too_large`. */
+export function checkAnnouncedLength(request: IncomingMessage, limitBytes: number): void {
+  const length = request.headers["content-length"];
+  if (length !== undefined && Number(length) > limitBytes) throw tooLarge(limitBytes);
+}
+
+/**
+ * The request's JSON body as UTF-8; no body is `{}`. Throws EdgeError `unsupported_media_type`, `payload_too_large` or
+ * `invalid_json`, and AppError `validation_failed` for what parses but no store could keep.
+ */
+export async function readJson(
+  request: IncomingMessage,
+  response: ServerResponse,
+  inbound: Inbound,
+  limitBytes: number,
+): Promise<unknown> {
+  if (!hasBody(request)) return {};
+  if (inbound.contentType === null || !jsonType.test(inbound.contentType)) {
+    throw new EdgeError("unsupported_media_type", "Request body must be application/json");
+  }
+  if (inbound.contentEncoding !== null && inbound.contentEncoding.toLowerCase() !== "identity") {
+    throw new EdgeError("unsupported_media_type", "Content-Encoding is not accepted here");
+  }
+  if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
+  return parseJson(await readBytes(request, limitBytes));
+}
+
+/** After a refusal by size: reads on, within bounds, so that the client comes to read its reply. */
+export async function drainOverrun(request: IncomingMessage): Promise<void> {
+  const announced = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY);
+  const waits = request.headers.expect !== undefined;
+  if (request.complete || request.destroyed || waits || announced > overrunBytes) return;
+  await new Promise<void>((resolve) => {
+    request.once("end", resolve);
+    request.once("close", resolve);
+    request.resume();
+  });
+}
+
+/** Bytes in memory, never more than the cap. Throws EdgeError `payload_too_large`, `bad_request` when the client leaves. */
+function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let chunks: Buffer[] = [];
+    let size = 0;
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= limitBytes) chunks.push(chunk);
+      else {
+        chunks = [];
+        if (size > limitBytes + overrunBytes) reject(tooLarge(limitBytes));
+      }
+    });
+    request.on("end", () => (size > limitBytes ? reject(tooLarge(limitBytes)) : resolve(Buffer.concat(chunks))));
+    // The socket is gone or its framing broke: nobody reads the reply, the parser has answered.
+    request.on("error", () => reject(new EdgeError("bad_request", "Request body was cut off")));
+    request.on("close", () => reject(new EdgeError("bad_request", "Request body was cut off")));
+  });
+}
+
+/** Throws EdgeError `invalid_json` on broken UTF-8 or JSON, AppError `validation_failed` on text or nesting we refuse. */
+export function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(utf8.decode(bytes));
+  } catch {
+    throw new EdgeError("invalid_json", "Request body is not valid JSON");
+  }
+  checkStorable(value, "", 1);
+  return value;
+}
+
+/** PostgreSQL keeps neither U+0000 nor lone surrogates; `__proto__` has no honest use. */
+function checkStorable(value: unknown, path: string, depth: number): void {
+  if (typeof value === "string") {
+    const problem = textProblem(value);
+    if (problem) throw path === "" ? validationError({}, [problem]) : validationError({ [path]: [problem] });
+    return;
+  }
+  if (typeof value !== "object" || value === null) return;
+  if (depth > maxJsonDepth) throw validationError({}, [`Nested deeper than ${maxJsonDepth} levels`]);
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) checkStorable(value[i], path === "" ? `${i}` : `${path}.${i}`, depth + 1);
+    return;
+  }
+  for (const key of Object.keys(value)) {
+    if (key === "__proto__" || textProblem(key)) throw validationError({}, ["A key of the body is not allowed"]);
+    checkStorable((value as Record<string, unknown>)[key], path === "" ? key : `${path}.${key}`, depth + 1);
+  }
+}
+
+/** Why a text cannot be stored, or null. */
+export function textProblem(text: string): string | null {
+  if (text.includes("\0")) return "Must not contain NUL characters";
+  return loneSurrogate.test(text) ? "Must be well-formed Unicode" : null;
+}

@@ -1,0 +1,68 @@
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { counter, type Logger, uuidv7 } from "@muster/kit";
+import { EdgeError, errorReply } from "../errors.ts";
+import { jsonType } from "./reply.ts";
+
+const broken = counter("gateway_broken_requests_total", "Requests the HTTP parser refused, by its code.", ["code"]);
+
+/** What the parser and the timers of Node report, as one of ours. */
+const knownProblems: Record<string, () => EdgeError> = {
+  HPE_HEADER_OVERFLOW: () => new EdgeError("headers_too_large", "Request headers are larger than 16 KiB"),
+  ERR_HTTP_REQUEST_TIMEOUT: () => new EdgeError("request_timeout", "Request did not arrive in time"),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: () => new EdgeError("payload_too_large", "Request body is framed wastefully"),
+};
+
+/**
+ * Answers requests that never became one: our error body and an end to the connection, where a reply can still be told apart
+ * from the one before.
+ */
+export function handleBrokenRequests(server: Server, log: Logger): void {
+  const underWay = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
+  server.prependListener("request", track);
+  server.prependListener("checkContinue", track);
+
+  function track(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    const state = underWay.get(socket);
+    if (state === undefined) underWay.set(socket, { request, response });
+    else {
+      state.request = request;
+      state.response = response;
+    }
+  }
+
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    const code = error.code ?? "unknown";
+    broken.labels(code.startsWith("HPE_") || code.startsWith("ERR_HTTP") ? code : "connection").inc();
+    log.debug({ err: error }, "request could not be read");
+    const last = underWay.get(socket);
+    // Unless the body of the newest request is what broke, its reply comes first, or has begun.
+    const replyPending = last !== undefined && !last.response.writableFinished;
+    const bodyBroke = replyPending && !last.request.complete && !last.response.headersSent;
+    if (!socket.writable || code === "ECONNRESET" || (replyPending && !bodyBroke)) {
+      socket.destroy();
+      return;
+    }
+    const problem = knownProblems[code]?.() ?? new EdgeError("bad_request", "Request could not be read");
+    socket.end(rawReply(problem), () => socket.destroy());
+  });
+
+  // Without a listener Node drops a CONNECT without a word.
+  server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
+    socket.end(rawReply(new EdgeError("bad_request", "Request target must begin with /")), () => socket.destroy());
+  });
+}
+
+function rawReply(problem: EdgeError): string {
+  const requestId = uuidv7();
+  const { status, body } = errorReply(problem, requestId);
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
+    `X-Request-Id: ${requestId}`,
+    `Content-Type: ${jsonType}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Connection: close",
+  ];
+  return `${lines.join("\r\n")}\r\n\r\n${body}`;
+}

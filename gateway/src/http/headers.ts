@@ -1,0 +1,121 @@
+import { EdgeError } from "../errors.ts";
+
+/** The headers a request may act through; everything else is never looked at and never passed on. */
+export type Inbound = {
+  host: string | null;
+  authorization: string | null;
+  apiKey: string | null;
+  contentType: string | null;
+  contentEncoding: string | null;
+  requestId: string | null;
+  origin: string | null;
+  userAgent: string | null;
+  /** Each of these joined with commas when it came on several lines. */
+  forwardedFor: string | null;
+  realIp: string | null;
+  edgeAddress: string | null;
+};
+
+type Field = keyof Inbound;
+/** `drop`: looks like our own metadata. `refuse`: an underscore twin that a proxy may have let past its own rules. */
+type Kind = Field | "drop" | "refuse" | "ignore";
+
+const fields: Record<string, Field> = {
+  host: "host",
+  authorization: "authorization",
+  "x-api-key": "apiKey",
+  "content-type": "contentType",
+  "content-encoding": "contentEncoding",
+  "x-request-id": "requestId",
+  origin: "origin",
+  "user-agent": "userAgent",
+  "x-forwarded-for": "forwardedFor",
+  "x-real-ip": "realIp",
+};
+
+/** Besides `fields`: names whose underscore form is refused because something on the way might read it. */
+const guarded = new Set([
+  "content-length",
+  "transfer-encoding",
+  "cookie",
+  "connection",
+  "idempotency-key",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "forwarded",
+]);
+
+const ours = /^(muster|x-muster|connect|grpc)-/;
+const once: ReadonlySet<Kind> = new Set<Kind>(["host", "authorization", "apiKey", "contentType", "origin"]);
+const safeRequestId = /^[A-Za-z0-9._~:@+=-]{1,128}$/;
+
+/** Distinct spellings remembered; strangers may send any number of them. */
+const maxKnownNames = 500;
+
+export type HeaderReader = (rawHeaders: readonly string[]) => Inbound;
+
+/**
+ * Reads a request's raw header lines in one pass. Throws EdgeError `bad_request` on a repeated Host, Authorization,
+ * X-API-Key, Content-Type or Origin, on a missing Host and on underscore twins of names that mean something here.
+ */
+export function createHeaderReader(edgeAddressHeader: string | null): HeaderReader {
+  const known = new Map<string, Kind>();
+
+  const kindOf = (rawName: string): Kind => {
+    const name = rawName.toLowerCase();
+    if (name === edgeAddressHeader) return "edgeAddress";
+    const field = fields[name];
+    if (field && Object.hasOwn(fields, name)) return field;
+    if (ours.test(name)) return "drop";
+    if (!name.includes("_")) return "ignore";
+    const twin = name.replaceAll("_", "-");
+    const means = Object.hasOwn(fields, twin) || guarded.has(twin) || ours.test(twin) || twin === edgeAddressHeader;
+    return means ? "refuse" : "ignore";
+  };
+
+  return (rawHeaders) => {
+    const inbound: Inbound = {
+      host: null,
+      authorization: null,
+      apiKey: null,
+      contentType: null,
+      contentEncoding: null,
+      requestId: null,
+      origin: null,
+      userAgent: null,
+      forwardedFor: null,
+      realIp: null,
+      edgeAddress: null,
+    };
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const rawName = rawHeaders[i] as string;
+      let kind = known.get(rawName);
+      if (kind === undefined) {
+        kind = kindOf(rawName);
+        if (known.size < maxKnownNames) known.set(rawName, kind);
+      }
+      if (kind === "ignore" || kind === "drop") continue;
+      if (kind === "refuse") throw new EdgeError("bad_request", `Header ${rawName} is not accepted`);
+      const value = rawHeaders[i + 1] as string;
+      const before = inbound[kind];
+      if (before === null) inbound[kind] = value;
+      else if (once.has(kind)) throw new EdgeError("bad_request", `Header ${rawName} was sent more than once`);
+      else inbound[kind] = `${before}, ${value}`;
+    }
+    if (!inbound.host) throw new EdgeError("bad_request", "Header Host is required");
+    return inbound;
+  };
+}
+
+/** The caller's own request id when it is at most 128 safe characters, else null. */
+export function acceptedRequestId(value: string | null): string | null {
+  return value !== null && safeRequestId.test(value) ? value : null;
+}
+
+/** The X-Request-Id of a request whose other headers were refused. */
+export function requestIdOf(rawHeaders: readonly string[]): string | null {
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.toLowerCase() === "x-request-id") return acceptedRequestId(rawHeaders[i + 1] ?? null);
+  }
+  return null;
+}

@@ -1,0 +1,56 @@
+import { counter, gauge, histogram, type Logger } from "@muster/kit";
+import { AppError } from "@muster/kit";
+
+export type Observer = {
+  began(): void;
+  /** `route` is the row's pattern, never the path: it is a metric label. */
+  ended(request: { route: string; status: number; startedMs: number; requestId: string; error?: unknown }): void;
+};
+
+/** Slower than this a request is logged at info. */
+const slowMs = 1_000;
+
+const requests = counter("gateway_http_requests_total", "Requests by route and status.", ["route", "status"]);
+const durations = histogram("gateway_http_request_duration_seconds", "Time to the reply, by route.", ["route"]);
+const inFlight = gauge("gateway_http_in_flight", "Requests being served.");
+
+/** Metrics of every request; a log line at debug, at info when slow or 4xx worth a look, at error for 5xx. */
+export function createObserver(log: Logger): Observer {
+  // Asking prom-client for a labelled child costs more than counting in it.
+  const children = new Map<string, { counts: Map<number, { inc(): void }>; duration: { observe(seconds: number): void } }>();
+  const childOf = (route: string) => {
+    let child = children.get(route);
+    if (child === undefined) {
+      child = { counts: new Map(), duration: durations.labels(route) };
+      children.set(route, child);
+    }
+    return child;
+  };
+  const debugging = log.isLevelEnabled("debug");
+  return {
+    began: () => inFlight.inc(),
+    ended({ route, status, startedMs, requestId, error }) {
+      inFlight.dec();
+      const tookMs = performance.now() - startedMs;
+      const child = childOf(route);
+      let count = child.counts.get(status);
+      if (count === undefined) {
+        count = requests.labels(route, String(status));
+        child.counts.set(status, count);
+      }
+      count.inc();
+      child.duration.observe(tookMs / 1000);
+      if (status < 500 && tookMs < slowMs && !debugging) return;
+      const line = { requestId, route, status, tookMs: Math.round(tookMs * 10) / 10 };
+      if (status >= 500 && !isExpected(error)) log.error({ ...line, err: error }, "request failed");
+      else if (status >= 500) log.warn({ ...line, err: error }, "request not served");
+      else if (tookMs >= slowMs) log.info(line, "request was slow");
+      else log.debug(line, "request");
+    },
+  };
+}
+
+/** A dependency that is away shows in its own log and alerts; here it is not a fault of this process. */
+function isExpected(error: unknown): boolean {
+  return error instanceof AppError && error.code !== "internal";
+}

@@ -1,0 +1,52 @@
+import FindMyWay, { type HTTPMethod } from "find-my-way";
+import { fullPath, type Method, type Route } from "../route.ts";
+
+/** A row with what serving it needs, worked out once. */
+export type Served = { row: Route; route: string; slashSegments: readonly number[] };
+
+/** All rows of one path. */
+export type PathEntry = { path: string; byMethod: ReadonlyMap<string, Served>; allow: string };
+
+export type Match = { entry: PathEntry; params: Record<string, string | undefined> };
+export type FindRoute = (path: string) => Match | null;
+
+const noQuery = {};
+// One tree for all methods: a path is found whatever the method, so that another method is a 405, not a 404.
+const anyMethod: HTTPMethod = "GET";
+
+/** Longest value of a path parameter; a longer one matches no route. */
+const maxParamLength = 500;
+
+/** Builds the look-up from normalised path to rows. Throws when two rows have the same method and path. */
+export function buildRouteTable(rows: readonly Route[]): FindRoute {
+  const byPath = new Map<string, Map<string, Served>>();
+  for (const row of rows) {
+    const path = fullPath(row);
+    const methods = byPath.get(path) ?? new Map<string, Served>();
+    if (methods.has(row.method)) throw new Error(`${row.method} ${path} stands twice in the route table`);
+    methods.set(row.method, { row, route: `${row.method} ${path}`, slashSegments: slashSegmentsOf(row, path) });
+    byPath.set(path, methods);
+  }
+  const router = FindMyWay({ ignoreTrailingSlash: true, maxParamLength, querystringParser: () => noQuery });
+  for (const [path, byMethod] of byPath) {
+    const get = byMethod.get("GET");
+    // HEAD is GET without its body (RFC 9110 section 9.3.2).
+    if (get) byMethod.set("HEAD", get);
+    const entry: PathEntry = { path, byMethod, allow: [...byMethod.keys(), "OPTIONS"].join(", ") };
+    router.on(anyMethod, path, noHandler, entry);
+  }
+  return (path) => {
+    const found = router.find(anyMethod, path);
+    return found === null ? null : { entry: found.store as PathEntry, params: found.params };
+  };
+}
+
+function noHandler(): void {}
+
+function slashSegmentsOf(row: Route, path: string): number[] {
+  const segments = path.split("/").slice(1);
+  return (row.slashes ?? []).map((name) => segments.indexOf(`:${name}`));
+}
+
+/** Methods a row may have, for tests that try the others. */
+export const methods: readonly Method[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];

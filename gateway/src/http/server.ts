@@ -1,0 +1,216 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { AppError, type Logger, uuidv7 } from "@muster/kit";
+import { EdgeError, errorReply } from "../errors.ts";
+import type { Route } from "../route.ts";
+import { drainOverrun } from "./body.ts";
+import { handleBrokenRequests } from "./broken-requests.ts";
+import { createCors } from "./cors.ts";
+import { type ExchangeOptions, runRow } from "./exchange.ts";
+import { acceptedRequestId, createHeaderReader, requestIdOf } from "./headers.ts";
+import { createObserver } from "./observe.ts";
+import { jsonType, Rendered, sendText } from "./reply.ts";
+import { buildRouteTable, type Served } from "./route-table.ts";
+import { parseTarget } from "./target.ts";
+
+/** Bytes of request line and headers together. */
+export const maxHeaderBytes = 16 * 1024;
+
+export type GatewayTimeouts = {
+  /** Until the headers of a request are complete. */
+  headersMs: number;
+  /** Until its body is, too. */
+  requestMs: number;
+  /** Of an idle connection. */
+  keepAliveMs: number;
+  /** How often the first two are looked at. */
+  checkMs: number;
+};
+
+export type GatewayOptions = ExchangeOptions & {
+  routes: readonly Route[];
+  /** Serves what is not a row, below these paths. */
+  fallback: { paths: readonly string[]; handler: RequestListener };
+  corsOrigins: readonly string[];
+  edgeAddressHeader: string | null;
+  timeouts: GatewayTimeouts;
+  /** Each reply is checked against its row's schema; a difference is a 500. For tests. */
+  validateReplies: boolean;
+  log: Logger;
+  /** While true every reply closes its connection. */
+  draining: () => boolean;
+};
+
+export type Gateway = {
+  server: Server;
+  listen(port: number, host: string): Promise<number>;
+  /** Refuses new connections, lets requests under way end, cuts what is left after the grace. */
+  close(graceMs: number): Promise<void>;
+};
+
+/** The public HTTP server: rows straight on node:http, the fallback for the rest (docs/decisions and 10-gateway-identity). */
+export function createGateway(options: GatewayOptions): Gateway {
+  const { log, fallback, timeouts } = options;
+  const find = buildRouteTable(options.routes);
+  const readHeaders = createHeaderReader(options.edgeAddressHeader);
+  const cors = createCors(options.corsOrigins);
+  const observer = createObserver(log);
+
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const startedMs = performance.now();
+    observer.began();
+    let requestId: string | null = null;
+    let route = "none";
+    let served: Served | null = null;
+    let corsLines: readonly string[] | null = null;
+    let status = 500;
+    let error: unknown;
+    try {
+      const inbound = readHeaders(request.rawHeaders);
+      requestId = acceptedRequestId(inbound.requestId) ?? uuidv7();
+      corsLines = cors.forReply(inbound.origin);
+      const target = parseTarget(request.url ?? "");
+      const match = find(target.path);
+      if (match === null) {
+        if (target.slashSegments !== null) throw encodedSlash();
+        if (!isBelow(target.path, fallback.paths)) throw new AppError("not_found", "Not found");
+        route = "fallback";
+        response.setHeader("X-Request-Id", requestId);
+        status = await runFallback(fallback.handler, request, response);
+        return;
+      }
+      const { entry } = match;
+      route = entry.path;
+      const method = request.method ?? "";
+      const found = entry.byMethod.get(method);
+      if (found === undefined) {
+        if (method !== "OPTIONS") throw new EdgeError("method_not_allowed", "Method not allowed", ["Allow", entry.allow]);
+        status = 204;
+        sendEmpty(response, status, requestId, cors.forPreflight(inbound.origin, entry.allow));
+        return;
+      }
+      served = found;
+      route = found.route;
+      if (target.slashSegments?.some((segment) => !found.slashSegments.includes(segment))) throw encodedSlash();
+      const exchange = { request, response, inbound, served, rawParams: match.params, query: target.query, requestId, startedMs };
+      const result = await runRow(options, exchange);
+      status = found.row.status ?? 200;
+      sendResult(response, status, requestId, found, result, corsLines);
+    } catch (thrown) {
+      error = thrown;
+      status = await sendError(request, response, served, requestId, thrown, corsLines);
+    } finally {
+      observer.ended({ route, status, startedMs, requestId: requestId ?? "", error });
+    }
+  };
+
+  const sendResult = (
+    response: ServerResponse,
+    status: number,
+    requestId: string,
+    { row }: Served,
+    result: unknown,
+    corsLines: readonly string[] | null,
+  ): void => {
+    const rendered = result instanceof Rendered ? result : null;
+    if (options.validateReplies) checkReply(row, result);
+    const lines = row.noStore ? noStore : rendered?.cacheControl ? ["Cache-Control", rendered.cacheControl] : null;
+    const text = rendered?.text ?? JSON.stringify(result);
+    sendText(response, status, requestId, text, rendered?.contentType ?? jsonType, joined(lines, corsLines, closing()));
+  };
+
+  const sendError = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    served: Served | null,
+    knownId: string | null,
+    thrown: unknown,
+    corsLines: readonly string[] | null,
+  ): Promise<number> => {
+    const requestId = knownId ?? requestIdOf(request.rawHeaders) ?? uuidv7();
+    const reply = errorReply(thrown, requestId);
+    if (reply.code === "payload_too_large") await drainOverrun(request);
+    if (served?.row.noStore) reply.headers.push(...noStore);
+    // What is left of a body would be read as the next request, or for ever.
+    const unread = !request.complete && (request.headers.expect !== undefined || reply.code === "payload_too_large");
+    sendText(response, reply.status, requestId, reply.body, jsonType, joined(reply.headers, corsLines, unread ? closeIt : closing()));
+    return reply.status;
+  };
+
+  const closing = () => (options.draining() ? closeIt : null);
+
+  const server = createServer(
+    {
+      maxHeaderSize: maxHeaderBytes,
+      // Ours says so in our own error body.
+      requireHostHeader: false,
+      headersTimeout: timeouts.headersMs,
+      requestTimeout: timeouts.requestMs,
+      keepAliveTimeout: timeouts.keepAliveMs,
+      connectionsCheckingInterval: timeouts.checkMs,
+    },
+    (request, response) => void handle(request, response),
+  );
+  // Bounded by maxHeaderBytes; Node would hide lines beyond a count from the checks above.
+  server.maxHeadersCount = 0;
+  server.on("checkContinue", (request, response) => void handle(request, response));
+  server.on("checkExpectation", (request, response) => void handle(request, response));
+  handleBrokenRequests(server, log);
+
+  return {
+    server,
+    listen: (port, host) =>
+      new Promise((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(port, host, () => {
+          server.off("error", reject);
+          resolve((server.address() as AddressInfo).port);
+        });
+      }),
+    close: (graceMs) =>
+      new Promise((resolve) => {
+        const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+        server.close(() => {
+          clearTimeout(cut);
+          resolve();
+        });
+        server.closeIdleConnections();
+      }),
+  };
+}
+
+const noStore: readonly string[] = ["Cache-Control", "no-store"];
+const closeIt: readonly string[] = ["Connection", "close"];
+
+function joined(...lists: (readonly string[] | null)[]): readonly string[] | null {
+  let only: readonly string[] | null = null;
+  for (const list of lists) if (list !== null) only = only === null ? list : [...only, ...list];
+  return only;
+}
+
+function sendEmpty(response: ServerResponse, status: number, requestId: string, lines: readonly string[]): void {
+  response.writeHead(status, ["X-Request-Id", requestId, ...lines]);
+  response.end();
+}
+
+function encodedSlash(): EdgeError {
+  return new EdgeError("bad_request", "Path must not contain an encoded slash");
+}
+
+function isBelow(path: string, prefixes: readonly string[]): boolean {
+  return prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`));
+}
+
+/** Resolves with the status once the fallback's reply has left, or its client has. */
+function runFallback(handler: RequestListener, request: IncomingMessage, response: ServerResponse): Promise<number> {
+  return new Promise((resolve) => {
+    response.once("close", () => resolve(response.statusCode));
+    handler(request, response);
+  });
+}
+
+function checkReply(row: Route, result: unknown): void {
+  const value: unknown = result instanceof Rendered ? JSON.parse(result.text) : result;
+  const parsed = row.reply.safeParse(value);
+  if (!parsed.success) throw new Error(`reply of ${row.method} ${row.path} does not fit its schema: ${parsed.error.message}`);
+}

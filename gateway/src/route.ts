@@ -1,0 +1,111 @@
+import type { CallOptions } from "@connectrpc/connect";
+import type { Caller, Scope } from "@muster/kit";
+import type { Principal } from "@muster/proto/muster/identity/v1/session_pb";
+import type { z } from "zod";
+import type { Deps } from "./deps.ts";
+import type { PublicCode } from "./errors.ts";
+import type { Rendered } from "./http/reply.ts";
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** Permissions of people that rows ask for (01-conventions, "Who may call what"). */
+export type Permission = "organizations:read" | "organizations:write" | "audit:read";
+
+/**
+ * Who may call a row. A union: API keys (with the scopes that open the row) and agent tokens become further members or
+ * fields of it, and every place that decides by it stops compiling until it knows them.
+ */
+export type Access =
+  | { auth: "none" }
+  | {
+      auth: "session";
+      /** The person's role holds it. */
+      permission?: Permission;
+      /** A second factor was completed in this session, not too long ago. */
+      mfa?: true;
+      /** The caller's place in the hierarchy is one of these. */
+      scopes?: readonly Scope[];
+    };
+
+/** Milliseconds a request of each class may take, all hops together. */
+export const deadlinesMs = { default: 10_000, health: 2_000 } as const;
+export type DeadlineClass = keyof typeof deadlinesMs;
+
+/** A signed-in person: what identity said, and the caller that services are shown. The same object until something changes. */
+export type Session = { id: string; principal: Principal; caller: Caller };
+
+/** What a handler gets. `rpc()` makes the options of each call made for this request: caller, metadata, deadline, signal. */
+export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B = unknown> = {
+  session: A extends { auth: "none" } ? null : Session;
+  params: P;
+  query: Q;
+  body: B;
+  rpc(): Promise<CallOptions>;
+};
+
+type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
+type Maybe<T> = T | Promise<T>;
+
+/** One endpoint, as data: serving, checks, OpenAPI and the test against the interface all read it. */
+export type RouteDefinition<
+  A extends Access,
+  P extends z.ZodObject | undefined,
+  Q extends z.ZodObject | undefined,
+  B extends z.ZodType | undefined,
+  R extends z.ZodType,
+> = {
+  method: Method;
+  /** Below `/api/v1`, or below the root with `atRoot`. Parameters as `:name`. */
+  path: string;
+  atRoot?: true;
+  access: A;
+  summary: string;
+  description?: string;
+  tag: string;
+  params?: P;
+  /** Names of parameters whose value may hold an encoded slash. */
+  slashes?: readonly string[];
+  query?: Q;
+  body?: B;
+  /** Bytes of the body; 64 KiB when absent. */
+  bodyLimitBytes?: number;
+  deadline?: DeadlineClass;
+  /** The reply carries a secret: `Cache-Control: no-store`. */
+  noStore?: true;
+  /** 200 when absent. */
+  status?: 200 | 201 | 202;
+  reply: R;
+  /** Codes beyond those that follow from access and schemas. */
+  errors?: readonly PublicCode[];
+  handle(
+    request: RouteRequest<A, Output<P>, Output<Q>, Output<B>>,
+    deps: Deps,
+  ): Maybe<z.input<R> | Rendered>;
+};
+
+/** A row whose own types are checked and done with. */
+export type Route = Omit<
+  RouteDefinition<Access, z.ZodObject | undefined, z.ZodObject | undefined, z.ZodType | undefined, z.ZodType>,
+  "handle"
+> & {
+  handle(request: RouteRequest, deps: Deps): Maybe<unknown>;
+};
+
+/** Declares a row: the handler's input follows from the row's schemas and access, its result must fit the reply's schema. */
+export function route<
+  const A extends Access,
+  P extends z.ZodObject | undefined = undefined,
+  Q extends z.ZodObject | undefined = undefined,
+  B extends z.ZodType | undefined = undefined,
+  R extends z.ZodType = z.ZodType,
+>(definition: RouteDefinition<A, P, Q, B, R>): Route {
+  return definition as unknown as Route;
+}
+
+export const apiPrefix = "/api/v1";
+export const defaultBodyLimitBytes = 64 * 1024;
+
+/** The path a row is served at, parameters as `:name`. */
+export function fullPath(row: Pick<Route, "path" | "atRoot">): string {
+  return row.atRoot ? row.path : `${apiPrefix}${row.path}`;
+}

@@ -1,0 +1,84 @@
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { clampPage } from "@muster/kit";
+import type { PageInfo } from "@muster/proto/muster/common/v1/page_pb";
+import { z } from "zod";
+
+/** A record's id as clients send it; lower case from here on. */
+export const id = z.guid("Must be a UUID").toLowerCase();
+
+/** Ids and times in replies. */
+export const idOut = z.string().meta({ format: "uuid" });
+export const timeOut = z.string().meta({ format: "date-time", description: "ISO 8601 UTC with milliseconds." });
+
+export const idParams = z.object({ id });
+
+/** An ISO 8601 instant with offset, or a day (UTC). */
+export const timeIn = z
+  .union([z.iso.datetime({ offset: true, message: "Must be an ISO 8601 time" }), z.iso.date("Must be an ISO 8601 time")])
+  .meta({ description: "ISO 8601 time with offset, or a date." });
+
+/** `page`, `limit`, `cursor`, `skipCount` of every list. Numbers out of range are clamped, what is no number is the default. */
+export const listQuery = z.object({
+  page: z.string().optional().meta({ description: "Page from 1; below 1 is 1.", example: "1" }),
+  limit: z.string().optional().meta({ description: "Rows a page, 1-100; default 50.", example: "50" }),
+  cursor: z.string().max(1_000).optional().meta({ description: "`nextCursor` of the page before; then `page` is ignored." }),
+  skipCount: z
+    .enum(["true", "false", "1", "0"])
+    .optional()
+    .meta({ description: "When true no total is computed; it is null in the reply." }),
+});
+
+/** The page as services take it. */
+export function pageOf(query: z.output<typeof listQuery>) {
+  return clampPage({
+    page: numberOf(query.page),
+    limit: numberOf(query.limit),
+    cursor: query.cursor,
+    skipCount: query.skipCount === "true" || query.skipCount === "1",
+  });
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  return text === undefined || text.trim() === "" ? undefined : Number(text);
+}
+
+export const pagination = z
+  .object({
+    page: z.int(),
+    limit: z.int(),
+    total: z.int().nullable().meta({ description: "Null under `skipCount`." }),
+    nextCursor: z.string().nullable().meta({ description: "Null on the last page." }),
+  })
+  .meta({ id: "Pagination" });
+
+/** `pagination` of a reply from what the service answered. */
+export function paginationOf(page: PageInfo | undefined) {
+  return {
+    page: page?.page ?? 1,
+    limit: page?.limit ?? 0,
+    total: page?.total === undefined ? null : Number(page.total),
+    nextCursor: page?.nextCursor || null,
+  };
+}
+
+/** ISO 8601 with milliseconds. Throws when the service left out a time that every record has. */
+export function timeOf(timestamp: Timestamp | undefined): string {
+  if (timestamp === undefined) throw new Error("a record came without one of its times");
+  return timestampDate(timestamp).toISOString();
+}
+
+export function timeOrNull(timestamp: Timestamp | undefined): string | null {
+  return timestamp === undefined ? null : timeOf(timestamp);
+}
+
+export function timestampOf(text: string | undefined): Timestamp | undefined {
+  return text === undefined ? undefined : timestampFromDate(new Date(text));
+}
+
+/** A JSON object that travelled as text; empty text is `{}`. */
+export function objectOf(json: string): Record<string, unknown> {
+  return json === "" ? {} : (JSON.parse(json) as Record<string, unknown>);
+}
+
+export const objectOut = z.record(z.string(), z.unknown());

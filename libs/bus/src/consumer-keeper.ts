@@ -1,0 +1,134 @@
+import { counter, gauge } from "@muster/kit";
+import { AckPolicy, type ConsumerInfo, DeliverPolicy, nanos, ReplayPolicy, type StreamInfo } from "nats";
+import type { Connection } from "./connection.ts";
+import { ackWaitMs } from "./delivery.ts";
+import { isMissing } from "./errors.ts";
+import { msgIdHeader } from "./transport.ts";
+import type { BusMessage, ConsumeOptions } from "./types.ts";
+import { startWatch, type Watch } from "./watch.ts";
+
+const lookEveryMs = 30_000;
+// The outbox keeps published rows as long: what a restored stream lost and got again lies within.
+const replayMs = 10 * 60_000;
+
+const labels: ["stream", "durable"] = ["stream", "durable"];
+const pendingGauge = gauge("muster_bus_consumer_pending", "Messages that wait for a durable consumer", [...labels]);
+const resetCounter = counter("muster_bus_consumer_resets_total", "Durables re-created behind a restored stream", [
+  ...labels,
+]);
+
+export type Seen = Pick<BusMessage, "streamSeq" | "subject" | "msgId">;
+
+/** Why a durable cannot go on where it stands, or null. `stored` is what the stream holds now where the newest message seen stood. */
+export function resetReason(
+  stream: { created: string; lastSeq: number },
+  consumer: { created: string; deliveredSeq: number },
+  newest: Seen | null,
+  stored: { subject: string; msgId: string } | null,
+): string | null {
+  if (Date.parse(consumer.created) < Date.parse(stream.created)) return "the stream was re-created";
+  if (consumer.deliveredSeq > stream.lastSeq) return "the durable is ahead of the stream";
+  if (newest && newest.streamSeq > stream.lastSeq) return "the stream lost messages that were delivered";
+  if (newest && stored && (stored.msgId !== newest.msgId || stored.subject !== newest.subject)) {
+    return "the stream holds another message where the newest delivered one stood";
+  }
+  return null;
+}
+
+export type ConsumerKeeper = Watch & { saw(message: Seen): void };
+
+/** Keeps the durable existing, configured and in step with its stream; `onReset` after it was re-created. */
+export function keepConsumer(connection: Connection, options: ConsumeOptions, onReset: () => void): ConsumerKeeper {
+  const { jsm, log } = connection;
+  const { stream, durable } = options;
+  const where = { stream, durable };
+  let newest: Seen | null = null;
+  let knownCreated = "";
+
+  const create = async (startTime: Date | null) => {
+    const made = await jsm.consumers.add(stream, {
+      durable_name: durable,
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: nanos(ackWaitMs),
+      max_ack_pending: options.maxAckPending,
+      // Deliveries are counted by us: the server would drop the message silently.
+      max_deliver: -1,
+      replay_policy: ReplayPolicy.Instant,
+      filter_subject: options.filterSubject,
+      ...(startTime
+        ? { deliver_policy: DeliverPolicy.StartTime, opt_start_time: startTime.toISOString() }
+        : { deliver_policy: DeliverPolicy.All }),
+    });
+    knownCreated = made.created;
+    newest = null;
+  };
+
+  const stored = async (seq: number) => {
+    try {
+      const message = await jsm.streams.getMessage(stream, { seq });
+      return { subject: message.subject, msgId: message.header.get(msgIdHeader), time: message.time };
+    } catch (error) {
+      if (isMissing(error, "message")) return null;
+      throw error;
+    }
+  };
+
+  const reset = async (reason: string, streamInfo: StreamInfo, info: ConsumerInfo) => {
+    const replay = new Date(Date.now() - replayMs);
+    // Delivered but unacknowledged messages may be older than that: they must not be skipped.
+    const unsettled = info.ack_floor.stream_seq + 1;
+    const oldest = unsettled <= streamInfo.state.last_seq ? await stored(unsettled) : null;
+    const start = oldest && oldest.time < replay ? oldest.time : replay;
+    resetCounter.inc(where);
+    log.warn({ ...where, reason, from: start.toISOString() }, "durable consumer is re-created");
+    await jsm.consumers.delete(stream, durable).catch((error: unknown) => {
+      if (!isMissing(error, "consumer")) throw error;
+    });
+    await create(start);
+    onReset();
+  };
+
+  const task = async () => {
+    const streamInfo = await jsm.streams.info(stream);
+    let info: ConsumerInfo;
+    try {
+      info = await jsm.consumers.info(stream, durable);
+    } catch (error) {
+      if (!isMissing(error, "consumer")) throw error;
+      await create(null);
+      log.info(where, "durable consumer created");
+      onReset();
+      return;
+    }
+    // Another replica re-created it: what was seen through the former one proves nothing.
+    if (info.created !== knownCreated) newest = null;
+    knownCreated = info.created;
+    const { state, created } = streamInfo;
+    const there = newest && newest.streamSeq <= state.last_seq ? await stored(newest.streamSeq) : null;
+    const reason = resetReason(
+      { created, lastSeq: state.last_seq },
+      { created: info.created, deliveredSeq: info.delivered.stream_seq },
+      newest,
+      there,
+    );
+    if (reason) return await reset(reason, streamInfo, info);
+    pendingGauge.set(where, info.num_pending + info.num_ack_pending);
+    const { config } = info;
+    if (config.max_ack_pending !== options.maxAckPending || config.filter_subject !== options.filterSubject) {
+      await jsm.consumers.update(stream, durable, {
+        max_ack_pending: options.maxAckPending,
+        filter_subject: options.filterSubject,
+      });
+    }
+  };
+
+  const watch = startWatch(connection, `consumer ${stream}/${durable}`, lookEveryMs, task);
+  return {
+    ...watch,
+    saw: (message) => {
+      if (!newest || message.streamSeq > newest.streamSeq) {
+        newest = { streamSeq: message.streamSeq, subject: message.subject, msgId: message.msgId };
+      }
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { backoffMs, counter, sleep } from "@muster/kit";
+import type { Connection } from "./connection.ts";
+import { keepConsumer } from "./consumer-keeper.ts";
+import { createDelivery } from "./delivery.ts";
+import { type Held, openPull } from "./pull.ts";
+import type { ConsumeOptions, Consumer, Handler } from "./types.ts";
+
+const redeliveredCounter = counter("muster_bus_redelivered_total", "Messages that were delivered before", [
+  "stream",
+  "durable",
+]);
+
+/** Runs a durable pull consumer until stopped: one batch at a time, settled before the next is taken. */
+export function startConsumer(connection: Connection, options: ConsumeOptions, handler: Handler): Consumer {
+  const { stream, durable, batchMax, batchBytes } = options;
+  const stopping = new AbortController();
+  const pull = openPull(connection, stream, durable);
+  const keeper = keepConsumer(connection, options, pull.interrupt);
+  const delivery = createDelivery(connection, options, handler, stopping.signal);
+  // The server forgot the request that was waiting there.
+  const offReconnect = connection.onReconnect(pull.interrupt);
+
+  const run = async () => {
+    await keeper.first;
+    let idle = 0;
+    while (!stopping.signal.aborted) {
+      await connection.whenConnected();
+      if (stopping.signal.aborted) break;
+      const { messages, gone } = await pull.next(batchMax, batchBytes);
+      for (const message of messages) {
+        keeper.saw(message);
+        if (message.deliveries > 1) redeliveredCounter.inc({ stream, durable });
+      }
+      if (messages.length > 0) {
+        idle = 0;
+        await delivery.handle(messages);
+      } else if (gone) {
+        keeper.now();
+        await sleep(backoffMs(idle++, 50, 2_000), stopping.signal);
+      }
+    }
+  };
+  const ended = run().finally(() => {
+    const giveBack = (message: Held) => message.respond("-NAK");
+    offReconnect();
+    pull.close().forEach(giveBack);
+  });
+
+  return {
+    stop: () => {
+      stopping.abort();
+      keeper.stop();
+      pull.interrupt();
+      return ended;
+    },
+  };
+}

@@ -1,0 +1,18 @@
+export { generateNkey } from "./nkey.ts";
+export { openBus } from "./open-bus.ts";
+export { auditPartitions, streamOwner } from "./streams.ts";
+export type {
+  Bus,
+  BusMessage,
+  BusOptions,
+  ConsumeOptions,
+  Consumer,
+  Follower,
+  FollowHandlers,
+  FollowOptions,
+  Handler,
+  OutgoingMessage,
+  Promised,
+  StreamName,
+  Transport,
+} from "./types.ts";

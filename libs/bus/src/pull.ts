@@ -1,0 +1,142 @@
+import { createInbox, type Msg, nanos } from "nats";
+import type { Connection } from "./connection.ts";
+import { msgIdHeader, traceHeader } from "./transport.ts";
+import type { BusMessage } from "./types.ts";
+
+/** A delivered message with what is needed to settle it. */
+export type Held = BusMessage & {
+  /** Number of this delivery in the consumer: gapless as long as nothing was missed. */
+  consumerSeq: number;
+  /** Messages that still waited for this consumer when this one left the server. */
+  pending: number;
+  respond(payload: string): void;
+};
+
+/** `gone`: the server does not answer for this consumer any more, or says that it was deleted. */
+export type Pulled = { messages: Held[]; gone: boolean };
+
+export type Pull = {
+  /** What is pending now, else the first that comes and what came with it; empty after about 30 s or an interruption. */
+  next(batchMax: number, bytesMax: number): Promise<Pulled>;
+  interrupt(): void;
+  /** Ends listening and hands back what had arrived and was not taken. */
+  close(): Held[];
+};
+
+const expiresMs = 30_000;
+const heartbeatMs = 5_000;
+const silenceMs = 12_500;
+// The server says when nothing more is pending, except when `max_ack_pending` is what stops it.
+const quietMs = 10;
+// What the server adds to a body when it counts bytes: subject, reply subject, headers.
+const overheadBytes = 1_024;
+
+type Request = { id: string; finish(gone: boolean): void; arrived(): void; tooLarge(): void; alive(): void };
+
+/** Pulls for one consumer. `no_wait` with `expires` waits for the first message and ends at the last pending one (NATS ≥ 2.9). */
+export function openPull(connection: Connection, stream: string, consumer: string): Pull {
+  const { nc } = connection;
+  const inbox = createInbox(connection.inboxPrefix);
+  const subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`;
+  let buffer: Held[] = [];
+  let requests = 0;
+  let current: Request | null = null;
+
+  const onStatus = (message: Msg, code: number) => {
+    // A status of an earlier request says nothing about the present one.
+    if (!current || message.subject !== current.id) return;
+    const text = message.headers?.description ?? "";
+    if (code === 100) current.alive();
+    else if (code === 409 && /exceeds maxbytes/i.test(text)) current.tooLarge();
+    else current.finish(code === 503 || (code === 409 && /deleted|not active/i.test(text)));
+  };
+  const subscription = nc.subscribe(`${inbox}.*`, {
+    callback: (_error, message) => {
+      const code = message.headers?.code ?? 0;
+      if (code > 0) return onStatus(message, code);
+      buffer.push(toHeld(message));
+      current?.arrived();
+    },
+  });
+
+  const send = (id: string, batch: number, maxBytes: number | null, wait: boolean) => {
+    const request = {
+      batch,
+      no_wait: true,
+      ...(maxBytes === null ? {} : { max_bytes: maxBytes }),
+      ...(wait ? { expires: nanos(expiresMs), idle_heartbeat: nanos(heartbeatMs) } : {}),
+    };
+    nc.publish(subject, JSON.stringify(request), { reply: id });
+  };
+
+  return {
+    async next(batchMax, bytesMax) {
+      const ready = takeUpTo(buffer, batchMax, bytesMax);
+      if (ready > 0) return { messages: buffer.splice(0, ready), gone: false };
+      const gone = await new Promise<boolean>((resolve) => {
+        const id = `${inbox}.${++requests}`;
+        let timer: NodeJS.Timeout;
+        const finish = (isGone: boolean) => {
+          clearTimeout(timer);
+          current = null;
+          resolve(isGone);
+        };
+        const arm = (ms: number, isGone: boolean) => {
+          clearTimeout(timer);
+          timer = setTimeout(() => finish(isGone), ms);
+        };
+        current = {
+          id,
+          finish,
+          arrived: () => (buffer.length >= batchMax ? finish(false) : arm(quietMs, false)),
+          // Larger than a whole batch may be: it travels alone, or it would never travel.
+          tooLarge: () => (buffer.length > 0 ? finish(false) : send(id, 1, null, true)),
+          alive: () => arm(silenceMs, true),
+        };
+        arm(silenceMs, true);
+        send(id, batchMax, bytesMax + overheadBytes, true);
+      });
+      return { messages: buffer.splice(0, Math.max(1, takeUpTo(buffer, batchMax, bytesMax))), gone };
+    },
+    interrupt: () => current?.finish(false),
+    close: () => {
+      subscription.unsubscribe();
+      current?.finish(false);
+      const rest = buffer;
+      buffer = [];
+      return rest;
+    },
+  };
+}
+
+function takeUpTo(held: Held[], batchMax: number, bytesMax: number): number {
+  let count = 0;
+  let bytes = 0;
+  for (const message of held) {
+    bytes += message.body.length;
+    if (count === batchMax || (count > 0 && bytes > bytesMax)) break;
+    count++;
+  }
+  return count;
+}
+
+/** Reads `$JS.ACK.<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending>`; longer forms end alike. */
+function toHeld(message: Msg): Held {
+  const tokens = (message.reply ?? "").split(".");
+  const at = tokens.length === 9 ? 4 : 6;
+  const [deliveries, streamSeq, consumerSeq, , pending] = tokens.slice(at, at + 5).map(Number);
+  if (tokens[0] !== "$JS" || deliveries === undefined || streamSeq === undefined || consumerSeq === undefined) {
+    throw new Error(`not a JetStream delivery: ${message.reply}`);
+  }
+  return {
+    subject: message.subject,
+    msgId: message.headers?.get(msgIdHeader) ?? "",
+    traceparent: message.headers?.get(traceHeader) || null,
+    body: message.data,
+    streamSeq,
+    deliveries,
+    consumerSeq,
+    pending: pending ?? 0,
+    respond: (payload) => void message.respond(payload),
+  };
+}

@@ -1,0 +1,51 @@
+import { nanos, RetentionPolicy, StorageType, type StreamConfig } from "nats";
+import type { StreamName } from "./types.ts";
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+
+/** The service that creates, updates and re-creates the stream; nobody else may (deploy/nats/permissions.conf). */
+export const streamOwner: Record<StreamName, string> = {
+  AUDIT: "audit",
+  EVENTS: "webhook-dispatcher",
+  TENANCY: "tenancy",
+  AUTH: "identity",
+};
+
+const subjects: Record<StreamName, string[]> = {
+  AUDIT: ["audit.*.*"],
+  EVENTS: ["events.>"],
+  TENANCY: ["tenancy.>"],
+  AUTH: ["auth.>"],
+};
+
+/** Partitions of AUDIT: subjects are `audit.<service>.<0..15>`. */
+export const auditPartitions = 16;
+
+export type OurStreamConfig = Pick<
+  StreamConfig,
+  | "name"
+  | "subjects"
+  | "retention"
+  | "storage"
+  | "num_replicas"
+  | "max_age"
+  | "max_msg_size"
+  | "duplicate_window"
+  | "allow_direct"
+>;
+
+/** Configuration of a stream. Nothing here needs more than NATS 2.9. */
+export function streamConfig(name: StreamName, replicas: number): OurStreamConfig {
+  return {
+    name,
+    subjects: subjects[name],
+    retention: RetentionPolicy.Limits,
+    storage: StorageType.File,
+    num_replicas: replicas,
+    max_age: nanos(name === "AUTH" ? 60 * minuteMs : 7 * dayMs),
+    max_msg_size: -1,
+    duplicate_window: nanos(2 * minuteMs),
+    allow_direct: true,
+  };
+}

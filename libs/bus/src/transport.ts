@@ -1,0 +1,75 @@
+import { AppError } from "@muster/kit";
+import { headers } from "nats";
+import { assertConnected, type Connection } from "./connection.ts";
+import { busError, isMissing } from "./errors.ts";
+import type { OutgoingMessage, Promised, Transport } from "./types.ts";
+
+export const traceHeader = "traceparent";
+export const msgIdHeader = "Nats-Msg-Id";
+
+const publishTimeoutMs = 5_000;
+
+type Known = { epoch: number; created: Promise<string>; highestSeq: number };
+
+/** Publishes to streams and reads promises back; every failure is an AppError and nothing is buffered while disconnected. */
+export function createTransport(connection: Connection): Transport {
+  const { js, jsm } = connection;
+  const known = new Map<string, Known>();
+
+  const readCreated = async (stream: string): Promise<string> => (await jsm.streams.info(stream)).created;
+
+  /** The stream's creation time, asked once per connection and again when its sequence went backwards. */
+  const createdOf = async (stream: string, seq: number, duplicate: boolean): Promise<string> => {
+    const epoch = connection.epoch();
+    let entry = known.get(stream);
+    if (!entry || entry.epoch !== epoch || (!duplicate && seq <= entry.highestSeq)) {
+      entry = { epoch, created: readCreated(stream), highestSeq: 0 };
+      known.set(stream, entry);
+    }
+    if (!duplicate) entry.highestSeq = Math.max(entry.highestSeq, seq);
+    try {
+      return await entry.created;
+    } catch (error) {
+      if (known.get(stream) === entry) known.delete(stream);
+      throw error;
+    }
+  };
+
+  return {
+    async publish(message: OutgoingMessage): Promise<Promised> {
+      assertConnected(connection);
+      const epoch = connection.epoch();
+      const head = headers();
+      head.set(msgIdHeader, message.msgId);
+      if (message.traceparent) head.set(traceHeader, message.traceparent);
+      try {
+        const ack = await js.publish(message.subject, message.body, { headers: head, timeout: publishTimeoutMs });
+        const created = await createdOf(ack.stream, ack.seq, ack.duplicate);
+        // The acknowledgement came from the server of before, the creation time perhaps from another: no promise.
+        if (connection.epoch() !== epoch) throw new AppError("unavailable", "NATS was reconnected meanwhile");
+        return { stream: ack.stream, created, seq: ack.seq };
+      } catch (error) {
+        throw busError(`publishing to ${message.subject}`, error);
+      }
+    },
+
+    async lookup(stream, seq) {
+      assertConnected(connection);
+      try {
+        const created = await readCreated(stream);
+        try {
+          // From the leader, not DIRECT.GET: a replica that lags would report a loss that is none.
+          const stored = await jsm.streams.getMessage(stream, { seq });
+          return { created, msgId: stored.header.get(msgIdHeader) || null };
+        } catch (error) {
+          if (isMissing(error, "message")) return { created, msgId: null };
+          throw error;
+        }
+      } catch (error) {
+        throw busError(`reading back ${stream} ${seq}`, error);
+      }
+    },
+
+    onReconnect: (listener) => void connection.onReconnect(listener),
+  };
+}

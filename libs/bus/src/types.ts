@@ -1,0 +1,84 @@
+import type { Logger } from "@muster/kit";
+
+export type StreamName = "AUDIT" | "EVENTS" | "TENANCY" | "AUTH";
+
+/** What a publisher was promised: the stream (its creation time tells a re-created one apart) and the place in it. */
+export type Promised = { stream: string; created: string; seq: number };
+
+export type OutgoingMessage = { subject: string; msgId: string; body: Uint8Array; traceparent?: string | null };
+
+export type Transport = {
+  /** Stores one message and resolves after the stream's acknowledgement. Throws AppError `unavailable` or `permission_denied`. */
+  publish(message: OutgoingMessage): Promise<Promised>;
+  /** What stands at a place of a stream now; `msgId` null when nothing does. Throws AppError `unavailable`. */
+  lookup(stream: string, seq: number): Promise<{ created: string; msgId: string | null }>;
+  onReconnect(listener: () => void): void;
+};
+
+export type BusMessage = {
+  subject: string;
+  /** Empty when the publisher set none. */
+  msgId: string;
+  body: Uint8Array;
+  streamSeq: number;
+  /** How often the server has delivered it, this time included. */
+  deliveries: number;
+  traceparent: string | null;
+};
+
+export type ConsumeOptions = {
+  stream: StreamName;
+  /** On TENANCY the service's own name (the permission file allows no other); free on a stream that the service owns. */
+  durable: string;
+  filterSubject: string;
+  /** Equal to `batchMax` it keeps one batch in flight over all replicas. */
+  maxAckPending: number;
+  batchMax: number;
+  batchBytes: number;
+  /** Deliveries after which a message that still fails by itself is poison. */
+  maxDeliver: number;
+  /** Must store the message durably: it is acknowledged afterwards and gone. */
+  onPoison(message: BusMessage, reason: string): Promise<void>;
+};
+
+export type Handler = (batch: BusMessage[]) => Promise<void>;
+
+export type Consumer = {
+  /** Ends after the batch in hand; what was not handled is given back. */
+  stop(): Promise<void>;
+};
+
+export type FollowOptions = { stream: StreamName; filterSubject: string };
+
+export type FollowHandlers = {
+  onMessage(message: BusMessage): void;
+  /** Called when following has begun and after each interruption in which messages may have been missed: load the state anew. */
+  onGap(): void;
+};
+
+export type Follower = { stop(): Promise<void> };
+
+export type Bus = {
+  transport: Transport;
+  /** Makes the stream, or brings it to our configuration, and re-creates it whenever it disappears. Owner of the stream only. */
+  ensureStream(name: StreamName): Promise<void>;
+  consume(options: ConsumeOptions, handler: Handler): Consumer;
+  follow(options: FollowOptions, handlers: FollowHandlers): Follower;
+  /** "ok", or what is wrong in words for `/readyz?verbose`. */
+  check(): Promise<string>;
+  /** Stops consumers and followers, drains, disconnects. */
+  close(): Promise<void>;
+};
+
+export type BusOptions = {
+  /** `nats://host:port` or `tls://host:port`, several comma-separated. */
+  servers: string;
+  seed: string;
+  /** The service's name: its NATS user, its inbox prefix and its name in the server's log. */
+  name: string;
+  /** Replicas of the streams that this service owns. */
+  replicas: number;
+  log: Logger;
+  /** PEM file of the authority that signed the server's certificate, for `tls://`. */
+  tlsCaFile?: string;
+};

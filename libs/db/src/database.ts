@@ -1,0 +1,151 @@
+import { backoffMs, gauge, histogram, type Logger, sleep } from "@muster/kit";
+import pg from "pg";
+import { deadlineExceeded, isRepeatable, publicFailure } from "./failures.ts";
+import { remainingMs, settingsQuery, type Who } from "./settings.ts";
+import { type Statement, sql } from "./statement.ts";
+import { type OpenTransaction, openTransaction, type Tx } from "./transaction.ts";
+import { valueTypes } from "./value-types.ts";
+
+export type TxOptions = {
+  /** The database refuses every write. */
+  readOnly?: boolean;
+  /** Runs `fn` again, three times in all, after a serialization failure or a deadlock. */
+  retry?: boolean;
+};
+
+export type Database = {
+  name: string;
+  /**
+   * Runs `fn` in one transaction as `who`: committed when it resolves, undone when it throws. Throws AppError `overloaded`
+   * after 2 s without a free connection, `unavailable` when the database is away, `deadline_exceeded` past the deadline.
+   */
+  tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
+  /** The rows of one statement in a read-only transaction of its own, in one flight; throws as `tx` does. */
+  read<R>(who: Who, statement: Statement): Promise<R[]>;
+  /** "ok", or what is wrong. */
+  check(): Promise<string>;
+  /** Waits for transactions under way, then disconnects. */
+  close(): Promise<void>;
+  /** Calls `listener` after each COMMIT of a transaction that emitted. */
+  onEmit(listener: () => void): void;
+};
+
+export type DatabaseOptions = { url: string; max: number; name: string; log: Logger };
+
+const connectTimeoutMs = 2_000;
+const idleTimeoutMs = 60_000;
+const attempts = 3;
+
+/** A pool of connections as the unprivileged role of `url`; nothing is connected before the first transaction. */
+export function openDatabase({ url, max, name, log }: DatabaseOptions): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    application_name: name,
+    connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: idleTimeoutMs,
+    keepAlive: true,
+    pipeline: true,
+    types: valueTypes,
+  });
+  const listeners: (() => void)[] = [];
+  const observe = poolMetrics(name, pool);
+  const txSeconds = histogram("muster_db_tx_seconds", "Duration of transactions, waiting for a connection included.", [
+    "database",
+    "outcome",
+  ]);
+
+  // A connection that dies in use or idle tells it by an event, which would end the process if nobody listened.
+  pool.on("connect", (client) => void client.on("error", (err) => log.warn({ err }, "database connection lost")));
+  pool.on("error", observe);
+
+  const connect = async (): Promise<pg.PoolClient> => {
+    const connecting = pool.connect();
+    observe();
+    return connecting;
+  };
+
+  async function once<T>(who: Who, fn: (t: Tx) => Promise<T>, readOnly: boolean): Promise<T> {
+    if (remainingMs(who) <= 0) throw deadlineExceeded();
+    const client = await connect();
+    const timeoutMs = remainingMs(who);
+    if (timeoutMs <= 0) {
+      client.release();
+      throw deadlineExceeded();
+    }
+    let transaction: OpenTransaction | undefined;
+    let result: T;
+    try {
+      transaction = openTransaction(client, settingsQuery(who, timeoutMs), readOnly);
+      result = await fn(transaction.tx);
+      await transaction.commit();
+    } catch (error) {
+      transaction?.abandon();
+      // Never back into the pool: inside a transaction it would hand its tenant to the next borrower.
+      client.release(true);
+      observe();
+      throw error;
+    }
+    client.release();
+    observe();
+    if (transaction.emitted()) for (const listener of listeners) listener();
+    return result;
+  }
+
+  async function tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options: TxOptions = {}): Promise<T> {
+    const startedMs = performance.now();
+    const done = (outcome: "commit" | "rollback") =>
+      txSeconds.observe({ database: name, outcome }, (performance.now() - startedMs) / 1000);
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const result = await once(who, fn, options.readOnly ?? false);
+        done("commit");
+        return result;
+      } catch (error) {
+        if (options.retry && attempt + 1 < attempts && isRepeatable(error)) {
+          await sleep(backoffMs(attempt, 20, 200));
+          continue;
+        }
+        done("rollback");
+        throw publicFailure(error);
+      }
+    }
+  }
+
+  return {
+    name,
+    tx,
+    async read<R>(who: Who, statement: Statement) {
+      // Not awaited inside, so that COMMIT leaves with the statement; its failure comes out of COMMIT.
+      const { rows } = await tx(who, async (t) => ({ rows: observed(t.query<R>(statement)) }), { readOnly: true });
+      return rows;
+    },
+    async check() {
+      try {
+        await tx({ caller: null, deadlineMs: performance.now() + connectTimeoutMs }, (t) => t.query(sql`select 1`));
+        return "ok";
+      } catch (error) {
+        const { cause } = error as Error;
+        return cause instanceof Error ? cause.message : (error as Error).message;
+      }
+    },
+    close: () => pool.end(),
+    onEmit: (listener) => void listeners.push(listener),
+  };
+}
+
+/** The same promise, whose rejection somebody else reports. */
+function observed<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
+function poolMetrics(database: string, pool: pg.Pool): () => void {
+  const connections = gauge("muster_db_pool_connections", "Connections of the pool, by use.", ["database", "use"]);
+  const waiting = gauge("muster_db_pool_waiting", "Transactions that wait for a connection.", ["database"]);
+  return () => {
+    connections.set({ database, use: "busy" }, pool.totalCount - pool.idleCount);
+    connections.set({ database, use: "idle" }, pool.idleCount);
+    waiting.set({ database }, pool.waitingCount);
+  };
+}

@@ -1,0 +1,11 @@
+export { type CheckSchemaOptions, checkSchema, type Privilege } from "./check-schema.ts";
+export { type Database, type DatabaseOptions, openDatabase, type TxOptions } from "./database.ts";
+export { isConnectionFailure, isUniqueViolation } from "./failures.ts";
+export { type MigrateOptions, migrate } from "./migrate.ts";
+export { commonMigrations, type MigrationDir } from "./migrations.ts";
+export type { OutboxMessage } from "./outbox.ts";
+export { applyRoles, type RoleNames, roleNames } from "./roles.ts";
+export type { Who } from "./settings.ts";
+export { StartRefused } from "./start-refused.ts";
+export { type Query, qb, type Statement, sql } from "./statement.ts";
+export type { Tx } from "./transaction.ts";

@@ -1,0 +1,62 @@
+import { type Caller, isUuid } from "@muster/kit";
+import type { Query } from "./statement.ts";
+
+/** Whose transaction it is, and until when it is worth running (milliseconds of `performance.now()`). */
+export type Who = { caller: Caller | null; deadlineMs?: number | null };
+
+export const defaultTimeoutMs = 10_000;
+const idleInTransactionMs = "30000";
+
+const text = `select ${[
+  "app.scope",
+  "app.partner_id",
+  "app.org_id",
+  "app.org_access",
+  "app.org_ids",
+  "app.site_ids",
+  "app.actor_id",
+  "statement_timeout",
+  "idle_in_transaction_session_timeout",
+]
+  .map((name, index) => `set_config('${name}', $${index + 1}, true)`)
+  .join(", ")}`;
+
+/**
+ * The select that gives a transaction its tenant and its time limit. Every setting is written every time, empty when
+ * absent, and only for this transaction. Throws TypeError when an id that becomes part of an array is no UUID.
+ */
+export function settingsQuery(who: Who, timeoutMs: number): Query {
+  const limits = [String(Math.max(1, Math.ceil(timeoutMs))), idleInTransactionMs];
+  const { caller } = who;
+  if (!caller) return { text, values: ["", "", "", "", "", "", "", ...limits] };
+  const { orgAccess } = caller;
+  return {
+    text,
+    values: [
+      caller.scope,
+      uuidOrEmpty(caller.partnerId),
+      uuidOrEmpty(caller.orgId),
+      orgAccess.mode,
+      orgAccess.mode === "list" ? uuidArray(orgAccess.orgIds) : "",
+      caller.siteIds === null ? "" : uuidArray(caller.siteIds),
+      caller.actor.id,
+      ...limits,
+    ],
+  };
+}
+
+/** Milliseconds until the deadline, the default without one; zero or less when it has passed. */
+export function remainingMs(who: Who, nowMs: number = performance.now()): number {
+  return who.deadlineMs == null ? defaultTimeoutMs : who.deadlineMs - nowMs;
+}
+
+function uuidOrEmpty(id: string | null): string {
+  if (id === null) return "";
+  if (!isUuid(id)) throw new TypeError("an id of the caller is not a UUID");
+  return id;
+}
+
+function uuidArray(ids: readonly string[]): string {
+  if (!ids.every(isUuid)) throw new TypeError("an id in a list of the caller is not a UUID");
+  return `{${ids.join(",")}}`;
+}

@@ -1,0 +1,42 @@
+import knex, { type Knex } from "knex";
+
+/** Text with `$1` placeholders and its values. */
+export type Query = { text: string; values: readonly unknown[] };
+
+/** What `query` and `execute` take: text with values (see `sql`) or a knex builder. */
+// biome-ignore lint/suspicious/noExplicitAny: knex's own default for records that are not described
+export type Statement = Query | Knex.QueryBuilder<any, any> | Knex.Raw<any>;
+
+/** Builds statements only: it has no connection, so awaiting a builder fails; hand it to `query` or `execute`. */
+export const qb: Knex = knex({ client: "pg" });
+
+// What each sql`…` was made of, so that one can stand inside another with its parameters renumbered.
+const sources = new WeakMap<object, { strings: TemplateStringsArray; inserts: readonly unknown[] }>();
+
+/** A statement from a template: each `${value}` becomes a parameter, a nested sql`…` is spliced in as text. */
+export function sql(strings: TemplateStringsArray, ...inserts: readonly unknown[]): Query {
+  const values: unknown[] = [];
+  const text = splice(strings, inserts, values);
+  const query = { text, values };
+  sources.set(query, { strings, inserts });
+  return query;
+}
+
+function splice(strings: TemplateStringsArray, inserts: readonly unknown[], values: unknown[]): string {
+  let text = strings[0] ?? "";
+  inserts.forEach((insert, index) => {
+    const source = typeof insert === "object" && insert !== null ? sources.get(insert) : undefined;
+    if (source) text += splice(source.strings, source.inserts, values);
+    else if (insert === undefined) throw new TypeError(`undefined inserted after: ${text.slice(-60)}`);
+    else text += `$${values.push(insert)}`;
+    text += strings[index + 1];
+  });
+  return text;
+}
+
+/** The statement as pg takes it. */
+export function toQuery(statement: Statement): { text: string; values: unknown[] } {
+  if ("text" in statement) return { text: statement.text, values: statement.values as unknown[] };
+  const { sql: text, bindings } = statement.toSQL().toNative();
+  return { text, values: [...bindings] };
+}

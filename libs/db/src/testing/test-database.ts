@@ -1,0 +1,109 @@
+import { createHash, randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createLogger } from "@muster/kit";
+import pg from "pg";
+import { type Database, openDatabase } from "../database.ts";
+import { migrate } from "../migrate.ts";
+import { type MigrationDir, readMigrations } from "../migrations.ts";
+import { applyRoles, roleNames } from "../roles.ts";
+
+export type TestDatabase = {
+  ownerUrl: string;
+  appUrl: string;
+  superuserUrl: string;
+  /** As the application role. */
+  db: Database;
+  /** Closes `db`, ends what is still connected, removes the database. */
+  drop(): Promise<void>;
+};
+
+const rolesFile = new URL("../../../../deploy/sql/roles.sql", import.meta.url);
+const password = "test";
+const services = ["identity", "tenancy", "audit", "device_logs", "webhook_dispatcher", "agent_release"];
+const quiet = createLogger("test", "error");
+
+/** The variables of roles.sql, every password the same. */
+export const testRoleVariables: Record<string, string> = Object.fromEntries(
+  ["muster_owner", ...services.flatMap((schema) => [`${schema}_owner`, `${schema}_app`])].map((name) => [
+    `${name}_password`,
+    password,
+  ]),
+);
+
+/**
+ * A new, migrated database of `service` with the roles of production, in the cluster of MUSTER_TEST_PG_URL (a superuser's
+ * URL). Copied from a template made once for the same roles and migrations. Drop it when done.
+ */
+export async function testDatabase(options: { service: string; dirs: readonly MigrationDir[] }): Promise<TestDatabase> {
+  const cluster = process.env.MUSTER_TEST_PG_URL;
+  if (!cluster) throw new Error("MUSTER_TEST_PG_URL is not set: run tests through `npm test` or `npm run jest`");
+  const names = roleNames(options.service);
+  const name = `test_${names.schema}_${randomBytes(6).toString("hex")}`;
+  const url = (user?: string) => databaseUrl(cluster, name, user);
+
+  const rolesSql = await readFile(rolesFile, "utf8");
+  await withClient(cluster, async (admin) => {
+    // Roles belong to the cluster, and two transactions cannot alter the same one at once. Advisory locks are per
+    // database, so everybody takes this one here, in the database that the URL names.
+    await admin.query("select pg_advisory_lock(hashtextextended('muster test roles', 0))");
+    const template = await ensureTemplate(admin, cluster, rolesSql, options);
+    await admin.query(`create database "${name}" template "${template}"`);
+    // A copy has neither the privileges on the database itself nor the roles' settings in it.
+    await withClient(url(), (client) => applyRoles(client, rolesSql, testRoleVariables));
+  });
+
+  const db = openDatabase({ url: url(names.app), max: 5, name: options.service, log: quiet });
+  return {
+    ownerUrl: url(names.owner),
+    appUrl: url(names.app),
+    superuserUrl: url(),
+    db,
+    async drop() {
+      await db.close();
+      await withClient(cluster, (admin) => admin.query(`drop database if exists "${name}" with (force)`));
+    },
+  };
+}
+
+async function ensureTemplate(
+  admin: pg.Client,
+  cluster: string,
+  rolesSql: string,
+  { service, dirs }: { service: string; dirs: readonly MigrationDir[] },
+): Promise<string> {
+  const hash = createHash("sha256").update(service).update(rolesSql);
+  for (const { label, name, checksum } of await readMigrations(dirs)) hash.update(`\n${label} ${name} ${checksum}`);
+  const template = `template_${hash.digest("hex").slice(0, 24)}`;
+  const { rowCount } = await admin.query("select from pg_database where datname = $1", [template]);
+  if (rowCount) return template;
+
+  // Renamed when complete: a run that ends half-way leaves no half template behind.
+  const unfinished = `${template}_new`;
+  await admin.query(`drop database if exists "${unfinished}" with (force)`);
+  await admin.query(`create database "${unfinished}"`);
+  await withClient(databaseUrl(cluster, unfinished), (client) => applyRoles(client, rolesSql, testRoleVariables));
+  const ownerUrl = databaseUrl(cluster, unfinished, roleNames(service).owner);
+  await migrate({ url: ownerUrl, service, dirs, log: quiet });
+  await admin.query(`alter database "${unfinished}" rename to "${template}"`);
+  return template;
+}
+
+function databaseUrl(cluster: string, database: string, user?: string): string {
+  const url = new URL(cluster);
+  url.pathname = `/${database}`;
+  if (user) {
+    url.username = user;
+    url.password = password;
+  }
+  return url.href;
+}
+
+async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}

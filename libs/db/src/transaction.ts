@@ -1,0 +1,96 @@
+import type { Duplex } from "node:stream";
+import type { PoolClient, QueryResult } from "pg";
+import { isConnectionFailure, unavailable } from "./failures.ts";
+import { activeTraceparent, type OutboxMessage, outboxInserts } from "./outbox.ts";
+import { type Query, type Statement, toQuery } from "./statement.ts";
+
+/** A transaction under way. Statements run in the order in which they are asked for, also when not awaited in between. */
+export type Tx = {
+  /** The rows of a statement. */
+  query<R>(statement: Statement): Promise<R[]>;
+  /** The number of rows a statement touched. */
+  execute(statement: Statement): Promise<number>;
+  /** Stores a message in the outbox just before COMMIT: it is published exactly when the transaction commits. */
+  emit(message: OutboxMessage): void;
+};
+
+export type OpenTransaction = {
+  tx: Tx;
+  commit(): Promise<void>;
+  abandon(): void;
+  emitted(): boolean;
+};
+
+/** Sends BEGIN and the settings without waiting for them: their failure is thrown by the first statement or by `commit`. */
+export function openTransaction(client: PoolClient, settings: Query, readOnly: boolean): OpenTransaction {
+  const messages: OutboxMessage[] = [];
+  const send = sender(client);
+  let firstError: { error: unknown } | undefined;
+  let over = false;
+
+  // What follows a failed statement only says "current transaction is aborted": the first error is the one that explains.
+  const noteError = (error: unknown) => {
+    firstError ??= { error };
+  };
+  const sendAhead = (query: Query) => void send(query).catch(noteError);
+
+  const ask = async (statement: Statement): Promise<QueryResult> => {
+    if (over) throw new Error("a statement was sent after the end of its transaction");
+    try {
+      return await send(toQuery(statement));
+    } catch (error) {
+      noteError(error);
+      throw firstError?.error;
+    }
+  };
+
+  sendAhead({ text: readOnly ? "BEGIN READ ONLY" : "BEGIN", values: [] });
+  sendAhead(settings);
+
+  return {
+    tx: {
+      query: async <R>(statement: Statement) => (await ask(statement)).rows as R[],
+      execute: async (statement) => (await ask(statement)).rowCount ?? 0,
+      emit(message) {
+        if (over) throw new Error("a message was emitted after the end of its transaction");
+        messages.push({ ...message, traceparent: message.traceparent ?? activeTraceparent() });
+      },
+    },
+    async commit() {
+      over = true;
+      for (const insert of outboxInserts(messages)) sendAhead(insert);
+      const result = await send({ text: "COMMIT", values: [] }).catch(noteLostCommit);
+      if (firstError) throw firstError.error;
+      // COMMIT of a failed transaction succeeds, and answers ROLLBACK.
+      if (result.command !== "COMMIT") throw new Error(`COMMIT was answered with ${result.command}`);
+    },
+    abandon() {
+      over = true;
+    },
+    emitted: () => messages.length > 0,
+  };
+}
+
+function noteLostCommit(cause: unknown): never {
+  if (!isConnectionFailure(cause)) throw cause;
+  throw unavailable(new Error("the answer to COMMIT was lost: the transaction may have been committed", { cause }));
+}
+
+/** Sends statements, those of one turn of the event loop in one write. */
+function sender(client: PoolClient): (query: Query) => Promise<QueryResult> {
+  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
+  let corked = false;
+  return ({ text, values }) => {
+    if (!corked) {
+      corked = true;
+      stream.cork();
+      process.nextTick(() => {
+        corked = false;
+        stream.uncork();
+      });
+    }
+    // Extended, so that a text is always one statement. (Missing in @types/pg, hence no literal in the call.)
+    const query = { text, values: values as unknown[], queryMode: "extended" };
+    return client.query(query);
+  };
+}

@@ -1,0 +1,84 @@
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+const namePattern = /^[A-Za-z0-9_-]{1,64}$/;
+
+export type GeneratedCallerKey = {
+  kid: string;
+  /** "kid:base64 PKCS#8", one item of CALLER_PRIVATE_KEYS. */
+  privateKey: string;
+  /** Content of <directory>/<issuer>/<kid>.pem. */
+  publicPem: string;
+};
+
+/** A new Ed25519 key pair; the kid is the start of the public key's SHA-256. */
+export function generateCallerKey(): GeneratedCallerKey {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const kid = createHash("sha256")
+    .update(publicKey.export({ type: "spki", format: "der" }))
+    .digest("hex")
+    .slice(0, 16);
+  const pkcs8 = privateKey.export({ type: "pkcs8", format: "der" }).toString("base64");
+  return {
+    kid,
+    privateKey: `${kid}:${pkcs8}`,
+    publicPem: publicKey.export({ type: "spki", format: "pem" }).toString(),
+  };
+}
+
+export type SigningKey = { kid: string; key: KeyObject };
+
+/** Parses "kid:base64pkcs8[,…]"; throws an Error that names the bad item's kid, never its content. */
+export function parsePrivateKeys(list: string): SigningKey[] {
+  const keys = list
+    .split(",")
+    .map((item) => item.trim())
+    .filter(Boolean)
+    .map((item) => {
+      const colon = item.indexOf(":");
+      const kid = colon > 0 ? item.slice(0, colon) : "";
+      if (!namePattern.test(kid)) throw new Error("A caller private key must be written kid:base64");
+      let key: KeyObject;
+      try {
+        key = createPrivateKey({ key: Buffer.from(item.slice(colon + 1), "base64"), format: "der", type: "pkcs8" });
+      } catch {
+        throw new Error(`Caller private key ${kid} is not base64 PKCS#8`);
+      }
+      if (key.asymmetricKeyType !== "ed25519") throw new Error(`Caller private key ${kid} is not Ed25519`);
+      return { kid, key };
+    });
+  if (keys.length === 0) throw new Error("No caller private key is given");
+  return keys;
+}
+
+/** Public keys by "<issuer>/<kid>". */
+export type PublicKeys = ReadonlyMap<string, KeyObject>;
+
+/** Reads <directory>/<issuer>/<kid>.pem; throws an Error naming the file that is no Ed25519 public key. */
+export function readPublicKeys(directory: string): PublicKeys {
+  const keys = new Map<string, KeyObject>();
+  for (const issuer of readdirSync(directory)) {
+    // Kubernetes mounts keep their versions in entries like "..data".
+    if (!namePattern.test(issuer) || !statSync(join(directory, issuer)).isDirectory()) continue;
+    for (const file of readdirSync(join(directory, issuer))) {
+      const kid = file.endsWith(".pem") ? file.slice(0, -4) : "";
+      if (!namePattern.test(kid)) continue;
+      const path = join(directory, issuer, file);
+      let key: KeyObject;
+      try {
+        key = createPublicKey(readFileSync(path));
+      } catch (cause) {
+        throw new Error(`${path} is not a public key`, { cause });
+      }
+      if (key.asymmetricKeyType !== "ed25519") throw new Error(`${path} is not an Ed25519 public key`);
+      keys.set(`${issuer}/${kid}`, key);
+    }
+  }
+  return keys;
+}
+
+/** Whether two readings hold the same keys. */
+export function sameKeys(a: PublicKeys, b: PublicKeys): boolean {
+  return a.size === b.size && [...a].every(([name, key]) => b.get(name)?.equals(key) ?? false);
+}

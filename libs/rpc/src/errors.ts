@@ -1,0 +1,118 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { AppError, type ErrorCode, isErrorCode } from "@muster/kit";
+import { ErrorInfoSchema } from "@muster/proto/google/rpc/error_details_pb";
+
+const domain = "muster";
+/** Key of ErrorInfo.metadata that carries AppError.retryAfterSeconds; a fact may not have this name. */
+const retryAfterKey = "retryAfterSeconds";
+
+/** What a gRPC or Connect tool sees for each of our codes. Closed: a new ErrorCode does not compile without a line. */
+const connectCodes: Record<ErrorCode, Code> = {
+  validation_failed: Code.InvalidArgument,
+  unauthenticated: Code.Unauthenticated,
+  token_expired: Code.Unauthenticated,
+  session_revoked: Code.Unauthenticated,
+  invalid_credentials: Code.Unauthenticated,
+  invalid_refresh_token: Code.Unauthenticated,
+  permission_denied: Code.PermissionDenied,
+  mfa_required: Code.PermissionDenied,
+  scope_not_allowed: Code.PermissionDenied,
+  user_session_required: Code.PermissionDenied,
+  misconfigured_account: Code.PermissionDenied,
+  partner_inactive: Code.PermissionDenied,
+  organization_inactive: Code.PermissionDenied,
+  partner_not_found: Code.NotFound,
+  audit_log_not_found: Code.NotFound,
+  not_found: Code.NotFound,
+  slug_taken: Code.AlreadyExists,
+  limit_reached: Code.FailedPrecondition,
+  rate_limited: Code.ResourceExhausted,
+  overloaded: Code.Unavailable,
+  unavailable: Code.Unavailable,
+  deadline_exceeded: Code.DeadlineExceeded,
+  cancelled: Code.Canceled,
+  internal: Code.Internal,
+};
+
+/** Codes that a server newer than this client may have refined: the general one is still true. */
+const generalCodes: Partial<Record<Code, ErrorCode>> = {
+  [Code.InvalidArgument]: "validation_failed",
+  [Code.Unauthenticated]: "unauthenticated",
+  [Code.PermissionDenied]: "permission_denied",
+  [Code.NotFound]: "not_found",
+  [Code.FailedPrecondition]: "limit_reached",
+  [Code.ResourceExhausted]: "rate_limited",
+};
+
+/** The error as it crosses the wire: Connect code, public text, google.rpc.ErrorInfo with code and facts. */
+export function toConnectError(error: AppError): ConnectError {
+  const metadata: Record<string, string> = {};
+  for (const [name, value] of Object.entries(error.facts)) {
+    const text = JSON.stringify(value);
+    if (text !== undefined) metadata[name] = text;
+  }
+  if (error.retryAfterSeconds !== undefined) metadata[retryAfterKey] = JSON.stringify(error.retryAfterSeconds);
+  return new ConnectError(
+    error.message,
+    connectCodes[error.code],
+    undefined,
+    [{ desc: ErrorInfoSchema, value: { reason: error.code, domain, metadata } }],
+    error,
+  );
+}
+
+/**
+ * The typed error behind whatever a call or a handler threw. Our own errors come back with code, text, facts and
+ * retryAfterSeconds; an unreachable server is `unavailable` (repeat after 1 s), a passed deadline `deadline_exceeded`, an
+ * abort `cancelled`; anything else is `internal` with the original as cause and nothing of it in the text.
+ */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  if (error instanceof ConnectError) return fromConnectError(error);
+  return new AppError("internal", "Internal error", { cause: error });
+}
+
+function fromConnectError(error: ConnectError): AppError {
+  // Thrown by toConnectError in this very process.
+  if (error.cause instanceof AppError) return error.cause;
+  const info = error.findDetails(ErrorInfoSchema).find((detail) => detail.domain === domain);
+  if (info) {
+    const code = isErrorCode(info.reason) ? info.reason : (generalCodes[error.code] ?? transportCode(error.code));
+    const facts = parseFacts(info.metadata);
+    const { [retryAfterKey]: retryAfter, ...rest } = facts;
+    return new AppError(code, error.rawMessage, {
+      facts: rest,
+      ...(typeof retryAfter === "number" ? { retryAfterSeconds: retryAfter } : {}),
+    });
+  }
+  switch (transportCode(error.code)) {
+    case "unavailable":
+      return new AppError("unavailable", "Service is unavailable", { cause: error, retryAfterSeconds: 1 });
+    case "deadline_exceeded":
+      return new AppError("deadline_exceeded", "Deadline exceeded", { cause: error });
+    case "cancelled":
+      return new AppError("cancelled", "Cancelled", { cause: error });
+    default:
+      return new AppError("internal", "Internal error", { cause: error });
+  }
+}
+
+function transportCode(code: Code): ErrorCode {
+  if (code === Code.Unavailable) return "unavailable";
+  if (code === Code.DeadlineExceeded) return "deadline_exceeded";
+  if (code === Code.Canceled) return "cancelled";
+  return "internal";
+}
+
+function parseFacts(metadata: Record<string, string>): Record<string, unknown> {
+  const facts: Record<string, unknown> = {};
+  for (const [name, text] of Object.entries(metadata)) {
+    try {
+      facts[name] = JSON.parse(text);
+    } catch {
+      // Not written by us: another server of the ErrorInfo standard puts plain text here.
+      facts[name] = text;
+    }
+  }
+  return facts;
+}

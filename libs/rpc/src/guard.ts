@@ -1,0 +1,157 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import { AppError, type Caller, type Logger, type RequestMeta, uuidv7 } from "@muster/kit";
+import type { Span } from "@opentelemetry/api";
+import { type EstablishedCall, establishedCall } from "./call-context.ts";
+import { toAppError, toConnectError } from "./errors.ts";
+import { openRpcs } from "./issuers.ts";
+import { metadataNames } from "./metadata.ts";
+import { recordServer } from "./metrics.ts";
+import { type RpcMethod, rpcMethod } from "./rpc-method.ts";
+import { activeTracer, endSpan, startServerSpan, traceparentOf, withSpan } from "./tracing.ts";
+import type { Verifier } from "./verifier.ts";
+
+export type GuardDeps = { verifier: Verifier; log: Logger };
+
+/** One call as its protocol path presents it. */
+export type Incoming = {
+  header(name: string): string | undefined;
+  context: HandlerContext;
+  /** Deadline on the performance.now() clock. */
+  deadlineMs: number | null;
+  /** Registers what ends the wait for a handler when the deadline passes or the client goes. */
+  onInterrupt(interrupt: (reason: unknown) => void): void;
+};
+
+/** What every call goes through, whichever protocol brought it: caller, span, metrics, one typed error. */
+export type Guard = {
+  method: RpcMethod;
+  /** Runs `handler`; rejects with a ConnectError only. */
+  call<T>(incoming: Incoming, handler: () => T | Promise<T>): Promise<T>;
+  /** The same around a stream of answers. */
+  stream<T>(incoming: Incoming, handler: () => AsyncIterable<T>): AsyncGenerator<T>;
+};
+
+export function createGuard(deps: GuardDeps, method: DescMethod): Guard {
+  const described = rpcMethod(method);
+  const { rpc } = described;
+  const open = openRpcs.has(rpc);
+
+  const begin = (incoming: Incoming): Span | undefined => {
+    const tracer = activeTracer();
+    if (!tracer) return undefined;
+    return startServerSpan(tracer, rpc, described.attributes, incoming.header(metadataNames.traceparent) ?? null);
+  };
+
+  const establish = (incoming: Incoming, caller: Caller | null, span: Span | undefined): void => {
+    const call: EstablishedCall = {
+      caller,
+      meta: requestMeta(incoming, span),
+      deadlineMs: incoming.deadlineMs,
+    };
+    incoming.context.values.set(establishedCall, call);
+  };
+
+  const admit = (incoming: Incoming): Caller | null | Promise<Caller> =>
+    open ? null : deps.verifier.verify(incoming.header(metadataNames.caller), rpc);
+
+  const fail = (thrown: unknown, incoming: Incoming): AppError => {
+    const error = toAppError(thrown);
+    const about = { err: error.cause ?? error, rpc, requestId: incoming.header(metadataNames.requestId) };
+    if (error.code === "internal") deps.log.error(about, "rpc handler failed");
+    else if (error.cause !== undefined && error.code !== "cancelled" && error.code !== "unauthenticated") {
+      deps.log.warn({ ...about, code: error.code }, "rpc answered an error");
+    }
+    // The text of an internal error is for the log alone.
+    return error.code === "internal" ? new AppError("internal", "Internal error", { cause: error }) : error;
+  };
+
+  return {
+    method: described,
+    async call(incoming, handler) {
+      const startedMs = performance.now();
+      const span = begin(incoming);
+      let code = "ok";
+      try {
+        const admitted = admit(incoming);
+        establish(incoming, isPromise(admitted) ? await admitted : admitted, span);
+        return await untilInterrupted(incoming, deps.log, rpc, () => (span ? withSpan(span, handler) : handler()));
+      } catch (thrown) {
+        const error = fail(thrown, incoming);
+        code = error.code;
+        throw toConnectError(error);
+      } finally {
+        if (span) endSpan(span, code);
+        recordServer(rpc, code, startedMs);
+      }
+    },
+    async *stream(incoming, handler) {
+      const startedMs = performance.now();
+      const span = begin(incoming);
+      const inSpan = <T>(run: () => T): T => (span ? withSpan(span, run) : run());
+      // Stays when the client stops reading before the end.
+      let code = "cancelled";
+      try {
+        const admitted = admit(incoming);
+        establish(incoming, isPromise(admitted) ? await admitted : admitted, span);
+        const answers = inSpan(() => handler()[Symbol.asyncIterator]());
+        try {
+          for (;;) {
+            const next = await untilInterrupted(incoming, deps.log, rpc, () => inSpan(() => answers.next()));
+            if (next.done) break;
+            yield next.value;
+          }
+          code = "ok";
+        } finally {
+          if (code !== "ok") closeQuietly(answers, deps.log, rpc);
+        }
+      } catch (thrown) {
+        const error = fail(thrown, incoming);
+        code = error.code;
+        throw toConnectError(error);
+      } finally {
+        if (span) endSpan(span, code);
+        recordServer(rpc, code, startedMs);
+      }
+    },
+  };
+}
+
+function requestMeta(incoming: Incoming, span: Span | undefined): RequestMeta {
+  return {
+    requestId: incoming.header(metadataNames.requestId) ?? uuidv7(),
+    clientAddress: incoming.header(metadataNames.clientAddress) ?? null,
+    userAgent: incoming.header(metadataNames.userAgent) ?? null,
+    traceparent: span ? traceparentOf(span) : (incoming.header(metadataNames.traceparent) ?? null),
+  };
+}
+
+function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
+}
+
+/** A handler that ignores its signal must not hold the answer back: the wait ends with the call. */
+function untilInterrupted<T>(incoming: Incoming, log: Logger, rpc: string, run: () => T | Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let interrupted = false;
+    incoming.onInterrupt((reason) => {
+      interrupted = true;
+      reject(reason);
+    });
+    const result = run();
+    if (!isPromise(result)) resolve(result);
+    else {
+      result.then(resolve, (err: unknown) => {
+        if (interrupted) log.debug({ err, rpc }, "rpc handler failed after its call had ended");
+        reject(err);
+      });
+    }
+  });
+}
+
+/** The handler may be waiting for something: its clean-up is asked for, not awaited. */
+function closeQuietly<T>(answers: AsyncIterator<T>, log: Logger, rpc: string): void {
+  answers.return?.().then(undefined, (err: unknown) => {
+    log.debug({ err, rpc }, "rpc stream failed after its call had ended");
+  });
+}

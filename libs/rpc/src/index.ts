@@ -1,0 +1,12 @@
+export { callContext } from "./call-context.ts";
+export { callerAudience, maxListedIds } from "./caller-claims.ts";
+export { type GeneratedCallerKey, generateCallerKey } from "./caller-keys.ts";
+export { toAppError, toConnectError } from "./errors.ts";
+export { type IssuerRules, issuers, mayMint, openRpcs, systemOpens } from "./issuers.ts";
+export type { PortLimits } from "./limits.ts";
+export { callOptions, metadataNames } from "./metadata.ts";
+export { type PortOptions, type RpcPort, servePort } from "./port.ts";
+export { type Registration, register } from "./registration.ts";
+export { createSigner, type Signer } from "./signer.ts";
+export { createTransport, type RpcTransport, type TransportOptions } from "./transport.ts";
+export { createVerifier, type Verifier } from "./verifier.ts";

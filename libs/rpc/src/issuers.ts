@@ -1,0 +1,61 @@
+import type { ActorType } from "@muster/kit";
+
+export type IssuerRules = {
+  /** Actor types whose tokens this issuer may mint. */
+  actors: readonly ActorType[];
+  /** RPCs ("package.Service/Method") that this issuer's own `system` actor opens, beside the probe. */
+  systemRpcs: readonly string[];
+};
+
+/** RPCs that every issuer's `system` actor opens. */
+const probeRpcs = [
+  "muster.common.v1.ProbeService/Echo",
+  "muster.common.v1.ProbeService/EchoStream",
+  "muster.common.v1.ProbeService/GetInfo",
+];
+
+const onlyItself = (...systemRpcs: string[]): IssuerRules => ({ actors: ["system"], systemRpcs });
+
+/**
+ * Who may say who is calling. Only the gateway authenticates people, programs and agents, so only it mints them; every
+ * service acts as itself (`system`), and that opens nothing but the RPCs listed here.
+ */
+export const issuers: Readonly<Record<string, IssuerRules>> = {
+  gateway: {
+    actors: ["user", "api_key", "agent", "system"],
+    // What must be asked before anyone is authenticated.
+    systemRpcs: [
+      "muster.identity.v1.SessionService/Login",
+      "muster.identity.v1.SessionService/Refresh",
+      "muster.identity.v1.SessionService/ResolveSession",
+      "muster.identity.v1.SessionService/GetJwks",
+    ],
+  },
+  identity: onlyItself(),
+  tenancy: onlyItself(),
+  audit: onlyItself(),
+  "device-logs": onlyItself(),
+  "webhook-dispatcher": onlyItself(),
+  "agent-release": onlyItself(),
+};
+
+/** RPCs that are served without a caller token. */
+export const openRpcs: ReadonlySet<string> = new Set([
+  "grpc.health.v1.Health/Check",
+  "grpc.health.v1.Health/Watch",
+  "muster.common.v1.ProbeService/Echo",
+  "muster.common.v1.ProbeService/GetInfo",
+]);
+
+export function issuerRules(issuer: string): IssuerRules | undefined {
+  return Object.hasOwn(issuers, issuer) ? issuers[issuer] : undefined;
+}
+
+export function mayMint(issuer: string, actor: ActorType): boolean {
+  return issuerRules(issuer)?.actors.includes(actor) ?? false;
+}
+
+/** Whether the `system` actor of `issuer` opens an RPC ("package.Service/Method"). */
+export function systemOpens(issuer: string, rpc: string): boolean {
+  return probeRpcs.includes(rpc) || (issuerRules(issuer)?.systemRpcs.includes(rpc) ?? false);
+}

@@ -1,0 +1,161 @@
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { gauge, type Logger, type Readiness } from "@muster/kit";
+import { Health } from "@muster/proto/grpc/health/v1/health_pb";
+import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
+import { createHealth } from "./health.ts";
+import { defaultLimits, maxHeaderBytes, maxTimeoutMs, type PortLimits } from "./limits.ts";
+import { createProbe } from "./probe.ts";
+import { guardedRoutes, type Registration, register } from "./registration.ts";
+import { createShortPath } from "./short-path.ts";
+import { sniff } from "./sniff.ts";
+import type { Verifier } from "./verifier.ts";
+
+export type PortOptions = {
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** Shown by ProbeService.GetInfo. */
+  name: string;
+  version: string;
+  services: readonly Registration[];
+  verifier: Verifier;
+  log: Logger;
+  readiness: Readiness;
+  /** Milliseconds that new connections are still taken after health turned to NOT_SERVING. */
+  drainDelayMs: number;
+  /** Milliseconds that calls under way may then take. */
+  graceMs: number;
+  limits?: Partial<PortLimits>;
+};
+
+export type RpcPort = {
+  port: number;
+  /** NOT_SERVING, drain delay, GOAWAY and no new connections, grace, then whatever is left is cut. Resolves when all is closed. */
+  drain(): Promise<void>;
+};
+
+/**
+ * Serves Connect, gRPC and gRPC-Web on one cleartext port, HTTP/1.1 and HTTP/2 told apart by the first bytes, with
+ * grpc.health.v1 and ProbeService beside `services`. Rejects when the address cannot be had.
+ */
+export async function servePort(options: PortOptions): Promise<RpcPort> {
+  const { log, readiness } = options;
+  const limits = { ...defaultLimits, ...options.limits };
+  const names = new Set([...options.services.map(({ service }) => service.typeName), ProbeService.typeName]);
+  const health = createHealth(readiness, names);
+  const routes = guardedRoutes(
+    [
+      ...options.services,
+      register(ProbeService, createProbe(options.name, options.version, readiness)),
+      register(Health, health.impl),
+    ],
+    { verifier: options.verifier, log },
+  );
+  const shortPath = createShortPath(routes.unary, limits);
+  const stock = connectNodeAdapter({
+    routes: routes.addTo,
+    readMaxBytes: limits.maxBodyBytes,
+    compressMinBytes: limits.compressMinBytes,
+    maxTimeoutMs,
+  });
+  let draining = false;
+
+  const h1 = createHttpServer(
+    {
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      keepAliveTimeout: limits.keepAliveMs,
+      // How often the two timeouts above are looked at; Node's default is 30 s.
+      connectionsCheckingInterval: Math.min(1_000, limits.headersMs),
+    },
+    (request: IncomingMessage, response: ServerResponse) => {
+      response.sendDate = false;
+      if (draining) response.shouldKeepAlive = false;
+      if (!shortPath(request, response)) stock(request, response);
+    },
+  );
+  // A server that never listened would start none of its timers.
+  h1.emit("listening");
+
+  const sessions = new Set<ServerHttp2Session>();
+  const h2 = createHttp2Server(
+    {
+      settings: { maxConcurrentStreams: limits.maxStreamsPerConnection, maxHeaderListSize: maxHeaderBytes },
+      maxSendHeaderBlockLength: maxHeaderBytes,
+    },
+    stock,
+  );
+  h2.on("session", (session) => {
+    sessions.add(session);
+    session.on("close", () => sessions.delete(session));
+    session.on("error", (err) => log.debug({ err }, "http2 session failed"));
+  });
+  // Failures of a connection before or beside HTTP are the client's; without a listener they would end the process.
+  h2.on("sessionError", (err) => log.debug({ err }, "http2 session failed"));
+
+  const sockets = new Set<Socket>();
+  const undecided = new Set<Socket>();
+  const open = gauge("muster_rpc_server_connections", "Open connections of the RPC port.");
+  const net = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) => {
+    sockets.add(socket);
+    open.set(sockets.size);
+    socket.on("close", () => {
+      sockets.delete(socket);
+      undecided.delete(socket);
+      open.set(sockets.size);
+    });
+    undecided.add(socket);
+    sniff(socket, limits.firstBytesMs, (protocol) => {
+      undecided.delete(socket);
+      if (protocol === "http2") h2.emit("connection", socket);
+      else {
+        h1.emit("connection", socket);
+        // Sniffing paused it. An http2 session reads what was put back by itself, http1 waits for it to flow.
+        socket.resume();
+      }
+    });
+  });
+  net.maxConnections = limits.maxConnections;
+  net.on("drop", () => log.warn({ maxConnections: limits.maxConnections }, "rpc connection refused: too many"));
+
+  await new Promise<void>((resolve, reject) => {
+    net.once("error", reject);
+    net.listen(options.port, options.host, () => {
+      net.off("error", reject);
+      net.on("error", (err) => log.error({ err }, "rpc port failed"));
+      resolve();
+    });
+  });
+
+  const drainOnce = async (): Promise<void> => {
+    draining = true;
+    health.drain();
+    if (options.drainDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, options.drainDelayMs));
+    health.close();
+    const closed = new Promise<void>((resolve) => net.close(() => resolve()));
+    for (const session of sessions) session.close();
+    h1.closeIdleConnections();
+    for (const socket of undecided) socket.destroy();
+    const cut = setTimeout(() => {
+      for (const session of sessions) session.destroy();
+      for (const socket of sockets) socket.destroy();
+    }, options.graceMs);
+    await closed;
+    clearTimeout(cut);
+    // Ends the timers that "listening" started; it never listened, so there is nothing to wait for.
+    h1.close();
+  };
+  let drained: Promise<void> | undefined;
+
+  return {
+    port: (net.address() as AddressInfo).port,
+    drain: () => {
+      drained ??= drainOnce();
+      return drained;
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { type Readiness, validationError } from "@muster/kit";
+import type { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
+
+const maxCount = 1_000;
+
+/** Served by every port: what the process is, and calls that touch nothing behind it. */
+export function createProbe(name: string, version: string, readiness: Readiness): ServiceImpl<typeof ProbeService> {
+  return {
+    echo: ({ message }) => ({ message }),
+    async *echoStream({ message, count }) {
+      if (count > maxCount) throw validationError({ count: [`must be at most ${maxCount}`] });
+      for (let sent = 0; sent < count; sent++) yield { message };
+    },
+    async getInfo() {
+      return { service: name, version, ready: readiness.ready, checks: await readiness.verbose() };
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import type { Caller } from "@muster/kit";
+import { SignJWT } from "jose";
+import { BoundedMap } from "./bounded-map.ts";
+import { callerAudience, maxTokenSeconds, toClaims } from "./caller-claims.ts";
+import { parsePrivateKeys } from "./caller-keys.ts";
+
+/** A token with less life left than this is minted anew: the receiver's clock may be ahead, the call may queue. */
+const freshForMs = 15_000;
+const maxPrincipals = 10_000;
+
+export type Signer = {
+  /** The caller's token, reused until near expiry. A Caller object must not be changed after it was given here. */
+  tokenFor(caller: Caller): Promise<string>;
+  /** Drops the tokens of the callers that match, so that the next call mints what is true now. */
+  forget(matches: (caller: Caller) => boolean): void;
+};
+
+type Minted = { caller: Caller; token: Promise<string>; freshUntilMs: number };
+
+/** Mints Ed25519 caller tokens as `issuer` with the first of `privateKeys`; throws when no key can be read. */
+export function createSigner(options: { issuer: string; privateKeys: string; now?: () => number }): Signer {
+  const now = options.now ?? Date.now;
+  const [signing] = parsePrivateKeys(options.privateKeys);
+  if (!signing) throw new Error("No caller private key is given");
+  const byContent = new BoundedMap<string, Minted>(maxPrincipals);
+  // Callers are mostly the same object again (a cached session): this spares writing them out on every call.
+  const byObject = new WeakMap<Caller, Minted>();
+
+  const mint = (caller: Caller, nowMs: number): Promise<string> => {
+    const issuedAt = Math.floor(nowMs / 1000);
+    return new SignJWT({ ...toClaims(caller) })
+      .setProtectedHeader({ alg: "EdDSA", kid: signing.kid, typ: "JWT" })
+      .setIssuer(options.issuer)
+      .setAudience(callerAudience)
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(issuedAt + maxTokenSeconds)
+      .sign(signing.key);
+  };
+
+  return {
+    async tokenFor(caller) {
+      const nowMs = now();
+      const known = byObject.get(caller);
+      if (known && known.freshUntilMs > nowMs) return known.token;
+      const content = JSON.stringify(caller);
+      let minted = byContent.get(content);
+      if (!minted || minted.freshUntilMs <= nowMs) {
+        const fresh: Minted = {
+          caller,
+          token: mint(caller, nowMs),
+          freshUntilMs: nowMs + maxTokenSeconds * 1000 - freshForMs,
+        };
+        fresh.token.catch(() => {
+          fresh.freshUntilMs = 0;
+        });
+        byContent.set(content, fresh);
+        minted = fresh;
+      }
+      byObject.set(caller, minted);
+      return minted.token;
+    },
+    forget(matches) {
+      for (const [content, minted] of [...byContent.entries()]) {
+        if (!matches(minted.caller)) continue;
+        minted.freshUntilMs = 0;
+        byContent.delete(content);
+      }
+    },
+  };
+}

@@ -1,0 +1,204 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodStreaming,
+  type DescMethodUnary,
+  type MessageInitShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import {
+  type CallOptions,
+  Code,
+  ConnectError,
+  type ContextValues,
+  type StreamResponse,
+  type Transport,
+} from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { AppError, gauge } from "@muster/kit";
+import type { Span } from "@opentelemetry/api";
+import type { Dispatcher } from "undici";
+import { toAppError, toConnectError } from "./errors.ts";
+import { maxTimeoutMs } from "./limits.ts";
+import { recordClient } from "./metrics.ts";
+import { rpcMethod } from "./rpc-method.ts";
+import { createTargets } from "./targets.ts";
+import { activeTracer, endSpan, startClientSpan, traceparentOf, withSpan } from "./tracing.ts";
+import { type Answer, UnaryCall } from "./unary-call.ts";
+
+export type TransportOptions = {
+  /** http://host:port of each replica, or of the one name that stands for all. Used in turn. */
+  baseUrls: readonly string[];
+  /** Connections per base URL for unary calls: so many run at once, the others wait. */
+  connections?: number;
+  /** Age (±20 %) at which a connection is replaced: new replicas get their share. */
+  clientTtlMs?: number;
+  /** For unary calls that name no timeout. */
+  defaultTimeoutMs?: number;
+  /** Unary calls under way and waiting; more are refused as `overloaded`. */
+  maxInFlight?: number;
+  maxResponseBytes?: number;
+};
+
+type CallHeaders = CallOptions["headers"];
+
+export type RpcTransport = Transport & { close(): Promise<void> };
+
+/**
+ * Connect transport between our processes: unary calls in the Connect protocol (binary, HTTP/1.1) over undici, streams over
+ * connect-node (HTTP/2). Calls reject with ConnectError; `toAppError` turns that into the typed error. Interceptors are not
+ * supported: deadline, caller and tracing are built in.
+ */
+export function createTransport(options: TransportOptions): RpcTransport {
+  const { connections = 8, clientTtlMs = 30_000, defaultTimeoutMs = 10_000, maxInFlight = 2_048 } = options;
+  const { maxResponseBytes = 32 * 1024 * 1024 } = options;
+  const targets = createTargets(options.baseUrls, connections, clientTtlMs);
+  const inFlightGauge = gauge("muster_rpc_client_in_flight", "Unary RPCs of this process that wait for an answer.");
+  let inFlight = 0;
+
+  const unary = (
+    method: DescMethodUnary,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    header: CallHeaders,
+    input: MessageInitShape<DescMessage>,
+  ): Promise<Answer> => {
+    const described = rpcMethod(method);
+    const startedMs = performance.now();
+    if (inFlight >= maxInFlight) {
+      const busy = new AppError("overloaded", "Too many calls under way", { retryAfterSeconds: 1 });
+      recordClient(described.rpc, busy.code, startedMs);
+      return Promise.reject(toConnectError(busy));
+    }
+    if (signal?.aborted) return Promise.reject(cancelled(signal));
+    const allowedMs = timeoutMs === undefined || timeoutMs <= 0 ? defaultTimeoutMs : Math.min(timeoutMs, maxTimeoutMs);
+
+    return new Promise((resolve, reject) => {
+      const tracer = activeTracer();
+      const headers = ["content-type", "application/proto", "connect-protocol-version", "1"];
+      headers.push("connect-timeout-ms", String(Math.max(1, Math.floor(allowedMs))));
+      const callerTraceparent = appendHeaders(headers, header, tracer !== undefined);
+      let span: Span | undefined;
+      if (tracer) {
+        span = startClientSpan(tracer, described.rpc, described.attributes, callerTraceparent);
+        headers.push("traceparent", traceparentOf(span));
+      }
+      const request: Dispatcher.DispatchOptions = {
+        path: described.path,
+        method: "POST",
+        headers,
+        body: toBinary(method.input, create(method.input, input)),
+      };
+      let target = targets.next();
+      const call = new UnaryCall({
+        method,
+        described,
+        maxResponseBytes,
+        again(again, connected) {
+          if (!connected) {
+            targets.shun(target);
+            target = targets.next();
+          }
+          targets.dispatchFresh(target, request, again);
+        },
+        settled(error, answer) {
+          clearTimeout(timer);
+          signal?.removeEventListener("abort", onAbort);
+          inFlight--;
+          inFlightGauge.dec();
+          const code = error ? toAppError(error).code : "ok";
+          if (span) endSpan(span, code);
+          recordClient(described.rpc, code, startedMs);
+          if (answer) resolve(answer);
+          else reject(error);
+        },
+      });
+      const onAbort = () => call.cancel(cancelled(signal as AbortSignal));
+      const timer = setTimeout(
+        () => call.cancel(new ConnectError("the operation timed out", Code.DeadlineExceeded)),
+        allowedMs,
+      );
+      signal?.addEventListener("abort", onAbort, { once: true });
+      inFlight++;
+      inFlightGauge.inc();
+      target.pool.dispatch(request, call);
+    });
+  };
+
+  const streams = options.baseUrls.map((baseUrl) =>
+    createConnectTransport({
+      baseUrl,
+      httpVersion: "2",
+      useBinaryFormat: true,
+      idleConnectionTimeoutMs: clientTtlMs,
+      readMaxBytes: maxResponseBytes,
+    }),
+  );
+  let streamTurn = 0;
+
+  return {
+    unary: unary as Transport["unary"],
+    stream<I extends DescMessage, O extends DescMessage>(
+      method: DescMethodStreaming<I, O>,
+      signal: AbortSignal | undefined,
+      timeoutMs: number | undefined,
+      header: CallHeaders,
+      input: AsyncIterable<MessageInitShape<I>>,
+      contextValues?: ContextValues,
+    ): Promise<StreamResponse<I, O>> {
+      streamTurn = (streamTurn + 1) % streams.length;
+      const stock = streams[streamTurn] as Transport;
+      return tracedStream(method, header, (headers) =>
+        stock.stream(method, signal, timeoutMs, headers, input, contextValues),
+      );
+    },
+    close: () => targets.close(),
+  };
+}
+
+/** Span and metrics of a stream cover its opening: when it ends is up to whoever reads it. */
+async function tracedStream<R>(
+  method: DescMethodStreaming,
+  header: CallHeaders,
+  open: (headers: Headers) => Promise<R>,
+): Promise<R> {
+  const described = rpcMethod(method);
+  const startedMs = performance.now();
+  const headers = new Headers(header);
+  const tracer = activeTracer();
+  const span = tracer && startClientSpan(tracer, described.rpc, described.attributes, headers.get("traceparent"));
+  if (span) headers.set("traceparent", traceparentOf(span));
+  let code = "ok";
+  try {
+    return await (span ? withSpan(span, () => open(headers)) : open(headers));
+  } catch (error) {
+    code = toAppError(error).code;
+    throw error;
+  } finally {
+    if (span) endSpan(span, code);
+    recordClient(described.rpc, code, startedMs);
+  }
+}
+
+/** Appends the call's own headers; returns its traceparent, which is left out when a span replaces it. */
+function appendHeaders(raw: string[], header: CallHeaders, replaceTraceparent: boolean): string | null {
+  let traceparent: string | null = null;
+  const append = (name: string, value: string) => {
+    if (name === "traceparent") {
+      traceparent = value;
+      if (replaceTraceparent) return;
+    }
+    raw.push(name, value);
+  };
+  if (header === undefined) return null;
+  if (header instanceof Headers) for (const [name, value] of header) append(name, value);
+  else if (Array.isArray(header)) for (const [name = "", value = ""] of header) append(name.toLowerCase(), value);
+  else for (const name in header) append(name, (header as Record<string, string>)[name] ?? "");
+  return traceparent;
+}
+
+function cancelled(signal: AbortSignal): ConnectError {
+  return signal.reason instanceof ConnectError
+    ? signal.reason
+    : new ConnectError("the operation was cancelled", Code.Canceled, undefined, undefined, signal.reason);
+}

@@ -1,0 +1,128 @@
+import { AppError, type Caller, type Logger } from "@muster/kit";
+import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from "jose";
+import { BoundedMap } from "./bounded-map.ts";
+import { callerAudience, fromClaims, maxTokenSeconds } from "./caller-claims.ts";
+import { type PublicKeys, readPublicKeys, sameKeys } from "./caller-keys.ts";
+import { mayMint, systemOpens } from "./issuers.ts";
+
+const rereadMs = 30_000;
+/** At most one extra reading per this time, however many tokens name unknown keys. */
+const rereadUnknownMs = 1_000;
+const clockToleranceSeconds = 5;
+const maxTokens = 10_000;
+const maxTokenCharacters = 16 * 1024 * 1024;
+
+export type Verifier = {
+  /**
+   * Who is calling `rpc` ("package.Service/Method"). Throws (or rejects with) `unauthenticated` for a missing, forged,
+   * expired or foreign token, `permission_denied` when a service acting as itself does not open this RPC.
+   */
+  verify(token: string | undefined, rpc: string): Caller | Promise<Caller>;
+  /** Reads the public keys again now. */
+  reload(): void;
+  close(): void;
+};
+
+type Verified = { caller: Caller; issuer: string; expiresAtMs: number };
+
+/**
+ * Verifies caller tokens with the keys under `directory` (<issuer>/<kid>.pem), which is read again every 30 s and, at most
+ * once a second, for an unknown kid. A token is verified once and then remembered until it expires or its key goes.
+ */
+export function createVerifier(options: {
+  directory: string;
+  audience?: string;
+  service: string;
+  log?: Logger;
+  now?: () => number;
+}): Verifier {
+  const now = options.now ?? Date.now;
+  const audience = options.audience ?? callerAudience;
+  const verified = new BoundedMap<string, Verified>(maxTokens, maxTokenCharacters);
+  let keys: PublicKeys = readPublicKeys(options.directory);
+  let readAtMs = now();
+
+  const reload = () => {
+    readAtMs = now();
+    try {
+      const found = readPublicKeys(options.directory);
+      if (sameKeys(keys, found)) return;
+      keys = found;
+      // A key that went must not live on in what it signed.
+      verified.clear();
+    } catch (err) {
+      options.log?.error({ err, service: options.service }, "caller keys not readable, keeping the last reading");
+    }
+  };
+  const timer = setInterval(reload, rereadMs);
+  timer.unref();
+
+  const check = async (token: string): Promise<Verified> => {
+    const { payload, issuer, keysUsed } = await verifySignature(token);
+    const caller = fromClaims(payload);
+    if (!mayMint(issuer, caller.actor.type)) throw new Error(`${issuer} may not mint ${caller.actor.type}`);
+    if (caller.actor.type === "system" && caller.actor.id !== issuer) {
+      throw new Error(`${issuer} may not act as ${caller.actor.id}`);
+    }
+    const { exp = 0, iat = 0 } = payload;
+    if (exp - iat > maxTokenSeconds) throw new Error("token lives too long");
+    const result = { caller, issuer, expiresAtMs: (exp + clockToleranceSeconds) * 1000 };
+    if (keysUsed === keys) verified.set(token, result, token.length);
+    return result;
+  };
+
+  const verifySignature = async (
+    token: string,
+  ): Promise<{ payload: JWTPayload; issuer: string; keysUsed: PublicKeys }> => {
+    // The issuer decides which keys count, so it is read first; the signature then proves it.
+    const issuer = unverifiedIssuer(token);
+    const { kid } = decodeProtectedHeader(token);
+    const name = `${issuer}/${kid ?? ""}`;
+    if (!keys.has(name) && now() - readAtMs >= rereadUnknownMs) reload();
+    const keysUsed = keys;
+    const key = keysUsed.get(name);
+    if (!key) throw new Error("unknown key");
+    const { payload } = await jwtVerify(token, key, {
+      algorithms: ["EdDSA"],
+      audience,
+      issuer,
+      clockTolerance: clockToleranceSeconds,
+      requiredClaims: ["iat", "exp"],
+      maxTokenAge: maxTokenSeconds,
+      currentDate: new Date(now()),
+    });
+    return { payload, issuer, keysUsed };
+  };
+
+  const admit = (found: Verified, rpc: string): Caller => {
+    if (found.caller.actor.type === "system" && !systemOpens(found.issuer, rpc)) {
+      throw new AppError("permission_denied", "This service may not call this method");
+    }
+    return found.caller;
+  };
+
+  return {
+    verify(token, rpc) {
+      if (!token) throw new AppError("unauthenticated", "Caller is not authenticated");
+      const found = verified.get(token);
+      if (found && found.expiresAtMs > now()) return admit(found, rpc);
+      return check(token).then(
+        (result) => admit(result, rpc),
+        (cause: unknown) => {
+          const expired = cause instanceof errors.JWTExpired ? { reason: "expired" } : {};
+          options.log?.warn({ err: cause, service: options.service, rpc, ...expired }, "caller token refused");
+          throw new AppError("unauthenticated", "Caller is not authenticated", { cause });
+        },
+      );
+    },
+    reload,
+    close: () => clearInterval(timer),
+  };
+}
+
+function unverifiedIssuer(token: string): string {
+  const payload: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+  const issuer = (payload as { iss?: unknown } | null)?.iss;
+  if (typeof issuer !== "string") throw new Error("token has no issuer");
+  return issuer;
+}

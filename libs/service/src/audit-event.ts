@@ -1,0 +1,63 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { OutboxMessage } from "@muster/db";
+import { type Caller, type RequestMeta, uuidv7, zeroUuid } from "@muster/kit";
+import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
+
+export type AuditFact = {
+  action: string;
+  resource: { type: string; id: string; name: string | null };
+  /** Where the fact belongs; decides the chain: organization, else partner, else the platform. */
+  orgId: string | null;
+  partnerId: string | null;
+  /** JSON object; before/after values under `changes`. Never a secret. */
+  details?: Record<string, unknown>;
+  result?: "success" | "failure" | "denied";
+  errorMessage?: string;
+};
+
+/** The chain's partition, 0..15: subjects and sealers are split by it. */
+export function auditPartition(chainId: string): number {
+  return Number.parseInt(chainId.slice(-1), 16);
+}
+
+/** Builds the outbox row of an audited fact; emit it in the transaction that makes the fact true. */
+export function auditEvent(
+  service: string,
+  who: { caller: Caller; meta: RequestMeta },
+  fact: AuditFact,
+  now: Date = new Date(),
+): OutboxMessage {
+  const { actor, sessionId } = who.caller;
+  const chainId = fact.orgId ?? fact.partnerId ?? zeroUuid;
+  const id = uuidv7(now.getTime());
+  const event = create(AuditEventSchema, {
+    id,
+    timestamp: timestampFromDate(now),
+    chainId,
+    orgId: fact.orgId ?? "",
+    partnerId: fact.partnerId ?? "",
+    actorType: actor.type,
+    actorId: actor.id,
+    actorEmail: actor.email ?? "",
+    actorName: actor.name ?? "",
+    actorRole: actor.role ?? "",
+    actorDepartment: actor.department ?? "",
+    sessionId: sessionId ?? "",
+    action: fact.action,
+    resourceType: fact.resource.type,
+    resourceId: fact.resource.id,
+    resourceName: fact.resource.name ?? "",
+    detailsJson: JSON.stringify(fact.details ?? {}),
+    ipAddress: who.meta.clientAddress ?? "",
+    userAgent: who.meta.userAgent ?? "",
+    result: fact.result ?? "success",
+    errorMessage: fact.errorMessage ?? "",
+  });
+  return {
+    subject: `audit.${service}.${auditPartition(chainId)}`,
+    msgId: `${chainId}/${id}`,
+    body: toBinary(AuditEventSchema, event),
+    traceparent: who.meta.traceparent,
+  };
+}

@@ -1,0 +1,148 @@
+import { fileURLToPath } from "node:url";
+import { type Bus, openBus, type StreamName, streamOwner } from "@muster/bus";
+import { checkSchema, type Database, migrate, openDatabase, type Privilege, startRelay } from "@muster/db";
+import { loadConfig, type Process, redactConfig, runProcess, serviceSettings, sleep } from "@muster/kit";
+import { createVerifier, type Registration, servePort } from "@muster/rpc";
+import { z } from "zod";
+
+export type ServiceContext<C> = {
+  config: C;
+  process: Process;
+  db: Database;
+  /** Runs once NATS answers; the service is ready and serves before that. What it returns is stopped at the end. */
+  onBus(start: (bus: Bus) => Promise<{ stop(): Promise<void> | void } | undefined>): void;
+};
+
+export type ServiceDefinition<S extends z.ZodRawShape> = {
+  name: string;
+  version: string;
+  /** Settings beyond those every service has. */
+  settings: S;
+  /** URL of the service's `migrations/` folder. */
+  migrations: URL;
+  /** Roles and rights a table needs that differ from the default (see checkSchema). */
+  grants?: Record<string, readonly Privilege[]>;
+  start(context: ServiceContext<z.infer<z.ZodObject<S & typeof serviceSettings>>>): Promise<Registration[]>;
+};
+
+/**
+ * The one way a service runs: settings, migrations, checks of role and schema, database, bus and relay, RPC port.
+ * PostgreSQL must answer before the port opens; NATS need not: writes wait in the outbox.
+ */
+export async function runService<S extends z.ZodRawShape>(definition: ServiceDefinition<S>): Promise<void> {
+  const { name } = definition;
+  type Config = z.infer<z.ZodObject<S & typeof serviceSettings>>;
+  let config: Config & z.infer<z.ZodObject<typeof serviceSettings>>;
+  try {
+    config = loadConfig(z.object({ ...serviceSettings, ...definition.settings })) as typeof config;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`${name}: ${message}\n`);
+    process.send?.({ type: "failed", message });
+    process.exitCode = 1;
+    process.disconnect?.();
+    return;
+  }
+  await runProcess(
+    {
+      name,
+      level: config.LOG_LEVEL,
+      opsHost: config.OPS_HOST,
+      opsPort: config.OPS_PORT,
+      drainDelayMs: config.DRAIN_DELAY_MS,
+      drainGraceMs: config.DRAIN_GRACE_MS,
+    },
+    async (proc) => {
+      const { log } = proc;
+      log.info({ version: definition.version, config: redactConfig(config) }, "starting");
+      const dirs = [{ label: name, path: fileURLToPath(definition.migrations) }];
+      if (config.AUTO_MIGRATE && config.DATABASE_URL) {
+        await migrate({ url: config.DATABASE_URL, service: name, dirs, log });
+      }
+      await checkSchema({
+        url: config.DATABASE_URL_APP,
+        service: name,
+        dirs,
+        log,
+        ...(definition.grants ? { grants: definition.grants } : {}),
+      });
+      const db = openDatabase({ url: config.DATABASE_URL_APP, max: config.DATABASE_POOL_MAX, name, log });
+      proc.onStop("database", () => db.close());
+      proc.readiness.addCheck("postgresql", () => db.check());
+
+      const busUsers: Parameters<ServiceContext<Config>["onBus"]>[0][] = [];
+      const registrations = await definition.start({
+        config,
+        process: proc,
+        db,
+        onBus: (start) => busUsers.push(start),
+      });
+      connectBus({ name, config, proc, db, busUsers });
+
+      const port = await servePort({
+        name,
+        version: definition.version,
+        host: config.RPC_HOST,
+        port: config.RPC_PORT,
+        services: registrations,
+        verifier: createVerifier({
+          directory: config.CALLER_PUBLIC_KEYS_DIR,
+          audience: "muster-internal",
+          service: name,
+          log,
+        }),
+        log,
+        readiness: proc.readiness,
+        drainDelayMs: 0,
+        graceMs: config.DRAIN_GRACE_MS,
+      });
+      proc.onStop("rpc port", () => port.drain());
+      proc.ready({ rpc: port.port });
+    },
+  );
+}
+
+/** Connects in the background: streams this service owns, its relay, then whoever asked for the bus. */
+function connectBus(options: {
+  name: string;
+  config: z.infer<z.ZodObject<typeof serviceSettings>>;
+  proc: Process;
+  db: Database;
+  busUsers: ((bus: Bus) => Promise<{ stop(): Promise<void> | void } | undefined>)[];
+}): void {
+  const { name, config, proc, db, busUsers } = options;
+  const { log } = proc;
+  let state = "connecting";
+  proc.readiness.addCheck("nats", () => state);
+  const connected = openBus({
+    servers: config.NATS_URL,
+    seed: config.NATS_NKEY_SEED,
+    name,
+    replicas: config.NATS_STREAM_REPLICAS,
+    log,
+  }).then(async (bus) => {
+    const stops: { stop(): Promise<void> | void }[] = [];
+    proc.readiness.addCheck("nats", () => bus.check());
+    for (const [stream, owner] of Object.entries(streamOwner)) {
+      if (owner === name) await bus.ensureStream(stream as StreamName);
+    }
+    stops.push(startRelay({ db, transport: bus.transport, log }));
+    for (const start of busUsers) {
+      const stoppable = await start(bus);
+      if (stoppable) stops.push(stoppable);
+    }
+    return { bus, stops };
+  });
+  connected.catch((err: unknown) => {
+    state = "failed";
+    if (proc.stopping.aborted) return;
+    log.fatal({ err }, "cannot use the message bus");
+    process.kill(process.pid, "SIGTERM");
+  });
+  proc.onStop("bus", async () => {
+    const opened = await Promise.race([connected.catch(() => null), sleep(500).then(() => null)]);
+    if (!opened) return;
+    for (const stoppable of opened.stops.reverse()) await stoppable.stop();
+    await opened.bus.close();
+  });
+}

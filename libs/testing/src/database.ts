@@ -1,0 +1,1 @@
+export { type TestDatabase, testDatabase, testRoleVariables } from "@muster/db/testing";

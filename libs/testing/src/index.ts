@@ -1,0 +1,5 @@
+export { callers } from "./callers.ts";
+export * from "./database.ts";
+export * from "./nats.ts";
+export { type TestPort, testPort } from "./rpc.ts";
+export { until } from "./until.ts";

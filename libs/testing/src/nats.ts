@@ -1,0 +1,1 @@
+export { type NatsService, natsServices, type TestNats, testNats } from "@muster/bus/testing";

@@ -1,0 +1,184 @@
+import { fileURLToPath } from "node:url";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { BusMessage } from "@muster/bus";
+import { sql } from "@muster/db";
+import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
+import { type TestDatabase, testDatabase } from "@muster/testing";
+import type { Entry } from "../rules/entry.ts";
+import { checksumOf } from "../rules/seal.ts";
+import { sealMessages } from "./sealer.ts";
+
+let database: TestDatabase;
+const system = { caller: systemCaller("audit") };
+const log = createLogger("audit-test", "fatal");
+
+beforeAll(async () => {
+  database = await testDatabase({
+    service: "audit",
+    dirs: [{ label: "audit", path: fileURLToPath(new URL("../../migrations/", import.meta.url)) }],
+  });
+});
+afterAll(() => database?.drop());
+
+const deps = () => ({ db: database.db, log, now: () => new Date(), batchRows: 500, batchBytes: 1_048_576 });
+
+function message(orgId: string, change: Partial<AuditEvent> = {}, service = "tenancy"): BusMessage {
+  const event = create(AuditEventSchema, {
+    id: uuidv7(),
+    timestamp: timestampFromDate(new Date()),
+    chainId: orgId,
+    orgId,
+    partnerId: uuidv7(),
+    actorType: "user",
+    actorId: uuidv7(),
+    actorEmail: "ada@example.com",
+    action: "site.create",
+    resourceType: "site",
+    resourceId: uuidv7(),
+    detailsJson: '{"changes":{"before":{},"after":{"n":1.50,"big":1e21,"text":"ü😀"}}}',
+    ipAddress: "192.0.2.1",
+    result: "success",
+    ...change,
+  });
+  return {
+    subject: `audit.${service}.0`,
+    msgId: `${event.chainId}/${event.id}`,
+    body: toBinary(AuditEventSchema, event),
+    streamSeq: 1,
+    deliveries: 1,
+    traceparent: null,
+  };
+}
+
+type Row = Record<string, unknown> & { seq: number; checksum: string; prev_checksum: string | null; action: string };
+const chain = (chainId: string) =>
+  database.db.read<Row>(system, sql`SELECT * FROM audit_log WHERE chain_id = ${chainId} ORDER BY seq`);
+
+/** The row as it was hashed, from what the database gives back. */
+function entryOfRow(row: Record<string, unknown>): Entry {
+  const camel = Object.entries(row).map(([k, v]) => [k.replace(/_(\w)/g, (_m, c: string) => c.toUpperCase()), v]);
+  return Object.fromEntries(camel) as Entry;
+}
+
+async function expectIntact(chainId: string, length: number): Promise<Row[]> {
+  const rows = await chain(chainId);
+  expect(rows.map((r) => r.seq)).toEqual(Array.from({ length }, (_, i) => i + 1));
+  let previous: string | null = null;
+  for (const row of rows) {
+    expect(row.prev_checksum).toBe(previous);
+    expect(checksumOf(entryOfRow(row), row.seq, previous, row.personal_salt as Buffer)).toBe(row.checksum);
+    previous = row.checksum;
+  }
+  const [head] = await database.db.read<{ seq: number; checksum: string }>(
+    system,
+    sql`SELECT seq, checksum FROM chain_head WHERE chain_id = ${chainId}`,
+  );
+  expect(head).toEqual({ seq: length, checksum: previous });
+  return rows;
+}
+
+describe("sealing", () => {
+  it("links the rows of a batch gap-free, and what the database gives back verifies", async () => {
+    const [a, b] = [uuidv7(), uuidv7()];
+    await sealMessages(deps(), [message(a), message(b), message(a), message(a)]);
+    await expectIntact(a, 3);
+    await expectIntact(b, 1);
+  });
+
+  it("drops repeats within a batch and across batches", async () => {
+    const org = uuidv7();
+    const twice = message(org);
+    await sealMessages(deps(), [twice, message(org), twice]);
+    await sealMessages(deps(), [twice, message(org)]);
+    await expectIntact(org, 3);
+  });
+
+  it("keeps the same event id of two organizations apart", async () => {
+    const [a, b] = [uuidv7(), uuidv7()];
+    const id = uuidv7();
+    await sealMessages(deps(), [message(a, { id }), message(b, { id })]);
+    await expectIntact(a, 1);
+    await expectIntact(b, 1);
+  });
+
+  it("does not fork a chain under parallel sealers", async () => {
+    const orgs = [uuidv7(), uuidv7(), uuidv7()];
+    const batches = Array.from({ length: 24 }, () => Array.from({ length: 9 }, (_, i) => message(orgs[i % 3] as string)));
+    await Promise.all(batches.map((batch) => sealMessages(deps(), batch)));
+    for (const org of orgs) await expectIntact(org, 72);
+  });
+
+  it.each([
+    ["no protobuf", (m: BusMessage) => ({ ...m, body: Buffer.from([0xff, 0xff, 0xff]) })],
+    ["of another service", (m: BusMessage) => ({ ...m, subject: "audit.identity.0" })],
+  ])("gives a message that is %s to the dead letters and goes on with its neighbours", async (_name, spoil) => {
+    const org = uuidv7();
+    const bad = spoil(message(org));
+    await sealMessages(deps(), [message(org), bad, message(org)]);
+    await expectIntact(org, 2);
+    const letters = await database.db.read<{ body: Buffer }>(
+      system,
+      sql`SELECT body FROM dead_letter WHERE msg_id = ${bad.msgId}`,
+    );
+    expect(letters).toHaveLength(1);
+    const notices = await database.db.read(
+      system,
+      sql`SELECT 1 FROM audit_log WHERE action = 'audit.event.rejected' AND id = ${bad.msgId.split("/")[1]}`,
+    );
+    expect(notices).toHaveLength(1);
+  });
+
+  it("seals a notice in the event's own chain when its service may speak there", async () => {
+    const org = uuidv7();
+    await sealMessages(deps(), [message(org), message(org, { result: "maybe" }), message(org)]);
+    const rows = await expectIntact(org, 3);
+    expect(rows.map((r) => r.action)).toEqual(["site.create", "audit.event.rejected", "site.create"]);
+  });
+
+  it.each([
+    ["NUL", { detailsJson: '{"a":"\\u0000"}', actorName: "a\u0000b" }],
+    ["lone surrogates", { detailsJson: '{"\\ud800":"\\udfff"}' }],
+    ["2^63", { detailsJson: '{"n":9223372036854775808,"e":1e308,"tiny":5e-324}' }],
+    ["300-character fields", { action: `site.${"a".repeat(300)}`, resourceName: "ü".repeat(300) }],
+    ["__proto__", { detailsJson: '{"__proto__":{"x":1},"constructor":1,"toJSON":"no"}' }],
+  ])("seals a poisonous row with %s so that it still verifies", async (_name, change) => {
+    const org = uuidv7();
+    await sealMessages(deps(), [message(org), message(org, change), message(org)]);
+    const rows = await expectIntact(org, 3);
+    expect(rows[1]?.action).toMatch(/^site\./);
+  });
+});
+
+describe("the table itself", () => {
+  it.each([
+    "UPDATE audit_log SET action = 'x'",
+    "DELETE FROM audit_log",
+    "TRUNCATE audit_log",
+    "UPDATE audit_log_00 SET action = 'x'",
+    "TRUNCATE audit_log_00",
+    "ALTER TABLE audit_log ADD COLUMN x int",
+    "DELETE FROM chain_head",
+    "SET LOCAL session_replication_role = replica",
+  ])("refuses the application role: %s", async (text) => {
+    await sealMessages(deps(), [message(uuidv7())]);
+    await expect(database.db.tx(system, (tx) => tx.execute({ text, values: [] }))).rejects.toThrow();
+  });
+
+  it("shows nothing without a caller, and a tenant only its own", async () => {
+    const [org, other, partnerId] = [uuidv7(), uuidv7(), uuidv7()];
+    await sealMessages(deps(), [message(org, { partnerId }), message(other, { partnerId })]);
+    const count = async (caller: Parameters<typeof database.db.read>[0]["caller"]) =>
+      (await database.db.read(caller ? { caller } : { caller: null }, sql`SELECT 1 FROM audit_log WHERE partner_id = ${partnerId}`))
+        .length;
+    const base = systemCaller("test");
+    expect(await count(null)).toBe(0);
+    expect(await count({ ...base, scope: "organization", partnerId, orgId: org })).toBe(1);
+    expect(await count({ ...base, scope: "partner", partnerId, orgAccess: { mode: "all" } })).toBe(2);
+    expect(await count({ ...base, scope: "partner", partnerId, orgAccess: { mode: "list", orgIds: [other] } })).toBe(1);
+    expect(await count({ ...base, scope: "partner", partnerId, orgAccess: { mode: "list", orgIds: [] } })).toBe(0);
+    expect(await count({ ...base, scope: "partner", partnerId: uuidv7(), orgAccess: { mode: "all" } })).toBe(0);
+  });
+});

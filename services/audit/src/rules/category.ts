@@ -1,0 +1,27 @@
+export type Category =
+  | "authentication"
+  | "device"
+  | "automation"
+  | "policy"
+  | "alert"
+  | "compliance"
+  | "organization"
+  | "system";
+
+const prefixes: readonly [string, Category][] = [
+  ["user.login", "authentication"],
+  ["user.logout", "authentication"],
+  ["user.permission", "authentication"],
+  ["device.", "device"],
+  ["script.", "automation"],
+  ["policy.", "policy"],
+  ["automation.policy.", "policy"],
+  ["alert.", "alert"],
+  ["data.", "compliance"],
+  ["organization.", "organization"],
+];
+
+/** Category of an action by its prefix (interface, "Action categories"). */
+export function categoryOf(action: string): Category {
+  return prefixes.find(([prefix]) => action.startsWith(prefix))?.[1] ?? "system";
+}

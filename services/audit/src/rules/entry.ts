@@ -1,0 +1,142 @@
+import { SocketAddress, isIPv4, isIPv6 } from "node:net";
+import type { AuditEvent } from "@muster/proto/muster/events/v1/audit_pb";
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { isUuid, zeroUuid } from "@muster/kit";
+
+export type ActorType = "user" | "api_key" | "agent" | "system";
+export type Result = "success" | "failure" | "denied";
+
+/** One audited fact, normalised: what is hashed, stored and given back by the database are the same values. */
+export type Entry = {
+  id: string;
+  chainId: string;
+  orgId: string | null;
+  partnerId: string | null;
+  timestamp: Date;
+  actorType: ActorType;
+  actorId: string;
+  actorEmail: string | null;
+  actorName: string | null;
+  actorRole: string | null;
+  actorDepartment: string | null;
+  sessionId: string | null;
+  action: string;
+  resourceType: string;
+  resourceId: string;
+  resourceName: string | null;
+  details: Record<string, unknown>;
+  ipAddress: string | null;
+  userAgent: string | null;
+  result: Result;
+  errorMessage: string | null;
+};
+
+/** Why an event cannot become a row. */
+export class UnsealableError extends Error {}
+
+const actorTypes: readonly string[] = ["user", "api_key", "agent", "system"];
+const results: readonly string[] = ["success", "failure", "denied"];
+const maxDetailsBytes = 65_536;
+const maxDepth = 32;
+const dayMs = 86_400_000;
+
+/** Normalises an event to the interface's sizes and forms; throws UnsealableError when it cannot become a row. */
+export function entryOf(event: AuditEvent, now: Date): Entry {
+  const chainId = event.orgId || event.partnerId || zeroUuid;
+  for (const id of [event.id, chainId, ...(event.partnerId ? [event.partnerId] : [])]) {
+    if (!isUuid(id)) throw new UnsealableError("an id is no UUID");
+  }
+  if (event.chainId.toLowerCase() !== chainId.toLowerCase()) throw new UnsealableError("chain does not match its tenant");
+  if (!actorTypes.includes(event.actorType)) throw new UnsealableError("unknown actor type");
+  if (!results.includes(event.result)) throw new UnsealableError("unknown result");
+  if (event.action === "" || event.resourceType === "") throw new UnsealableError("action or resource type missing");
+  const details = parseDetails(event.detailsJson);
+  if (!isUuid(event.actorId)) details.rawActorId = clean(event.actorId, 255);
+  if (!isUuid(event.resourceId)) details.rawResourceId = clean(event.resourceId, 255);
+  const timestamp = clampTime(event.timestamp ? timestampDate(event.timestamp) : now, now, details);
+  if (Buffer.byteLength(JSON.stringify(details)) > maxDetailsBytes) throw new UnsealableError("details over 64 KB");
+  return {
+    id: event.id.toLowerCase(),
+    chainId: chainId.toLowerCase(),
+    orgId: event.orgId ? event.orgId.toLowerCase() : null,
+    partnerId: event.partnerId ? event.partnerId.toLowerCase() : null,
+    timestamp,
+    actorType: event.actorType as ActorType,
+    actorId: isUuid(event.actorId) ? event.actorId.toLowerCase() : zeroUuid,
+    actorEmail: optional(event.actorEmail, 255),
+    actorName: optional(event.actorName, 255),
+    actorRole: optional(event.actorRole, 255),
+    actorDepartment: optional(event.actorDepartment, 255),
+    sessionId: isUuid(event.sessionId) ? event.sessionId.toLowerCase() : null,
+    action: clean(event.action, 100),
+    resourceType: clean(event.resourceType, 50),
+    resourceId: isUuid(event.resourceId) ? event.resourceId.toLowerCase() : zeroUuid,
+    resourceName: optional(event.resourceName, 255),
+    details,
+    ipAddress: canonicalAddress(event.ipAddress),
+    userAgent: optional(event.userAgent, 1_000),
+    result: event.result as Result,
+    errorMessage: optional(event.errorMessage, 2_000),
+  };
+}
+
+function parseDetails(text: string): Record<string, unknown> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text || "{}");
+  } catch (cause) {
+    throw new UnsealableError("details are no JSON", { cause });
+  }
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
+    throw new UnsealableError("details are no object");
+  }
+  return cleanValue(parsed, 0) as Record<string, unknown>;
+}
+
+/** Strings well-formed and without NUL (jsonb refuses both), unsafe integers as strings, depth bounded. */
+function cleanValue(value: unknown, depth: number): unknown {
+  if (depth > maxDepth) throw new UnsealableError("details nested too deeply");
+  if (typeof value === "string") return wellFormed(value);
+  if (typeof value === "number") {
+    if (Number.isInteger(value) && !Number.isSafeInteger(value)) return BigInt(value).toString();
+    // Negative zero does not survive numeric; what is hashed must be what comes back.
+    return value === 0 ? 0 : value;
+  }
+  if (Array.isArray(value)) return value.map((item) => cleanValue(item, depth + 1));
+  if (typeof value === "object" && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([k, v]) => [wellFormed(k), cleanValue(v, depth + 1)]));
+  }
+  return value;
+}
+
+function clampTime(claimed: Date, now: Date, details: Record<string, unknown>): Date {
+  const earliest = now.getTime() - 30 * dayMs;
+  const latest = now.getTime() + 5 * 60_000;
+  const ms = claimed.getTime();
+  if (ms >= earliest && ms <= latest) return claimed;
+  details.claimedTimestamp = Number.isNaN(ms) ? "invalid" : claimed.toISOString();
+  return new Date(Number.isNaN(ms) ? now.getTime() : Math.min(Math.max(ms, earliest), latest));
+}
+
+function wellFormed(text: string): string {
+  // Node 20 has toWellFormed; lone surrogates become U+FFFD, and so does NUL.
+  return (text as string & { toWellFormed(): string }).toWellFormed().replaceAll("\u0000", "\ufffd");
+}
+
+/** At most `max` characters as PostgreSQL counts them (code points). */
+function clean(text: string, max: number): string {
+  const whole = wellFormed(text);
+  return whole.length <= max ? whole : [...whole].slice(0, max).join("");
+}
+
+function optional(text: string, max: number): string | null {
+  return text === "" ? null : clean(text, max);
+}
+
+/** IPv4 and IPv6 in one spelling each; an IPv4-mapped address is its IPv4 address; anything else is null. */
+export function canonicalAddress(text: string): string | null {
+  if (isIPv4(text)) return text;
+  if (!isIPv6(text)) return null;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(new SocketAddress({ address: text, family: "ipv6" }).address);
+  return mapped?.[1] ?? new SocketAddress({ address: text.split("%")[0] ?? text, family: "ipv6" }).address;
+}

@@ -1,0 +1,84 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import { uuidv7 } from "@muster/kit";
+import type { Entry } from "./entry.ts";
+import { checksumOf, sealChain } from "./seal.ts";
+
+const entry = (change: Partial<Entry> = {}): Entry => ({
+  id: "01890000-0000-7000-8000-000000000001",
+  chainId: "01890000-0000-7000-8000-00000000000a",
+  orgId: "01890000-0000-7000-8000-00000000000a",
+  partnerId: "01890000-0000-7000-8000-00000000000b",
+  timestamp: new Date("2026-01-02T03:04:05.678Z"),
+  actorType: "user",
+  actorId: "01890000-0000-7000-8000-00000000000c",
+  actorEmail: "ada@example.com",
+  actorName: "Ada",
+  actorRole: "partner-admin",
+  actorDepartment: null,
+  sessionId: null,
+  action: "site.create",
+  resourceType: "site",
+  resourceId: "01890000-0000-7000-8000-00000000000d",
+  resourceName: "Berlin",
+  details: { changes: { before: {}, after: { name: "Berlin" } } },
+  ipAddress: "192.0.2.1",
+  userAgent: "curl/8",
+  result: "success",
+  errorMessage: null,
+  ...change,
+});
+const salt = Buffer.alloc(16, 7);
+
+describe("the sealed payload, format 1", () => {
+  it("never changes: rows sealed by any version must verify", () => {
+    expect(checksumOf(entry(), 1, null, salt)).toBe("f8896c08a4f42701446782b4dd61cd81a1428bea0dcfe5e65ec753be1316db6b");
+  });
+
+  it("covers every field, the position and the link", () => {
+    const base = checksumOf(entry(), 1, null, salt);
+    const other = uuidv7();
+    const changes: Partial<Entry>[] = [
+      { id: other },
+      { chainId: other },
+      { orgId: null },
+      { partnerId: null },
+      { timestamp: new Date("2026-01-02T03:04:05.679Z") },
+      { actorType: "system" },
+      { actorId: other },
+      { actorEmail: "eve@example.com" },
+      { actorName: "Eve" },
+      { actorRole: null },
+      { actorDepartment: "IT" },
+      { sessionId: other },
+      { action: "site.update" },
+      { resourceType: "device" },
+      { resourceId: other },
+      { resourceName: "Bern" },
+      { details: {} },
+      { ipAddress: null },
+      { userAgent: "curl/9" },
+      { result: "denied" },
+      { errorMessage: "no" },
+    ];
+    expect(Object.keys(entry())).toHaveLength(changes.length);
+    const sums = changes.map((change) => checksumOf(entry(change), 1, null, salt));
+    sums.push(checksumOf(entry(), 2, null, salt), checksumOf(entry(), 1, base, salt));
+    sums.push(checksumOf(entry(), 1, null, randomBytes(16)));
+    expect(new Set([base, ...sums]).size).toBe(sums.length + 1);
+  });
+
+  it("does not depend on the order of keys in the details", () => {
+    expect(checksumOf(entry({ details: { a: 1, b: { c: 2, d: 3 } } }), 1, null, salt)).toBe(
+      checksumOf(entry({ details: { b: { d: 3, c: 2 }, a: 1 } }), 1, null, salt),
+    );
+  });
+
+  it("continues a chain without gaps, each row linked to the one before", () => {
+    const rows = sealChain({ seq: 41, checksum: "head" }, [entry(), entry({ id: uuidv7() })], () => salt);
+    expect(rows.map((r) => [r.seq, r.prevChecksum])).toEqual([
+      [42, "head"],
+      [43, rows[0]?.checksum],
+    ]);
+  });
+});

@@ -1,0 +1,12 @@
+import { runService } from "@muster/service";
+import { migrations, settings, version } from "./config.ts";
+
+await runService({
+  name: "device-logs",
+  version,
+  settings,
+  migrations,
+  async start() {
+    return [];
+  },
+});

@@ -1,0 +1,28 @@
+import { whole } from "@muster/kit";
+import { z } from "zod";
+
+export const version = "0.1.0";
+export const migrations = new URL("../migrations/", import.meta.url);
+
+export const settings = {
+  JWT_PRIVATE_KEYS: z
+    .string()
+    .describe("kid:base64 P-256 PKCS#8 keys of access tokens, comma-separated; the first signs, all verify."),
+  SECRET_ENCRYPTION_KEY: z
+    .string()
+    .describe("id:base64 32-byte keys for secrets at rest, comma-separated; the first encrypts, all decrypt."),
+  BOOTSTRAP_ADMIN_EMAIL: z
+    .email()
+    .default("admin@muster.local")
+    .describe("E-mail of the platform administrator made at the first start."),
+  BOOTSTRAP_ADMIN_PASSWORD: z
+    .string()
+    .min(12)
+    .optional()
+    .describe("Password of that administrator; without it one is generated and logged once."),
+  PASSWORD_SCRYPT_LOG_N: whole(17, 10, 20).describe("log2 of scrypt's cost N for new password hashes."),
+  PASSWORD_QUEUE_MAX: whole(200, 1, 10_000).describe("Password checks that may wait; more are refused with 503."),
+  ACCESS_TOKEN_TTL_SECONDS: whole(900, 60, 3_600).describe("Life of an access token in seconds."),
+  SESSION_IDLE_DAYS: whole(7, 1, 90).describe("Days after its last refresh at which a session ends."),
+  SESSION_MAX_DAYS: whole(30, 1, 365).describe("Days after sign-in at which a session ends."),
+};

@@ -1,0 +1,25 @@
+import { randomBytes } from "node:crypto";
+import { type Database, sql } from "@muster/db";
+import { type Logger, systemCaller, uuidv7 } from "@muster/kit";
+import type { Passwords } from "../passwords.ts";
+import { hasAdministrator, insertFirstAdministrator } from "../store/roles.ts";
+
+type Deps = { db: Database; passwords: Passwords; log: Logger; now: () => Date };
+
+/** Makes the first platform administrator when there is none. A generated password is logged once and kept nowhere. */
+export async function bootstrapAdministrator(
+  { db, passwords, log, now }: Deps,
+  admin: { email: string; password: string | undefined },
+): Promise<void> {
+  await db.tx({ caller: systemCaller("identity") }, async (tx) => {
+    await tx.query(sql`SELECT pg_advisory_xact_lock(hashtext('identity.bootstrap'))`);
+    if (await hasAdministrator(tx)) return;
+    const password = admin.password ?? randomBytes(18).toString("base64url");
+    const passwordHash = await passwords.hash(password);
+    const user = { id: uuidv7(), email: admin.email, name: "Platform administrator", passwordHash };
+    await insertFirstAdministrator(tx, user, now());
+    if (admin.password === undefined) {
+      log.warn({ email: admin.email, oneTimePassword: password }, "first administrator created; change this password");
+    } else log.info({ email: admin.email }, "first administrator created");
+  });
+}

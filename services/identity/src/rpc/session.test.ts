@@ -1,0 +1,206 @@
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { fromBinary } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { sql } from "@muster/db";
+import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
+import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
+import { register } from "@muster/rpc";
+import { callers, type TestDatabase, type TestPort, testDatabase, testPort } from "@muster/testing";
+import { createLocalJWKSet, jwtVerify } from "jose";
+import { accessTokens } from "../access-tokens.ts";
+import { bootstrapAdministrator } from "../jobs/bootstrap.ts";
+import { passwords } from "../passwords.ts";
+import { seededRoles } from "../rules/catalogue.ts";
+import { secretBox } from "../rules/secret-box.ts";
+import { seedRoles } from "../store/roles.ts";
+import { sessionService } from "./session.ts";
+
+const password = "a long enough password";
+const system = { caller: systemCaller("identity") };
+let database: TestDatabase;
+let port: TestPort;
+let clock = new Date();
+let email: string;
+
+beforeAll(async () => {
+  database = await testDatabase({
+    service: "identity",
+    dirs: [{ label: "identity", path: fileURLToPath(new URL("../../migrations/", import.meta.url)) }],
+  });
+  const { db } = database;
+  const hashing = passwords({ logN: 10, queueMax: 50 });
+  const now = () => clock;
+  const log = createLogger("identity-test", "error");
+  email = `Admin.${uuidv7()}@example.com`;
+  await seedRoles(db, seededRoles, now());
+  await bootstrapAdministrator({ db, passwords: hashing, log, now }, { email, password });
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
+  const pkcs8 = privateKey.export({ format: "der", type: "pkcs8" }).toString("base64");
+  const sessions = sessionService({
+    db,
+    passwords: hashing,
+    tokens: accessTokens(`k1:${pkcs8}`, 900),
+    box: secretBox(`s1:${randomBytes(32).toString("base64")}`),
+    idleDays: 7,
+    maxDays: 30,
+    now,
+  });
+  port = await testPort("identity", [register(SessionService, sessions)]);
+});
+
+afterAll(async () => {
+  await port?.close();
+  await database?.drop();
+});
+
+const stranger = () => port.client(SessionService, callers.service("gateway"));
+const signIn = async () => {
+  const { principal, tokens } = await stranger().login({ email, password });
+  if (!principal || !tokens) throw new Error("no tokens");
+  return { principal, tokens };
+};
+const person = (p: { userId: string; sessionId: string }) =>
+  port.client(SessionService, callers.platformAdmin({ actor: { id: p.userId }, sessionId: p.sessionId }));
+const codeOf = (call: Promise<unknown>) =>
+  call.then(
+    () => "answered",
+    (error: { details?: unknown; code?: unknown; rawMessage?: string; message: string }) => error.rawMessage ?? error.message,
+  );
+const auditRows = async (sessionId: string) => {
+  const rows = await database.db.read<{ body: Buffer }>(
+    system,
+    sql`SELECT body FROM outbox WHERE subject LIKE 'audit.identity.%' ORDER BY id`,
+  );
+  return rows.map((r) => fromBinary(AuditEventSchema, r.body)).filter((e) => e.sessionId === sessionId);
+};
+
+describe("sign-in", () => {
+  it("gives a verifiable access token and the principal, matching the e-mail without case", async () => {
+    const { principal, tokens } = await stranger().login({ email: email.toUpperCase(), password });
+    expect(principal).toMatchObject({ scope: "system", role: "platform-admin", orgAccess: "all", mfaEnabled: false });
+    expect(principal?.permissions).toContain("platform:admin");
+    const { jwksJson } = await stranger().getJwks({});
+    const { payload, protectedHeader } = await jwtVerify(
+      tokens?.accessToken ?? "",
+      createLocalJWKSet(JSON.parse(jwksJson)),
+      { issuer: "muster", audience: "muster-api", typ: "at+jwt", currentDate: clock },
+    );
+    expect(protectedHeader).toMatchObject({ alg: "ES256", kid: "k1" });
+    expect(payload).toMatchObject({ sub: principal?.userId, sid: principal?.sessionId, ver: 1 });
+    expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(900);
+    expect(jwksJson).not.toContain('"d"');
+  });
+
+  it("writes one user.login row with actor and address, and no secret", async () => {
+    const { principal } = await signIn();
+    const rows = await auditRows(principal.sessionId);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({
+      action: "user.login",
+      actorId: principal.userId,
+      actorEmail: email,
+      ipAddress: "192.0.2.7",
+      result: "success",
+    });
+  });
+
+  it("refuses a wrong password and an unknown account with the same words", async () => {
+    const wrong = await codeOf(stranger().login({ email, password: "not the password" }));
+    const unknown = await codeOf(stranger().login({ email: "nobody@example.com", password }));
+    expect(wrong).toBe("Invalid email or password");
+    expect(unknown).toBe(wrong);
+  });
+});
+
+describe("session families", () => {
+  it("resolves a living session and not somebody else's", async () => {
+    const { principal } = await signIn();
+    const { principal: again } = await stranger().resolveSession({
+      sessionId: principal.sessionId,
+      userId: principal.userId,
+    });
+    expect(again).toMatchObject({ userId: principal.userId, sessionId: principal.sessionId });
+    expect(await codeOf(stranger().resolveSession({ sessionId: principal.sessionId, userId: uuidv7() }))).toBe(
+      "Session has ended",
+    );
+    expect(await codeOf(stranger().resolveSession({ sessionId: "x", userId: principal.userId }))).toBe("Session has ended");
+  });
+
+  it("hands two tabs that refresh together the same successor", async () => {
+    const { tokens } = await signIn();
+    const replies = await Promise.all(
+      [1, 2, 3, 4].map(() => stranger().refresh({ refreshToken: tokens.refreshToken })),
+    );
+    const successors = new Set(replies.map((r) => r.tokens?.refreshToken));
+    expect(successors.size).toBe(1);
+    const [next] = successors;
+    expect(next).not.toBe(tokens.refreshToken);
+    const { tokens: third } = await stranger().refresh({ refreshToken: next ?? "" });
+    expect(third?.refreshToken).not.toBe(next);
+  });
+
+  it("revokes the family when an old token comes back after the grace, and says so once in the audit trail", async () => {
+    const { principal, tokens } = await signIn();
+    const { tokens: second } = await stranger().refresh({ refreshToken: tokens.refreshToken });
+    clock = new Date(clock.getTime() + 21_000);
+    expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe("Invalid or expired refresh token");
+    expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe("Invalid or expired refresh token");
+    expect(await codeOf(stranger().refresh({ refreshToken: second?.refreshToken ?? "" }))).toBe(
+      "Invalid or expired refresh token",
+    );
+    expect(await codeOf(stranger().resolveSession(principal))).toBe("Session has ended");
+    const actions = (await auditRows(principal.sessionId)).map((r) => `${r.action} ${r.result}`);
+    expect(actions).toEqual(["user.login success", "user.session.revoke denied"]);
+  });
+
+  it("ends after seven idle days and after thirty days in all", async () => {
+    const { tokens } = await signIn();
+    clock = new Date(clock.getTime() + 7 * 86_400_000 + 1);
+    expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe("Invalid or expired refresh token");
+    let { refreshToken } = (await signIn()).tokens;
+    for (let day = 0; day < 30; day += 5) {
+      refreshToken = (await stranger().refresh({ refreshToken })).tokens?.refreshToken ?? "";
+      clock = new Date(clock.getTime() + 5 * 86_400_000 + 1);
+    }
+    expect(await codeOf(stranger().refresh({ refreshToken }))).toBe("Invalid or expired refresh token");
+  });
+
+  it("logs out the whole family, tells the gateways, and audits it once", async () => {
+    const { principal, tokens } = await signIn();
+    await person(principal).logout({});
+    await person(principal).logout({});
+    expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe("Invalid or expired refresh token");
+    expect(await codeOf(stranger().resolveSession(principal))).toBe("Session has ended");
+    const told = await database.db.read(
+      system,
+      sql`SELECT 1 FROM outbox WHERE subject = 'auth.session' AND msg_id LIKE ${`%session-${principal.sessionId}`}`,
+    );
+    expect(told).toHaveLength(1);
+    expect((await auditRows(principal.sessionId)).map((r) => r.action)).toEqual(["user.login", "user.logout"]);
+  });
+
+  it.each(["", "rt_", "rt_AAAA", "Bearer x"])("refuses %j as a refresh token", async (refreshToken) => {
+    expect(await codeOf(stranger().refresh({ refreshToken }))).toBe("Invalid or expired refresh token");
+  });
+
+  it("stores no refresh token and no family secret in clear", async () => {
+    const { tokens } = await signIn();
+    const rows = await database.db.read<{ family_secret: Buffer }>(system, sql`SELECT family_secret FROM sessions`);
+    const proof = Buffer.from(tokens.refreshToken.slice(3), "base64url").subarray(20);
+    for (const row of rows) expect(row.family_secret.includes(proof)).toBe(false);
+    expect(rows.every((row) => row.family_secret.length > 60)).toBe(true);
+  });
+});
+
+describe("the first administrator", () => {
+  it("is made once, however often the service starts", async () => {
+    const log = createLogger("identity-test", "error");
+    const hashing = passwords({ logN: 10, queueMax: 50 });
+    const now = () => clock;
+    await bootstrapAdministrator({ db: database.db, passwords: hashing, log, now }, { email: "b@example.com", password });
+    const rows = await database.db.read(system, sql`SELECT email FROM users WHERE scope = 'system'`);
+    expect(rows).toEqual([{ email }]);
+  });
+});

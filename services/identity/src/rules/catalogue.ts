@@ -1,0 +1,61 @@
+/** Permissions of people. Each stands in `01-conventions` ("Who may call what"). */
+export const permissions = [
+  "organizations:read",
+  "organizations:write",
+  "partner:policy",
+  "users:read",
+  "users:write",
+  "roles:read",
+  "roles:write",
+  "audit:read",
+  "audit:export",
+  "audit:write",
+  "devices:read",
+  "devices:write",
+  "devices:delete",
+  "webhooks:read",
+  "webhooks:write",
+  "events:write",
+  "agent-releases:read",
+  "platform:admin",
+] as const;
+
+export type Permission = (typeof permissions)[number];
+
+export type SeededRole = {
+  key: string;
+  name: string;
+  scope: "system" | "partner" | "organization";
+  permissions: readonly Permission[];
+};
+
+const organizationAdmin = permissions.filter(
+  (p) => !["partner:policy", "platform:admin", "agent-releases:read"].includes(p),
+);
+const reading: readonly Permission[] = [
+  "organizations:read",
+  "users:read",
+  "roles:read",
+  "audit:read",
+  "devices:read",
+  "webhooks:read",
+];
+
+/** Roles every deployment has; written at start so that they follow this file. */
+export const seededRoles: readonly SeededRole[] = [
+  { key: "platform-admin", name: "Platform administrator", scope: "system", permissions },
+  {
+    key: "partner-admin",
+    name: "Partner administrator",
+    scope: "partner",
+    permissions: permissions.filter((p) => p !== "platform:admin"),
+  },
+  {
+    key: "partner-technician",
+    name: "Partner technician",
+    scope: "partner",
+    permissions: [...reading, "devices:write", "webhooks:write", "events:write", "agent-releases:read"],
+  },
+  { key: "org-admin", name: "Organization administrator", scope: "organization", permissions: organizationAdmin },
+  { key: "org-viewer", name: "Organization viewer", scope: "organization", permissions: reading },
+];

@@ -1,0 +1,51 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { Caller } from "@muster/kit";
+import { type Principal, PrincipalSchema } from "@muster/proto/muster/identity/v1/session_pb";
+import type { PrincipalRow } from "../store/people.ts";
+
+type SessionFacts = { id: string; mfaAt: Date | null; expiresAt: Date };
+
+/** The person as the gateway gets them. */
+export function principalMessage(row: PrincipalRow, session: SessionFacts): Principal {
+  return create(PrincipalSchema, {
+    userId: row.user_id,
+    email: row.email,
+    name: row.name,
+    role: row.role,
+    department: row.department ?? "",
+    scope: row.scope,
+    partnerId: row.partner_id ?? "",
+    orgId: row.org_id ?? "",
+    orgAccess: row.org_access,
+    orgIds: row.org_ids,
+    permissions: row.permissions,
+    mfaAt: session.mfaAt ? timestampFromDate(session.mfaAt) : undefined,
+    sessionId: session.id,
+    userVersion: row.version,
+    sessionExpiresAt: timestampFromDate(session.expiresAt),
+  });
+}
+
+/** The person as a caller, for what identity itself writes in their name. */
+export function principalCaller(row: PrincipalRow, session: SessionFacts): Caller {
+  return {
+    actor: {
+      type: "user",
+      id: row.user_id,
+      email: row.email,
+      name: row.name,
+      role: row.role,
+      department: row.department,
+    },
+    scope: row.scope,
+    partnerId: row.partner_id,
+    orgId: row.org_id,
+    orgAccess: row.org_access === "all" ? { mode: "all" } : { mode: "list", orgIds: row.org_ids },
+    siteIds: null,
+    permissions: row.permissions,
+    mfaAt: session.mfaAt,
+    sessionId: session.id,
+    keyId: null,
+  };
+}

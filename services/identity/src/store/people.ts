@@ -1,0 +1,50 @@
+import { type Database, sql, type Tx } from "@muster/db";
+import type { Scope } from "@muster/kit";
+
+export type LoginCandidate = { user_id: string; password_hash: string | null; status: string };
+
+export type PrincipalRow = {
+  user_id: string;
+  email: string;
+  name: string;
+  department: string | null;
+  role: string;
+  permissions: string[];
+  scope: Scope;
+  partner_id: string | null;
+  org_id: string | null;
+  org_access: string;
+  org_ids: string[];
+  status: string;
+  version: number;
+};
+
+/** Nobody is signed in yet: only the lookup functions answer. */
+const stranger = { caller: null };
+
+/** The account behind an e-mail, matched without case; index users_email. */
+export async function findLogin(db: Database, email: string): Promise<LoginCandidate | null> {
+  const [row] = await db.read<LoginCandidate>(
+    stranger,
+    sql`SELECT user_id, password_hash, status FROM find_login(${email})`,
+  );
+  return row ?? null;
+}
+
+/** The person with role, permissions and grants as of now, or null. */
+export async function findPrincipal(db: Database, userId: string): Promise<PrincipalRow | null> {
+  const [row] = await db.read<PrincipalRow>(
+    stranger,
+    sql`SELECT user_id, email, name, department, role, permissions, scope, partner_id, org_id, org_access, org_ids,
+               status, version
+        FROM find_principal(${userId})`,
+  );
+  return row ?? null;
+}
+
+/** Notes a sign-in, and a stronger hash of the same password when there is one. */
+export async function recordLogin(tx: Tx, userId: string, newHash: string | null, now: Date): Promise<void> {
+  await tx.execute(sql`
+    UPDATE users SET last_login_at = ${now}, password_hash = coalesce(${newHash}, password_hash)
+    WHERE id = ${userId}`);
+}
