@@ -24,7 +24,13 @@ function install() {
   const installed = join(modules, ".package-lock.json");
   if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lock).mtimeMs) {
     const npm = process.env.npm_execpath?.endsWith(".js") ? [process.execPath, process.env.npm_execpath] : ["npm"];
-    step("Installing packages (npm ci)", npm[0], [...npm.slice(1), "ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+    step("Installing packages (npm ci)", npm[0], [
+      ...npm.slice(1),
+      "ci",
+      "--no-audit",
+      "--no-fund",
+      "--loglevel=error",
+    ]);
   }
   remember(stamp, wanted);
 }

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,6 +15,8 @@ export default async function globalSetup() {
     );
   }
   const { cacheFolders, startTestCluster, testNatsServer } = await import(built);
+  // Where e2e suites keep the one cluster they share (gateway/e2e/cluster.ts); nothing is started until one asks.
+  process.env.MUSTER_E2E_DIR ??= mkdtempSync(join(tmpdir(), "muster-e2e-"));
   const cache = cacheFolders(root, tmpdir());
   process.env.MUSTER_TEST_NATS_BIN ??= await testNatsServer(cache);
   if (process.env.MUSTER_TEST_PG_URL) return;

@@ -5,7 +5,7 @@ import { sleep } from "@muster/kit";
 import pg from "pg";
 import { root } from "./config.ts";
 import { clusterPlace, requireSpace } from "./data-folder.ts";
-import { type Keeper, keepRunning, type Run } from "./keep-running.ts";
+import { type Keeper, keepRunning, type Run, started } from "./keep-running.ts";
 import { type Keys, umbrellaRole } from "./keys.ts";
 import {
   type Cluster,
@@ -56,7 +56,8 @@ export async function runPostgres(options: {
   };
   const notes: string[] = [];
   if (user) notes.push(`PostgreSQL runs as user ${user.name}, not as root`);
-  if (place.elsewhere) notes.push(`PostgreSQL's data is in ${place.folder}: user ${user?.name} may not enter ${dataDir}`);
+  if (place.elsewhere)
+    notes.push(`PostgreSQL's data is in ${place.folder}: user ${user?.name} may not enter ${dataDir}`);
   const orphan = runningPostmaster(cluster.dataDir);
   if (orphan) {
     notes.push(`stopped the PostgreSQL that a killed launcher left running (process ${orphan.pid})`);
@@ -67,9 +68,13 @@ export async function runPostgres(options: {
     const { pid } = await startCluster(cluster, port);
     return { pid, ended: watch(pid), stop: (graceMs) => stopCluster(cluster, Math.ceil(graceMs / 1000)) };
   };
-  const keeper = keepRunning({ name: "PostgreSQL", start, changed: options.changed, say });
-  await keeper.first;
-  return { keeper, adminUrl: postgresUrl(port, "postgres", superuser, options.password), version: binaries.version, notes };
+  const keeper = await started(keepRunning({ name: "PostgreSQL", start, changed: options.changed, say }));
+  return {
+    keeper,
+    adminUrl: postgresUrl(port, "postgres", superuser, options.password),
+    version: binaries.version,
+    notes,
+  };
 }
 
 /** pg_ctl puts the server into a session of its own; it is nobody's child that could be waited for. */

@@ -19,14 +19,16 @@ export function firstAdmin(dataDir: string, given: string | undefined): FirstAdm
   const pending = join(dataDir, "keys", "first-admin.pending");
   if (existsSync(marker)) return { password: undefined, generated: false, done: () => undefined };
   if (!given && !existsSync(pending)) writeFileSync(pending, readablePassword(), { mode: 0o600 });
-  return {
+  const admin: FirstAdmin = {
     password: given ?? readFileSync(pending, "utf8"),
     generated: !given,
     done() {
+      admin.password = undefined;
       writeFileSync(marker, `${new Date().toISOString()}\n`);
       rmSync(pending, { force: true });
     },
   };
+  return admin;
 }
 
 /** Five groups of five, 115 bits, without letters that are read for one another. */

@@ -11,6 +11,17 @@ export type Keeper = {
   stop(graceMs: number): Promise<void>;
 };
 
+/** The keeper once its process runs for the first time; when that fails it is stopped and the error thrown. */
+export async function started(keeper: Keeper): Promise<Keeper> {
+  try {
+    await keeper.first;
+  } catch (error) {
+    await keeper.stop(0);
+    throw error;
+  }
+  return keeper;
+}
+
 const firstWaitMs = 200;
 const longestWaitMs = 10_000;
 const steadyMs = 30_000;
@@ -62,6 +73,8 @@ export function keepRunning(options: {
     for (let failures = 0; !stopping.signal.aborted; failures += 1) {
       const began = performance.now();
       const reason = await once();
+      // Whoever waits for the first run hears of its failure before the next attempt and may stop it.
+      await new Promise(setImmediate);
       if (stopping.signal.aborted) return;
       if (performance.now() - began > steadyMs) failures = 0;
       const waitMs = restartWaitMs(failures);

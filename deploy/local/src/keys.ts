@@ -53,7 +53,11 @@ export function loginRoles(): string[] {
   return [umbrellaRole, ...serviceNames.flatMap((name) => [roleNames(name).owner, roleNames(name).app])];
 }
 
-function complete<N extends string, T>(names: readonly N[], kept: Partial<Record<N, T>> = {}, make: () => T): Record<N, T> {
+function complete<N extends string, T>(
+  names: readonly N[],
+  kept: Partial<Record<N, T>> = {},
+  make: () => T,
+): Record<N, T> {
   return Object.fromEntries(names.map((name) => [name, kept[name] ?? make()])) as Record<N, T>;
 }
 
@@ -63,6 +67,9 @@ function password(): string {
 
 function jwtKey(): string {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const kid = createHash("sha256").update(publicKey.export({ type: "spki", format: "der" })).digest("hex").slice(0, 16);
+  const kid = createHash("sha256")
+    .update(publicKey.export({ type: "spki", format: "der" }))
+    .digest("hex")
+    .slice(0, 16);
   return `${kid}:${privateKey.export({ type: "pkcs8", format: "der" }).toString("base64")}`;
 }

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { sleep } from "@muster/kit";
 import { startChild } from "./child.ts";
 import { root } from "./config.ts";
-import { type Keeper, keepRunning, type Run } from "./keep-running.ts";
-import { programNames } from "./replicas.ts";
+import { type Keeper, keepRunning, type Run, started } from "./keep-running.ts";
 import { Problem } from "./problem.ts";
+import { programNames } from "./replicas.ts";
 
 const readyMs = 15_000;
 
@@ -36,9 +36,7 @@ export async function runNats(options: {
     await run.stop(0);
     throw new Problem(`nats-server did not start on port ${port}: ${state} (see ${logFile})`);
   };
-  const keeper = keepRunning({ name: "NATS", start, changed: options.changed, say: options.say });
-  await keeper.first;
-  return keeper;
+  return started(keepRunning({ name: "NATS", start, changed: options.changed, say: options.say }));
 }
 
 /** The variables of deploy/nats/nats-server.conf; quoted inside, as its syntax wants for paths. */

@@ -39,7 +39,8 @@ export type Surroundings = {
   database: DatabaseUrls;
   keys: Keys & { callerPublicDir: string };
   instances: readonly Instance[];
-  admin: { email: string; password(): string | undefined };
+  /** The first administrator; the password only until it is made. */
+  admin: { email: string; password: string | undefined };
 };
 
 /** The settings one process gets beside the person's own environment. */
@@ -75,7 +76,7 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     ...serviceUrls(around.instances),
   };
   if (program !== "identity") return service;
-  const password = around.admin.password();
+  const { password } = around.admin;
   return {
     ...service,
     JWT_PRIVATE_KEYS: keys.jwtPrivateKeys,
@@ -106,7 +107,7 @@ export function mergeEnvironment(theirs: NodeJS.ProcessEnv, ours: Record<string,
   return { ...Object.fromEntries(kept), ...ours };
 }
 
-export type Program = { instance: Instance; keeper: Keeper; ready: Promise<void>; isReady(): boolean };
+export type Program = { keeper: Keeper; ready: Promise<void>; isReady(): boolean };
 
 /** Starts one instance and keeps it running; `ready` settles when it first reports that it serves. */
 export function runProgram(options: {
@@ -147,5 +148,5 @@ export function runProgram(options: {
     });
   };
   const keeper = keepRunning({ name: instance.name, start, changed: options.changed, say });
-  return { instance, keeper, ready, isReady: () => serving };
+  return { keeper, ready, isReady: () => serving };
 }

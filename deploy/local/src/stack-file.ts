@@ -29,7 +29,11 @@ export function describeStack(input: {
   const gateways = instances.filter(({ program }) => program === "gateway");
   const services = instances.filter(({ program }) => program !== "gateway");
   return {
-    gateways: gateways.map((each) => ({ url: gatewayUrl(input.host, each.port), pid: pidOf(each.name), ops: ops(each) })),
+    gateways: gateways.map((each) => ({
+      url: gatewayUrl(input.host, each.port),
+      pid: pidOf(each.name),
+      ops: ops(each),
+    })),
     databaseUrl: input.databaseUrl,
     natsUrl: input.natsUrl,
     services: Object.fromEntries(

@@ -1,134 +1,203 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { sleep } from "@muster/kit";
+import { type Base, startBase } from "./base.ts";
 import { rotateLog } from "./child.ts";
 import type { LocalConfig } from "./config.ts";
-import { openDataFolder, readJson, takeDataFolder, writeJson } from "./data-folder.ts";
-import { prepareDatabase, runPostgres } from "./database.ts";
+import { type Lock, openDataFolder, readJson, takeDataFolder, writeJson } from "./data-folder.ts";
 import { firstAdmin } from "./first-admin.ts";
 import type { Keeper } from "./keep-running.ts";
 import { loadKeys } from "./keys.ts";
-import { runNats } from "./nats.ts";
-import { natsServer } from "./nats-binary.ts";
 import { portState, stablePorts } from "./ports.ts";
-import { Problem } from "./problem.ts";
+import { codeOf, Problem } from "./problem.ts";
+import { signal } from "./process-table.ts";
 import { instancesOf, type Program, portNames, runProgram } from "./programs.ts";
 import { readyScreen, stepLine } from "./screen.ts";
 import { describeStack, gatewayUrl } from "./stack-file.ts";
 
-export type Stack = {
-  /** Settles when every process serves. */
-  ready: Promise<void>;
-  /** Stops gateway, services, NATS, PostgreSQL, in this order, within 15 s. */
-  stop(): Promise<void>;
-};
-
-/** Milliseconds each part may take before it is killed; together the 15 s that a stop may last. */
-const grace = { gateway: 3_500, services: 4_000, nats: 2_000, postgres: 4_000 };
+/** Milliseconds each group may take before it is killed; together within the 15 s that a stop may last. */
+const graceMs = { gateway: 3_500, services: 4_000, nats: 2_000, postgres: 4_000 };
 const slowStartMs = 60_000;
+const healthyMs = 15_000;
 
-/** Starts the whole cluster. Throws a `Problem`, with everything stopped again, when its base cannot be had. */
-export async function startStack(config: LocalConfig, say: (line: string) => void): Promise<Stack> {
-  const began = performance.now();
-  const seconds = () => (performance.now() - began) / 1000;
-  const { dataDir, host, port: firstPort } = config;
-  const publicUrl = gatewayUrl(host, firstPort);
+/** A cluster that is coming up or runs: everything the launcher started, and how it ends. */
+export class Stack {
+  readonly #config: LocalConfig;
+  readonly #say: (line: string) => void;
+  readonly #keepers = new Map<string, Keeper>();
+  readonly #began = performance.now();
+  #lock: Lock | null = null;
+  #publish: () => void = () => undefined;
+  #base: Promise<Base> | null = null;
+  #stopping: Promise<void> | null = null;
 
-  const gatewayPorts = Array.from({ length: config.replicas.gateway }, (_, index) => firstPort + index);
-  openDataFolder(dataDir);
-  const lock = await takeDataFolder(dataDir, publicUrl);
-  const stackFile = join(dataDir, "stack.json");
-  const keepers = new Map<string, Keeper>();
-  const programs: Program[] = [];
-  const stops: (() => Promise<unknown>)[] = [];
-  let stopping: Promise<void> | undefined;
-  let publish = () => lock.update(pids());
-  const pids = () =>
-    Object.fromEntries([...keepers].flatMap(([name, keeper]) => (keeper.pid() ? [[name, keeper.pid() as number]] : [])));
-  const changed = () => {
-    if (!stopping) publish();
-  };
-  const stop = () => {
-    stopping ??= (async () => {
-      for (const each of stops.reverse()) await each();
-      rmSync(stackFile, { force: true });
-      lock.release();
-    })();
-    return stopping;
-  };
-
-  try {
-    for (const port of gatewayPorts) await requirePort(port, host);
-    rmSync(stackFile, { force: true });
-    for (const name of readdirSync(join(dataDir, "logs"))) {
-      if (name.endsWith(".log")) rotateLog(join(dataDir, "logs", name));
-    }
-    const keys = loadKeys(dataDir);
-    const admin = firstAdmin(dataDir, config.adminPassword);
-    const portsFile = join(dataDir, "ports.json");
-    const names = ["postgres", "nats", ...portNames(config.replicas)];
-    const ports = await stablePorts(names, readJson<Record<string, number>>(portsFile) ?? {}, gatewayPorts);
-    writeJson(portsFile, ports);
-    const instances = instancesOf(config.replicas, firstPort, ports);
-
-    const startPostgres = async () => {
-      if (config.databaseUrl) return { adminUrl: config.databaseUrl, where: new URL(config.databaseUrl).host };
-      const postgres = await runPostgres({
-        dataDir,
-        port: ports.postgres as number,
-        ownBin: config.postgresBin,
-        password: keys.superuserPassword,
-        changed,
-        say,
-      });
-      keepers.set("postgres", postgres.keeper);
-      stops[1] = () => postgres.keeper.stop(grace.postgres);
-      for (const note of postgres.notes) say(`  ${note}`);
-      return { adminUrl: postgres.adminUrl, where: `${postgres.version} on port ${ports.postgres}` };
-    };
-    const startNats = async () => {
-      if (config.natsUrl) return { natsUrl: config.natsUrl, where: config.natsUrl };
-      const binary = await natsServer(config.natsBin, join(dataDir, "bin"), (line) => say(`  ${line}`));
-      const publicNkeys = Object.fromEntries(Object.entries(keys.nkeys).map(([name, key]) => [name, key.publicKey]));
-      const keeper = await runNats({ binary, dataDir, port: ports.nats as number, publicNkeys, changed, say });
-      keepers.set("nats", keeper);
-      return { natsUrl: `nats://127.0.0.1:${ports.nats}`, where: `port ${ports.nats}` };
-    };
-    // NATS first among the two stopped last: its clients are gone then, and it must write before the machine rests.
-    const [database, nats] = await bothOrNeither(startPostgres(), startNats());
-    stops[0] = () => keepers.get("postgres")?.stop(grace.postgres) ?? Promise.resolve();
-    stops[1] = () => keepers.get("nats")?.stop(grace.nats) ?? Promise.resolve();
-    const urls = await prepareDatabase(database.adminUrl, keys);
-    say(stepLine("PostgreSQL", database.where, seconds()));
-    say(stepLine("NATS", nats.where, seconds()));
-
-    publish = () => {
-      lock.update(pids());
-      writeJson(
-        stackFile,
-        describeStack({
-          host,
-          instances,
-          pidOf: (name) => keepers.get(name)?.pid() ?? null,
-          databaseUrl: urls.umbrella,
-          natsUrl: nats.natsUrl,
-          ownPostgres: !config.databaseUrl,
-          ownNats: !config.natsUrl,
-          dataDir,
-        }),
-      );
-    };
-    const around = {
-      host,
-      publicUrl,
-      natsUrl: nats.natsUrl,
-      database: urls,
-      keys,
-      instances,
-      admin: { email: config.adminEmail, password: () => (programs.length === 0 ? admin.password : undefined) },
-    };
-    return { ready: Promise.resolve(), stop };
-  } catch (error) {
-    await stop();
-    throw error;
+  constructor(config: LocalConfig, say: (line: string) => void) {
+    this.#config = config;
+    this.#say = say;
   }
+
+  /** Starts everything and returns when all of it serves. Throws a `Problem` when the base cannot be had. */
+  async start(): Promise<void> {
+    const { dataDir, host, port } = this.#config;
+    const gatewayPorts = Array.from({ length: this.#config.replicas.gateway }, (_, index) => port + index);
+    const publicUrl = gatewayUrl(host, port);
+    openDataFolder(dataDir);
+    this.#lock = await takeDataFolder(dataDir, publicUrl);
+    for (const each of gatewayPorts) await requirePort(each, host);
+    rmSync(this.#stackFile, { force: true });
+    rotateLogs(join(dataDir, "logs"));
+    const keys = loadKeys(dataDir);
+    const first = firstAdmin(dataDir, this.#config.adminPassword);
+    const ports = await rememberedPorts(dataDir, portNames(this.#config.replicas), gatewayPorts);
+    const instances = instancesOf(this.#config.replicas, port, ports);
+
+    this.#publish = () => this.#lock?.update(this.#pids());
+    this.#base = startBase({
+      config: this.#config,
+      keys,
+      ports,
+      adopt: (name, keeper) => this.#keepers.set(name, keeper),
+      changed: this.#changed,
+      say: this.#say,
+    });
+    const base = await this.#base;
+    this.#step("PostgreSQL", base.postgresAt);
+    this.#step("NATS", base.natsAt);
+    const { natsUrl, database } = base;
+    this.#publish = () => {
+      this.#lock?.update(this.#pids());
+      const pidOf = (name: string) => this.#keepers.get(name)?.pid() ?? null;
+      const own = { ownPostgres: !this.#config.databaseUrl, ownNats: !this.#config.natsUrl };
+      const stack = describeStack({ host, instances, pidOf, databaseUrl: database.umbrella, natsUrl, dataDir, ...own });
+      writeJson(this.#stackFile, stack);
+    };
+
+    const admin = { email: this.#config.adminEmail, password: first.password };
+    const around = { host, publicUrl, natsUrl, database, keys, instances, admin };
+    const programs = new Map<string, Program>();
+    for (const instance of instances) {
+      if (this.#stopping) return;
+      const program = runProgram({ instance, around, dataDir, changed: this.#changed, say: this.#say });
+      programs.set(instance.name, program);
+      this.#keepers.set(instance.name, program.keeper);
+      void program.ready.then(() => this.#step(instance.name, `port ${instance.port}`));
+    }
+    const all = Promise.all([...programs.values()].map(({ ready }) => ready));
+    const slow = setTimeout(() => this.#say(stillWaiting(programs, dataDir)), slowStartMs);
+    await all;
+    clearTimeout(slow);
+    const sick = await unhealthy(`${publicUrl}/health`);
+    if (this.#stopping) return;
+    if (sick) this.#say(`  ${sick}`);
+    this.#say(
+      readyScreen({
+        gatewayUrls: gatewayPorts.map((each) => gatewayUrl(host, each)),
+        adminEmail: admin.email,
+        adminPassword: first.generated ? (first.password ?? null) : null,
+        dataDir,
+        seconds: this.#seconds(),
+      }),
+    );
+    admin.password = undefined;
+    first.done();
+  }
+
+  /** Stops gateway, services, NATS, PostgreSQL, in this order, within 15 s. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopAll();
+    return this.#stopping;
+  }
+
+  /** Kills everything at once; PostgreSQL recovers at its next start. */
+  kill(): void {
+    for (const [name, keeper] of this.#keepers) {
+      const pid = keeper.pid();
+      if (pid) signal(pid, name === "postgres" ? "SIGQUIT" : "SIGKILL");
+    }
+  }
+
+  async #stopAll(): Promise<void> {
+    // What is being started this moment must be there to be stopped; start() itself hears of its failure.
+    await this.#base?.catch(() => undefined);
+    const names = [...this.#keepers.keys()];
+    const gateways = names.filter((name) => name === "gateway" || name.startsWith("gateway-"));
+    const base = ["nats", "postgres"];
+    const services = names.filter((name) => !gateways.includes(name) && !base.includes(name));
+    const end = (group: string[], ms: number) =>
+      Promise.all(group.map((name) => this.#keepers.get(name)?.stop(ms) ?? Promise.resolve()));
+    await end(gateways, graceMs.gateway);
+    await end(services, graceMs.services);
+    await end(["nats"], graceMs.nats);
+    await end(["postgres"], graceMs.postgres);
+    if (this.#lock) rmSync(this.#stackFile, { force: true });
+    this.#lock?.release();
+  }
+
+  readonly #changed = () => {
+    if (!this.#stopping) this.#publish();
+  };
+
+  get #stackFile(): string {
+    return join(this.#config.dataDir, "stack.json");
+  }
+
+  #pids(): Record<string, number> {
+    const running = [...this.#keepers].map(([name, keeper]) => [name, keeper.pid()] as const);
+    return Object.fromEntries(running.filter((entry): entry is [string, number] => entry[1] !== null));
+  }
+
+  #seconds(): number {
+    return (performance.now() - this.#began) / 1000;
+  }
+
+  #step(name: string, where: string): void {
+    if (!this.#stopping) this.#say(stepLine(name, where, this.#seconds()));
+  }
+}
+
+async function requirePort(port: number, host: string): Promise<void> {
+  const state = await portState(port, host);
+  if (state === "free") return;
+  const why =
+    state === "EADDRINUSE"
+      ? "is taken by another process"
+      : state === "EACCES"
+        ? "needs rights that this user lacks"
+        : `cannot be listened on (${state})`;
+  throw new Problem(
+    `Port ${port} of ${host} ${why}.\nChoose another one: PORT=${port < 60_000 ? port + 100 : 3100} npm start`,
+  );
+}
+
+async function rememberedPorts(dataDir: string, names: string[], reserved: number[]): Promise<Record<string, number>> {
+  const file = join(dataDir, "ports.json");
+  const ports = await stablePorts(["postgres", "nats", ...names], readJson(file) ?? {}, reserved);
+  writeJson(file, ports);
+  return ports;
+}
+
+function rotateLogs(folder: string): void {
+  for (const name of readdirSync(folder)) if (name.endsWith(".log")) rotateLog(join(folder, name));
+}
+
+function stillWaiting(programs: ReadonlyMap<string, Program>, dataDir: string): string {
+  const missing = [...programs].filter(([, program]) => !program.isReady()).map(([name]) => name);
+  return `  still waiting for ${missing.join(", ")}: see ${join(dataDir, "logs")}`;
+}
+
+/** Null once the gateway reaches every service, else what it says after the deadline. */
+async function unhealthy(url: string): Promise<string | null> {
+  const deadline = performance.now() + healthyMs;
+  let last = "";
+  while (performance.now() < deadline) {
+    try {
+      const health = (await (await fetch(url, { signal: AbortSignal.timeout(5_000) })).json()) as { status?: string };
+      if (health.status === "ok") return null;
+      last = JSON.stringify(health);
+    } catch (error) {
+      last = codeOf(error instanceof Error ? error.cause : error) || String(error);
+    }
+    await sleep(100);
+  }
+  return `the gateway's health is not ok yet: ${last}`;
 }

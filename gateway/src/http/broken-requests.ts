@@ -39,7 +39,9 @@ export function handleBrokenRequests(server: Server, log: Logger): void {
     const last = underWay.get(socket);
     // Unless the body of the newest request is what broke, its reply comes first, or has begun.
     const replyPending = last !== undefined && !last.response.writableFinished;
-    const bodyBroke = replyPending && !last.request.complete && !last.response.headersSent;
+    // A response has its socket only when its turn has come.
+    const hasTurn = replyPending && last.response.socket !== null && !last.response.headersSent;
+    const bodyBroke = hasTurn && !last.request.complete;
     if (!socket.writable || code === "ECONNRESET" || (replyPending && !bodyBroke)) {
       socket.destroy();
       return;

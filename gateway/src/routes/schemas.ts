@@ -31,12 +31,9 @@ export const listQuery = z.object({
 
 /** The page as services take it. */
 export function pageOf(query: z.output<typeof listQuery>) {
-  return clampPage({
-    page: numberOf(query.page),
-    limit: numberOf(query.limit),
-    cursor: query.cursor,
-    skipCount: query.skipCount === "true" || query.skipCount === "1",
-  });
+  const skipCount = query.skipCount === "true" || query.skipCount === "1";
+  const page = clampPage({ page: numberOf(query.page), limit: numberOf(query.limit), skipCount });
+  return { ...page, cursor: query.cursor ?? "" };
 }
 
 function numberOf(text: string | undefined): number | undefined {

@@ -9,7 +9,6 @@ create table job (
   result jsonb,
   error text,
   attempts integer not null default 0,
-  holder text,
   heartbeat_at timestamptz,
   created_at timestamptz not null default now(),
   finished_at timestamptz
@@ -35,8 +34,6 @@ create table dead_letter (
   created_at timestamptz not null default now(),
   requeued_at timestamptz
 );
-
-create index dead_letter_newest on dead_letter (created_at desc, id desc);
 
 alter table dead_letter enable row level security;
 create policy dead_letter_system on dead_letter

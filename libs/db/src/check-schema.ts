@@ -67,8 +67,10 @@ async function roleProblems(client: pg.Client, { schema, lookup }: RoleNames): P
   const [found] = rows;
   if (!found) throw new Error("pg_roles does not show the current role");
   const { role } = found;
-  if (found.superuser) return [`role "${role}" is a superuser, whom row-level security does not bind: give the URL of the app role`];
-  if (found.bypassRls) return [`role "${role}" has BYPASSRLS: ALTER ROLE "${role}" NOBYPASSRLS, or give the URL of the app role`];
+  if (found.superuser)
+    return [`role "${role}" is a superuser, whom row-level security does not bind: give the URL of the app role`];
+  if (found.bypassRls)
+    return [`role "${role}" has BYPASSRLS: ALTER ROLE "${role}" NOBYPASSRLS, or give the URL of the app role`];
   if (!found.schemaExists) return [`schema "${schema}" does not exist: ${rolesCure}`];
 
   // MEMBER also counts memberships that are not inherited: SET ROLE would be enough.
@@ -101,7 +103,9 @@ async function roleProblems(client: pg.Client, { schema, lookup }: RoleNames): P
     problems.push(`the search_path of role "${role}" is not "${schema}": ${rolesCure}`);
   }
   if (found.create && problems.length === 0) {
-    problems.push(`role "${role}" may create in schema "${schema}": REVOKE CREATE ON SCHEMA "${schema}" FROM "${role}"`);
+    problems.push(
+      `role "${role}" may create in schema "${schema}": REVOKE CREATE ON SCHEMA "${schema}" FROM "${role}"`,
+    );
   }
   return problems;
 }
@@ -112,14 +116,24 @@ async function migrationProblems(client: pg.Client, { schema }: RoleNames, known
     [`"${schema}".schema_migrations`],
   );
   if (!rows[0]?.readable) {
-    return [`schema "${schema}" has not been migrated: run the migrations as its owner (AUTO_MIGRATE=true with DATABASE_URL)`];
+    return [
+      `schema "${schema}" has not been migrated: run the migrations as its owner (AUTO_MIGRATE=true with DATABASE_URL)`,
+    ];
   }
   return pendingMigrations(known, await recordedMigrations(client, schema)).map(
-    ({ label, name }) => `migration ${label}/${name} has not been applied to schema "${schema}": run the migrations as its owner`,
+    ({ label, name }) =>
+      `migration ${label}/${name} has not been applied to schema "${schema}": run the migrations as its owner`,
   );
 }
 
-type TableRow = { name: string; kind: string; secured: boolean; policies: number; invoker: boolean; privileges: string[] };
+type TableRow = {
+  name: string;
+  kind: string;
+  secured: boolean;
+  policies: number;
+  invoker: boolean;
+  privileges: string[];
+};
 
 async function tableProblems(
   client: pg.Client,
@@ -141,23 +155,31 @@ async function tableProblems(
   return rows.flatMap((table) => problemsOf(table, grants[table.name] ?? ["SELECT"]));
 }
 
-function problemsOf({ name, kind, secured, policies, invoker, privileges }: TableRow, needed: readonly string[]): string[] {
+function problemsOf(
+  { name, kind, secured, policies, invoker, privileges }: TableRow,
+  needed: readonly string[],
+): string[] {
   if (kind === "v" && !invoker && privileges.length > 0) {
     return [`view "${name}" reads with its owner's rights: ALTER VIEW "${name}" SET (security_invoker = true)`];
   }
   if (kind === "v") return [];
   if (kind === "m" || kind === "f") {
-    return privileges.length > 0 ? [`"${name}" cannot have row-level security: REVOKE ALL ON "${name}" from the app role`] : [];
+    return privileges.length > 0
+      ? [`"${name}" cannot have row-level security: REVOKE ALL ON "${name}" from the app role`]
+      : [];
   }
   const problems: string[] = [];
-  if (!secured) problems.push(`table "${name}" has no row-level security: ALTER TABLE "${name}" ENABLE ROW LEVEL SECURITY`);
+  if (!secured)
+    problems.push(`table "${name}" has no row-level security: ALTER TABLE "${name}" ENABLE ROW LEVEL SECURITY`);
   if (policies === 0) problems.push(`table "${name}" has no policy: add one by CREATE POLICY in a migration`);
   if (privileges.includes("TRUNCATE")) {
     problems.push(`the app role may TRUNCATE table "${name}", which row-level security does not stop: REVOKE it`);
   }
   for (const privilege of needed) {
     if (!privileges.includes(privilege)) {
-      problems.push(`the app role lacks ${privilege} on table "${name}": GRANT it in a migration, or ${rolesCure} before migrating`);
+      problems.push(
+        `the app role lacks ${privilege} on table "${name}": GRANT it in a migration, or ${rolesCure} before migrating`,
+      );
     }
   }
   return problems;

@@ -45,9 +45,12 @@ function refusal(error: unknown, { user, database }: pg.Client): StartRefused | 
         cause: error,
       });
     case "42501":
-      return new StartRefused(`role "${user}" may not connect to database "${database}": run deploy/sql/roles.sql in it`, {
-        cause: error,
-      });
+      return new StartRefused(
+        `role "${user}" may not connect to database "${database}": run deploy/sql/roles.sql in it`,
+        {
+          cause: error,
+        },
+      );
     default:
       return undefined;
   }

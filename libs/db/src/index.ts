@@ -1,9 +1,12 @@
 export { type CheckSchemaOptions, checkSchema, type Privilege } from "./check-schema.ts";
 export { type Database, type DatabaseOptions, openDatabase, type TxOptions } from "./database.ts";
+export { type DeadLetter, deadLetters, type NewDeadLetter } from "./dead-letters.ts";
 export { isConnectionFailure, isUniqueViolation } from "./failures.ts";
+export { type Job, type JobState, jobs } from "./jobs.ts";
 export { type MigrateOptions, migrate } from "./migrate.ts";
 export { commonMigrations, type MigrationDir } from "./migrations.ts";
 export type { OutboxMessage } from "./outbox.ts";
+export { type OutboxTransport, type Promised, type Relay, type RelayOptions, startRelay } from "./relay.ts";
 export { applyRoles, type RoleNames, roleNames } from "./roles.ts";
 export type { Who } from "./settings.ts";
 export { StartRefused } from "./start-refused.ts";

@@ -66,7 +66,9 @@ export function pendingMigrations(known: readonly Migration[], recorded: readonl
     }
     const newer = recorded.find((r) => r.label === migration.label && r.name.slice(0, 4) >= migration.name.slice(0, 4));
     if (newer) {
-      throw new StartRefused(`migration ${file} is older than ${newer.label}/${newer.name}, which ran: give it a newer number`);
+      throw new StartRefused(
+        `migration ${file} is older than ${newer.label}/${newer.name}, which ran: give it a newer number`,
+      );
     }
     return true;
   });

@@ -39,7 +39,8 @@ export function expandVariables(source: string, variables: Record<string, string
         return piece.text.startsWith("'") ? pg.escapeLiteral(value) : pg.escapeIdentifier(value);
       }
       const next = pieces[index + 1];
-      const beforeVariable = piece.kind === "code" && variable.test(piece.text) && /^['"]\w+['"]$/.test(next?.text ?? "");
+      const beforeVariable =
+        piece.kind === "code" && variable.test(piece.text) && /^['"]\w+['"]$/.test(next?.text ?? "");
       return beforeVariable ? piece.text.slice(0, -1) : piece.text;
     })
     .join("");

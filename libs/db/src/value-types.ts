@@ -1,10 +1,19 @@
 import pg from "pg";
 
-const oid = { int8: 20, date: 1082, timestamp: 1114, int8Array: 1016, dateArray: 1182, timestampArray: 1115, textArray: 1009 };
+const oid = {
+  int8: 20,
+  date: 1082,
+  timestamp: 1114,
+  int8Array: 1016,
+  dateArray: 1182,
+  timestampArray: 1115,
+  textArray: 1009,
+};
 
 function safeNumber(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new RangeError("a bigint beyond 2^53 does not fit a number: select it as text");
+  if (!Number.isSafeInteger(value))
+    throw new RangeError("a bigint beyond 2^53 does not fit a number: select it as text");
   return value;
 }
 

@@ -11,8 +11,8 @@ export {
   zeroUuid,
 } from "./caller.ts";
 export { ConfigError, flag, loadConfig, processSettings, redactConfig, serviceSettings, whole } from "./config.ts";
-export { type Process, runProcess, type Stop } from "./lifecycle.ts";
 export { decodeCursor, encodeCursor } from "./cursor.ts";
+export { type Process, runProcess, type Stop } from "./lifecycle.ts";
 export { createLogger, type Logger } from "./logger.ts";
 export { counter, gauge, histogram } from "./metrics.ts";
 export { clampPage, type Page } from "./page.ts";

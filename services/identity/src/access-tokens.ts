@@ -3,7 +3,10 @@ import { exportJWK, SignJWT } from "jose";
 
 export type AccessTokens = {
   /** ES256 JWT (RFC 9068, typ at+jwt) for one session. */
-  mint(claims: { userId: string; sessionId: string; userVersion: number; mfaAt: Date | null }, now: Date): Promise<string>;
+  mint(
+    claims: { userId: string; sessionId: string; userVersion: number; mfaAt: Date | null },
+    now: Date,
+  ): Promise<string>;
   /** Public keys of all configured private keys, as JWKS text. */
   jwksJson(): Promise<string>;
   ttlSeconds: number;

@@ -1,5 +1,5 @@
-import { availableParallelism } from "node:os";
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { availableParallelism } from "node:os";
 import { AppError, gauge } from "@muster/kit";
 
 export type Passwords = {

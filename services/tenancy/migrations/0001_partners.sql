@@ -2,7 +2,7 @@
 CREATE TABLE partners (
   id uuid PRIMARY KEY,
   name varchar(255) NOT NULL CHECK (name <> ''),
-  slug varchar(100) NOT NULL CHECK (slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$'),
+  slug varchar(100) NOT NULL CHECK (slug ~ '^[A-Za-z0-9][A-Za-z0-9._~-]*$'),
   type text NOT NULL CHECK (type IN ('msp', 'enterprise', 'internal')),
   plan text NOT NULL CHECK (plan IN ('free', 'starter', 'community', 'pro', 'enterprise', 'unlimited')),
   status text NOT NULL CHECK (status IN ('pending', 'active', 'suspended', 'churned')),
@@ -17,8 +17,8 @@ CREATE TABLE partners (
   deleted_at timestamptz(3)
 );
 
--- A deleted partner's slug is free again.
-CREATE UNIQUE INDEX partners_slug ON partners (slug) WHERE deleted_at IS NULL;
+-- One slug whatever its case; a deleted partner's is free again.
+CREATE UNIQUE INDEX partners_slug ON partners (lower(slug)) WHERE deleted_at IS NULL;
 CREATE INDEX partners_by_name ON partners (name, id) WHERE deleted_at IS NULL;
 
 ALTER TABLE partners ENABLE ROW LEVEL SECURITY;

@@ -1,6 +1,6 @@
+import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { register } from "@muster/rpc";
 import { runService } from "@muster/service";
-import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { migrations, settings, version } from "./config.ts";
 import { partnerService } from "./rpc/partner.ts";
 

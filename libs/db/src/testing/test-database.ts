@@ -34,10 +34,21 @@ export const testRoleVariables: Record<string, string> = Object.fromEntries(
  * A new, migrated database of `service` with the roles of production, in the cluster of MUSTER_TEST_PG_URL (a superuser's
  * URL). Copied from a template made once for the same roles and migrations. Drop it when done.
  */
-export async function testDatabase(options: { service: string; dirs: readonly MigrationDir[] }): Promise<TestDatabase> {
+export function testDatabase(options: { service: string; dirs: readonly MigrationDir[] }): Promise<TestDatabase> {
+  return create(options.service, (admin, cluster, rolesSql) => ensureTemplate(admin, cluster, rolesSql, options));
+}
+
+/** As testDatabase, with roles and schemas but no migration applied. */
+export function emptyDatabase(service: string): Promise<TestDatabase> {
+  return create(service, async () => "template1");
+}
+
+type FindTemplate = (admin: pg.Client, cluster: string, rolesSql: string) => Promise<string>;
+
+async function create(service: string, findTemplate: FindTemplate): Promise<TestDatabase> {
   const cluster = process.env.MUSTER_TEST_PG_URL;
   if (!cluster) throw new Error("MUSTER_TEST_PG_URL is not set: run tests through `npm test` or `npm run jest`");
-  const names = roleNames(options.service);
+  const names = roleNames(service);
   const name = `test_${names.schema}_${randomBytes(6).toString("hex")}`;
   const url = (user?: string) => databaseUrl(cluster, name, user);
 
@@ -46,13 +57,13 @@ export async function testDatabase(options: { service: string; dirs: readonly Mi
     // Roles belong to the cluster, and two transactions cannot alter the same one at once. Advisory locks are per
     // database, so everybody takes this one here, in the database that the URL names.
     await admin.query("select pg_advisory_lock(hashtextextended('muster test roles', 0))");
-    const template = await ensureTemplate(admin, cluster, rolesSql, options);
+    const template = await findTemplate(admin, cluster, rolesSql);
     await admin.query(`create database "${name}" template "${template}"`);
     // A copy has neither the privileges on the database itself nor the roles' settings in it.
     await withClient(url(), (client) => applyRoles(client, rolesSql, testRoleVariables));
   });
 
-  const db = openDatabase({ url: url(names.app), max: 5, name: options.service, log: quiet });
+  const db = openDatabase({ url: url(names.app), max: 5, name: service, log: quiet });
   return {
     ownerUrl: url(names.owner),
     appUrl: url(names.app),
@@ -98,7 +109,8 @@ function databaseUrl(cluster: string, database: string, user?: string): string {
   return url.href;
 }
 
-async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+/** A connection for as long as `use` runs. */
+export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

@@ -1,11 +1,11 @@
 import { fileURLToPath } from "node:url";
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { BusMessage } from "@muster/bus";
 import { sql } from "@muster/db";
 import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
-import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
+import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { type TestDatabase, testDatabase } from "@muster/testing";
 import type { Entry } from "../rules/entry.ts";
 import { checksumOf } from "../rules/seal.ts";
@@ -25,7 +25,11 @@ afterAll(() => database?.drop());
 
 const deps = () => ({ db: database.db, log, now: () => new Date(), batchRows: 500, batchBytes: 1_048_576 });
 
-function message(orgId: string, change: Partial<AuditEvent> = {}, service = "tenancy"): BusMessage {
+function message(
+  orgId: string,
+  change: MessageInitShape<typeof AuditEventSchema> = {},
+  service = "tenancy",
+): BusMessage {
   const event = create(AuditEventSchema, {
     id: uuidv7(),
     timestamp: timestampFromDate(new Date()),
@@ -106,7 +110,9 @@ describe("sealing", () => {
 
   it("does not fork a chain under parallel sealers", async () => {
     const orgs = [uuidv7(), uuidv7(), uuidv7()];
-    const batches = Array.from({ length: 24 }, () => Array.from({ length: 9 }, (_, i) => message(orgs[i % 3] as string)));
+    const batches = Array.from({ length: 24 }, () =>
+      Array.from({ length: 9 }, (_, i) => message(orgs[i % 3] as string)),
+    );
     await Promise.all(batches.map((batch) => sealMessages(deps(), batch)));
     for (const org of orgs) await expectIntact(org, 72);
   });
@@ -171,8 +177,12 @@ describe("the table itself", () => {
     const [org, other, partnerId] = [uuidv7(), uuidv7(), uuidv7()];
     await sealMessages(deps(), [message(org, { partnerId }), message(other, { partnerId })]);
     const count = async (caller: Parameters<typeof database.db.read>[0]["caller"]) =>
-      (await database.db.read(caller ? { caller } : { caller: null }, sql`SELECT 1 FROM audit_log WHERE partner_id = ${partnerId}`))
-        .length;
+      (
+        await database.db.read(
+          caller ? { caller } : { caller: null },
+          sql`SELECT 1 FROM audit_log WHERE partner_id = ${partnerId}`,
+        )
+      ).length;
     const base = systemCaller("test");
     expect(await count(null)).toBe(0);
     expect(await count({ ...base, scope: "organization", partnerId, orgId: org })).toBe(1);

@@ -11,7 +11,12 @@ type Deps = { db: Database; log: Logger; now: () => Date; batchRows: number; bat
 
 const sealedRows = counter("audit_sealed_total", "Rows sealed into their chains");
 const rejectedRows = counter("audit_rejected_total", "Audit events that could not be sealed", ["service"]);
-const batchRows = histogram("audit_seal_batch_rows", "Messages in a sealed batch", [], [1, 2, 5, 10, 50, 100, 250, 500]);
+const batchRows = histogram(
+  "audit_seal_batch_rows",
+  "Messages in a sealed batch",
+  [],
+  [1, 2, 5, 10, 50, 100, 250, 500],
+);
 
 /** One durable per partition, one batch in flight each over all replicas. */
 export async function startSealer(bus: Bus, deps: Deps): Promise<{ stop(): Promise<void> }> {

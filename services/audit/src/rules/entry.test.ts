@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "@jest/globals";
 import { uuidv7, zeroUuid } from "@muster/kit";
@@ -7,7 +7,7 @@ import { canonicalAddress, entryOf, UnsealableError } from "./entry.ts";
 
 const now = new Date("2026-06-01T00:00:00Z");
 const orgId = uuidv7();
-const event = (change: Partial<AuditEvent> = {}): AuditEvent =>
+const event = (change: MessageInitShape<typeof AuditEventSchema> = {}): AuditEvent =>
   create(AuditEventSchema, {
     id: uuidv7(),
     timestamp: timestampFromDate(now),

@@ -1,7 +1,7 @@
-import { SocketAddress, isIPv4, isIPv6 } from "node:net";
-import type { AuditEvent } from "@muster/proto/muster/events/v1/audit_pb";
+import { isIPv4, isIPv6, SocketAddress } from "node:net";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { isUuid, zeroUuid } from "@muster/kit";
+import type { AuditEvent } from "@muster/proto/muster/events/v1/audit_pb";
 
 export type ActorType = "user" | "api_key" | "agent" | "system";
 export type Result = "success" | "failure" | "denied";
@@ -46,7 +46,8 @@ export function entryOf(event: AuditEvent, now: Date): Entry {
   for (const id of [event.id, chainId, ...(event.partnerId ? [event.partnerId] : [])]) {
     if (!isUuid(id)) throw new UnsealableError("an id is no UUID");
   }
-  if (event.chainId.toLowerCase() !== chainId.toLowerCase()) throw new UnsealableError("chain does not match its tenant");
+  if (event.chainId.toLowerCase() !== chainId.toLowerCase())
+    throw new UnsealableError("chain does not match its tenant");
   if (!actorTypes.includes(event.actorType)) throw new UnsealableError("unknown actor type");
   if (!results.includes(event.result)) throw new UnsealableError("unknown result");
   if (event.action === "" || event.resourceType === "") throw new UnsealableError("action or resource type missing");

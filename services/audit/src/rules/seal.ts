@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import canonicalize from "canonicalize";
+import canonicalizeExport from "canonicalize";
 import type { Entry } from "./entry.ts";
 
 export type Head = { seq: number; checksum: string | null };
@@ -10,6 +10,9 @@ export type SealedEntry = Entry & {
   checksum: string;
   prevChecksum: string | null;
 };
+
+// Its types say ES module, its code is CommonJS: the default export is the function itself.
+const canonicalize = canonicalizeExport as unknown as (value: unknown) => string | undefined;
 
 export const format = 1;
 

@@ -133,7 +133,7 @@ function scopeConditions(where: Conditions, { caller }: CallContext): void {
       }
       return;
     default:
-      return caller.scope satisfies never;
+      caller.scope satisfies never;
   }
 }
 

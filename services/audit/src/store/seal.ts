@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { type Database, sql, type Tx } from "@muster/db";
-import { systemCaller, uuidv7 } from "@muster/kit";
+import { type Database, deadLetters, sql, type Tx } from "@muster/db";
+import { systemCaller } from "@muster/kit";
 import type { Entry } from "../rules/entry.ts";
 import { type Head, type SealedEntry, sealChain } from "../rules/seal.ts";
 
@@ -13,7 +13,12 @@ type HeadRow = { chain_id: string; seq: number; checksum: string | null };
  * Seals a batch in one transaction: heads locked in sorted order, repeats dropped by (chain, id), one insert, heads moved.
  * Returns how many rows were new. Two sealers on one chain wait for one another; neither can fork it.
  */
-export async function sealBatch(db: Database, entries: readonly Entry[], rejected: readonly Rejected[]): Promise<number> {
+export async function sealBatch(
+  db: Database,
+  entries: readonly Entry[],
+  rejected: readonly Rejected[],
+): Promise<number> {
+  const letters = deadLetters(db);
   return db.tx({ caller: systemCaller("audit") }, async (tx) => {
     const chains = new Map<string, Entry[]>();
     for (const entry of entries) {
@@ -38,12 +43,7 @@ export async function sealBatch(db: Database, entries: readonly Entry[], rejecte
       await insertSealed(tx, sealed);
       await moveHeads(tx, sealed, heads);
     }
-    for (const letter of rejected) {
-      await tx.execute(sql`
-        INSERT INTO dead_letter (id, subject, msg_id, reason, body, attempts)
-        VALUES (${uuidv7()}, ${letter.subject}, ${letter.msgId}, ${letter.reason}, ${Buffer.from(letter.body).subarray(0, 65_536)},
-                ${letter.deliveries})`);
-    }
+    for (const { deliveries, ...letter } of rejected) await letters.put({ ...letter, attempts: deliveries }, tx);
     return sealed.length;
   });
 }

@@ -63,10 +63,12 @@ const signIn = async () => {
 };
 const person = (p: { userId: string; sessionId: string }) =>
   port.client(SessionService, callers.platformAdmin({ actor: { id: p.userId }, sessionId: p.sessionId }));
+const idsOf = ({ sessionId, userId }: { sessionId: string; userId: string }) => ({ sessionId, userId });
 const codeOf = (call: Promise<unknown>) =>
   call.then(
     () => "answered",
-    (error: { details?: unknown; code?: unknown; rawMessage?: string; message: string }) => error.rawMessage ?? error.message,
+    (error: { details?: unknown; code?: unknown; rawMessage?: string; message: string }) =>
+      error.rawMessage ?? error.message,
   );
 const auditRows = async (sessionId: string) => {
   const rows = await database.db.read<{ body: Buffer }>(
@@ -125,7 +127,9 @@ describe("session families", () => {
     expect(await codeOf(stranger().resolveSession({ sessionId: principal.sessionId, userId: uuidv7() }))).toBe(
       "Session has ended",
     );
-    expect(await codeOf(stranger().resolveSession({ sessionId: "x", userId: principal.userId }))).toBe("Session has ended");
+    expect(await codeOf(stranger().resolveSession({ sessionId: "x", userId: principal.userId }))).toBe(
+      "Session has ended",
+    );
   });
 
   it("hands two tabs that refresh together the same successor", async () => {
@@ -145,12 +149,16 @@ describe("session families", () => {
     const { principal, tokens } = await signIn();
     const { tokens: second } = await stranger().refresh({ refreshToken: tokens.refreshToken });
     clock = new Date(clock.getTime() + 21_000);
-    expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe("Invalid or expired refresh token");
-    expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe("Invalid or expired refresh token");
+    expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe(
+      "Invalid or expired refresh token",
+    );
+    expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe(
+      "Invalid or expired refresh token",
+    );
     expect(await codeOf(stranger().refresh({ refreshToken: second?.refreshToken ?? "" }))).toBe(
       "Invalid or expired refresh token",
     );
-    expect(await codeOf(stranger().resolveSession(principal))).toBe("Session has ended");
+    expect(await codeOf(stranger().resolveSession(idsOf(principal)))).toBe("Session has ended");
     const actions = (await auditRows(principal.sessionId)).map((r) => `${r.action} ${r.result}`);
     expect(actions).toEqual(["user.login success", "user.session.revoke denied"]);
   });
@@ -158,7 +166,9 @@ describe("session families", () => {
   it("ends after seven idle days and after thirty days in all", async () => {
     const { tokens } = await signIn();
     clock = new Date(clock.getTime() + 7 * 86_400_000 + 1);
-    expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe("Invalid or expired refresh token");
+    expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe(
+      "Invalid or expired refresh token",
+    );
     let { refreshToken } = (await signIn()).tokens;
     for (let day = 0; day < 30; day += 5) {
       refreshToken = (await stranger().refresh({ refreshToken })).tokens?.refreshToken ?? "";
@@ -171,8 +181,10 @@ describe("session families", () => {
     const { principal, tokens } = await signIn();
     await person(principal).logout({});
     await person(principal).logout({});
-    expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe("Invalid or expired refresh token");
-    expect(await codeOf(stranger().resolveSession(principal))).toBe("Session has ended");
+    expect(await codeOf(stranger().refresh({ refreshToken: tokens.refreshToken }))).toBe(
+      "Invalid or expired refresh token",
+    );
+    expect(await codeOf(stranger().resolveSession(idsOf(principal)))).toBe("Session has ended");
     const told = await database.db.read(
       system,
       sql`SELECT 1 FROM outbox WHERE subject = 'auth.session' AND msg_id LIKE ${`%session-${principal.sessionId}`}`,
@@ -199,7 +211,10 @@ describe("the first administrator", () => {
     const log = createLogger("identity-test", "error");
     const hashing = passwords({ logN: 10, queueMax: 50 });
     const now = () => clock;
-    await bootstrapAdministrator({ db: database.db, passwords: hashing, log, now }, { email: "b@example.com", password });
+    await bootstrapAdministrator(
+      { db: database.db, passwords: hashing, log, now },
+      { email: "b@example.com", password },
+    );
     const rows = await database.db.read(system, sql`SELECT email FROM users WHERE scope = 'system'`);
     expect(rows).toEqual([{ email }]);
   });

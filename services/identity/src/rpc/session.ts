@@ -41,13 +41,17 @@ export function sessionService(deps: SessionDeps): ServiceImpl<typeof SessionSer
   };
 }
 
-async function login(deps: SessionDeps, context: CallContext, { email, password }: { email: string; password: string }) {
+async function login(
+  deps: SessionDeps,
+  context: CallContext,
+  { email, password }: { email: string; password: string },
+) {
   const { db, passwords } = deps;
   const candidate = await findLogin(db, email);
   const matches = await passwords.verify(password, candidate?.password_hash ?? null);
   if (!candidate || !matches || candidate.status !== "active") throw refusedLogin();
   const principal = await findPrincipal(db, candidate.user_id);
-  if (!principal || principal.status !== "active") throw refusedLogin();
+  if (principal?.status !== "active") throw refusedLogin();
   const stale = candidate.password_hash !== null && passwords.isStale(candidate.password_hash);
   const newHash = stale ? await passwords.hash(password) : null;
 
@@ -126,7 +130,7 @@ async function logout(deps: SessionDeps, context: CallContext) {
 
 async function activePrincipal(deps: SessionDeps, userId: string): Promise<PrincipalRow> {
   const principal = await findPrincipal(deps.db, userId);
-  if (!principal || principal.status !== "active") throw revoked();
+  if (principal?.status !== "active") throw revoked();
   return principal;
 }
 
@@ -175,8 +179,7 @@ const camel = (s: SessionRow) => ({
   expiresAt: s.expires_at,
   revokedAt: s.revoked_at,
 });
-const hasEnded = (s: SessionRow, now: Date) =>
-  s.revoked_at !== null || s.idle_expires_at <= now || s.expires_at <= now;
+const hasEnded = (s: SessionRow, now: Date) => s.revoked_at !== null || s.idle_expires_at <= now || s.expires_at <= now;
 
 /** One answer for every reason: strangers learn nothing about accounts. */
 const refusedLogin = () => new AppError("invalid_credentials", "Invalid email or password");

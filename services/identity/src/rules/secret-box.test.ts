@@ -32,7 +32,10 @@ describe("secret box", () => {
     }
   });
 
-  it.each(["", "a", "a:", "a:c2hvcnQ=", `:${randomBytes(32).toString("base64")}`])("refuses the key list %j", (keys) => {
-    expect(() => secretBox(keys)).toThrow("SECRET_ENCRYPTION_KEY");
-  });
+  it.each(["", "a", "a:", "a:c2hvcnQ=", `:${randomBytes(32).toString("base64")}`])(
+    "refuses the key list %j",
+    (keys) => {
+      expect(() => secretBox(keys)).toThrow("SECRET_ENCRYPTION_KEY");
+    },
+  );
 });

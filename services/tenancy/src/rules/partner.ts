@@ -16,7 +16,8 @@ export type NewPartner = {
   billingEmail: string | null;
 };
 
-const slugPattern = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+// The unreserved characters of RFC 3986, beginning with a letter or digit: never "." or "..".
+const slugPattern = /^[A-Za-z0-9][A-Za-z0-9._~-]*$/;
 
 /** The fields of a new partner with the interface's defaults; throws `validation_failed` naming each bad field. */
 export function newPartner(input: {
@@ -33,7 +34,7 @@ export function newPartner(input: {
   const plan = partnerPlans.find((p) => p === (input.plan || "free"));
   if (input.name.trim() === "" || input.name.length > 255) errors.name = ["1 to 255 characters"];
   if (!slugPattern.test(input.slug) || input.slug.length > 100) {
-    errors.slug = ["1 to 100 lower-case letters, digits and single hyphens"];
+    errors.slug = ["1 to 100 letters, digits and - . _ ~, beginning with a letter or digit"];
   }
   if (!type) errors.type = [`One of ${partnerTypes.join(", ")}`];
   if (!plan) errors.plan = [`One of ${partnerPlans.join(", ")}`];

@@ -1,0 +1,12 @@
+/** Benches by name; each runs by itself and prints one table. */
+const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void> }>> = {
+  rpc: () => import("./rpc.ts"),
+};
+
+const [name = "", ...args] = process.argv.slice(2);
+const load = Object.hasOwn(benches, name) ? benches[name] : undefined;
+if (load) await (await load()).run(args);
+else {
+  console.error(`usage: npm run bench -- <${Object.keys(benches).join("|")}>`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,2 @@
+export type { StackFile } from "./stack-file.ts";
+export { type RunningStack, type StartOptions, startStack } from "./start-stack.ts";

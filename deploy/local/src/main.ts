@@ -1,0 +1,55 @@
+import { readConfig } from "./config.ts";
+import { Problem } from "./problem.ts";
+import { Stack } from "./stack.ts";
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+let stack: Stack | undefined;
+let stopAskedAt: number | null = null;
+
+async function end(status: number): Promise<never> {
+  try {
+    await stack?.stop();
+  } catch (error) {
+    complain(error);
+    status ||= 1;
+  }
+  process.exit(status);
+}
+
+function complain(error: unknown): void {
+  process.stderr.write(
+    `\n${error instanceof Problem ? error.message : error instanceof Error ? error.stack : error}\n`,
+  );
+}
+
+/** The first signal stops in order; Ctrl-C once more, later than the copy that npm passes on, at once. */
+function onSignal(name: NodeJS.Signals): void {
+  const now = performance.now();
+  if (stopAskedAt === null) {
+    stopAskedAt = now;
+    say("\nStopping: gateway, services, NATS, PostgreSQL …");
+    void end(0);
+  } else if (name === "SIGINT" && now - stopAskedAt > 700) {
+    stack?.kill();
+    process.exit(130);
+  }
+}
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, onSignal);
+// The terminal may be gone (SIGHUP, a closed pipe): what remains to be done is the stop, not the telling.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+
+process.on("uncaughtException", (error) => {
+  complain(error);
+  void end(1);
+});
+
+try {
+  const config = readConfig();
+  stack = new Stack(config, say);
+  say(`Muster: starting, data in ${config.dataDir}`);
+  await stack.start();
+} catch (error) {
+  // Whatever fails because everything is being stopped is no news.
+  if (stopAskedAt === null) complain(error);
+  await end(1);
+}

@@ -1,0 +1,35 @@
+import { admin, type Cluster } from "./cluster.ts";
+
+export type Reply = { status: number; headers: Headers; body: Record<string, unknown> & { data?: unknown[] } };
+
+export type Api = {
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
+};
+
+/** Calls under `/api/v1`, as any client makes them: `fetch` and JSON. */
+export function api(cluster: Cluster, token?: string): Api {
+  return {
+    async call(method, path, body, headers = {}) {
+      const reply = await fetch(`${cluster.url}/api/v1${path}`, {
+        method,
+        headers: {
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...(token ? { authorization: `Bearer ${token}` } : {}),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      });
+      const text = await reply.text();
+      return { status: reply.status, headers: reply.headers, body: text === "" ? {} : JSON.parse(text) };
+    },
+  };
+}
+
+export type SignedIn = { accessToken: string; refreshToken: string; user: { id: string } };
+
+/** Signs the platform administrator in. */
+export async function signIn(cluster: Cluster): Promise<SignedIn> {
+  const { status, body } = await api(cluster).call("POST", "/auth/login", admin);
+  if (status !== 200) throw new Error(`login answered ${status}: ${JSON.stringify(body)}`);
+  return body as unknown as SignedIn;
+}

@@ -1,0 +1,136 @@
+import { spawn } from "node:child_process";
+import { mkdir, mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { until } from "@muster/testing";
+
+/** `stack.json` of the local stack, as far as tests need it. */
+export type StackFile = {
+  gateways: { url: string; pid: number; ops: string }[];
+  databaseUrl: string;
+  natsUrl: string;
+  services: Record<string, { pid: number; rpc: string; ops: string }>;
+  postgres: { pid: number };
+  nats: { pid: number };
+};
+
+export type Cluster = {
+  /** `http://127.0.0.1:port`, without the API's prefix. */
+  url: string;
+  dataDir: string;
+  stack(): Promise<StackFile>;
+};
+
+export const admin = { email: "admin@muster.local", password: "correct horse battery staple" };
+
+const launcher = fileURLToPath(new URL("../../deploy/local/dist/main.js", import.meta.url));
+const startMs = 120_000;
+
+/** A cluster of its own for a test that breaks things; stopped and removed by `stop`. */
+export async function ownCluster(env: Record<string, string> = {}): Promise<Cluster & { stop(): Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), "muster-e2e-"));
+  const { cluster, pid } = await start(directory, env);
+  return {
+    ...cluster,
+    async stop() {
+      await stopLauncher(pid);
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The cluster that all other e2e files share: whoever comes first starts it, the run's teardown stops it. */
+export async function sharedCluster(): Promise<Cluster> {
+  const directory = process.env.MUSTER_E2E_DIR;
+  if (!directory) throw new Error("MUSTER_E2E_DIR is not set: run tests through `npm test` or `npm run jest`");
+  await mkdir(directory, { recursive: true });
+  try {
+    await (await open(join(directory, "starting"), "wx")).close();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    const address = await until("the shared cluster", () => readFile(join(directory, "url"), "utf8").catch(() => null), startMs);
+    return clusterAt(address, join(directory, "data"));
+  }
+  const { cluster } = await start(directory, {});
+  await writeFile(join(directory, "url"), cluster.url);
+  return cluster;
+}
+
+async function start(directory: string, env: Record<string, string>): Promise<{ cluster: Cluster; pid: number }> {
+  const port = await freePort();
+  const dataDir = join(directory, "data");
+  const output = await open(join(directory, "launcher.log"), "a");
+  const child = spawn(process.execPath, [launcher], {
+    detached: true,
+    stdio: ["ignore", output.fd, output.fd],
+    env: {
+      ...process.env,
+      NODE_ENV: "development",
+      NODE_OPTIONS: "",
+      PORT: String(port),
+      MUSTER_DATA_DIR: dataDir,
+      BOOTSTRAP_ADMIN_PASSWORD: admin.password,
+      PASSWORD_SCRYPT_LOG_N: "12",
+      NATS_SERVER_BIN: process.env.MUSTER_TEST_NATS_BIN,
+      ...env,
+    },
+  });
+  let ended = false;
+  child.once("exit", () => {
+    ended = true;
+  });
+  child.unref();
+  await output.close();
+  const pid = child.pid as number;
+  await writeFile(join(directory, "launcher.pid"), String(pid));
+  const url = `http://127.0.0.1:${port}`;
+  try {
+    await until(
+      "the cluster to be healthy",
+      async () => {
+        if (ended) throw new Error("the launcher ended early");
+        const reply = await fetch(`${url}/health`).catch(() => null);
+        if (!reply?.ok) return false;
+        const body = (await reply.json()) as { status: string };
+        return body.status === "ok";
+      },
+      startMs,
+    );
+  } catch (cause) {
+    const log = await readFile(join(directory, "launcher.log"), "utf8").catch(() => "");
+    throw new Error(`the cluster did not start:\n${log.slice(-4_000)}`, { cause });
+  }
+  return { cluster: clusterAt(url, dataDir), pid };
+}
+
+function clusterAt(url: string, dataDir: string): Cluster {
+  return {
+    url,
+    dataDir,
+    stack: async () => JSON.parse(await readFile(join(dataDir, "stack.json"), "utf8")) as StackFile,
+  };
+}
+
+async function stopLauncher(pid: number): Promise<void> {
+  process.kill(pid, "SIGTERM");
+  await until("the launcher to stop", () => !isAlive(pid), 30_000);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

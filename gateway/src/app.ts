@@ -1,0 +1,133 @@
+import { AppError, type Logger, type Readiness, systemCaller, uuidv7 } from "@muster/kit";
+import { callOptions, createTransport, type RpcTransport, type Signer, toAppError } from "@muster/rpc";
+import { createAccessTokens } from "./auth/access-token.ts";
+import { createAuthenticate } from "./auth/authenticate.ts";
+import { createKeySet } from "./auth/key-set.ts";
+import { createSessionCache, hardMs, type SessionCache } from "./auth/session-cache.ts";
+import type { Config } from "./config.ts";
+import { createFallback, docsPath } from "./docs-page.ts";
+import { createHealthProbe } from "./health.ts";
+import { clientAddressRule } from "./http/client-address.ts";
+import { createGateway } from "./http/server.ts";
+import { openApiDocument } from "./openapi/document.ts";
+import type { Route } from "./route.ts";
+import { routes as allRoutes } from "./routes/index.ts";
+import { createServices, type ServiceName, serviceNames } from "./services.ts";
+
+export type App = {
+  port: number;
+  sessions: SessionCache;
+  /** Ends requests under way within DRAIN_GRACE_MS, then the connections to the services. */
+  close(): Promise<void>;
+};
+
+export type AppOptions = {
+  config: Config;
+  version: string;
+  signer: Signer;
+  readiness: Pick<Readiness, "state">;
+  log: Logger;
+  routes?: readonly Route[];
+};
+
+/** Everything of the gateway but its process and the message bus: listens when it resolves. */
+export async function startGateway(options: AppOptions): Promise<App> {
+  const { config, version, signer, readiness, log, routes = allRoutes } = options;
+  const transports = transportsOf(config);
+  const services = createServices(transports);
+  const gatewayCaller = systemCaller("gateway");
+  const ownCall = async (timeoutMs: number) => {
+    const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+    const callerToken = await signer.tokenFor(gatewayCaller);
+    return callOptions({ callerToken, meta, deadlineMs: performance.now() + timeoutMs });
+  };
+
+  const keys = createKeySet({
+    load: async () => (await services.sessions.getJwks({}, await ownCall(hardMs)).catch(rethrow)).jwksJson,
+    log,
+  });
+  const sessions = createSessionCache({
+    async resolve(sessionId, userId) {
+      // An answer later than this would be too old to admit anyone.
+      const call = await ownCall(hardMs);
+      const { principal } = await services.sessions.resolveSession({ sessionId, userId }, call).catch(rethrow);
+      if (!principal) throw new Error("identity answered without a principal");
+      return principal;
+    },
+    max: config.SESSION_CACHE_MAX,
+    onDrop: (sessionId) => signer.forget((caller) => caller.sessionId === sessionId),
+    log,
+  });
+  const tokens = createAccessTokens({ keys, max: config.SESSION_CACHE_MAX });
+  let openApiText: string | null = null;
+
+  const gateway = createGateway({
+    routes,
+    deps: {
+      services,
+      sessions,
+      health: createHealthProbe({ probes: services.probes, version, call: ownCall }),
+      jwksText: async () => (await keys.current()).text,
+      openApiText() {
+        openApiText ??= JSON.stringify(openApiDocument(routes, { version, serverUrl: config.PUBLIC_URL }));
+        return openApiText;
+      },
+    },
+    authenticate: createAuthenticate(tokens, sessions),
+    accessRules: {
+      mfaMaxAgeMs: config.MFA_MAX_AGE_MINUTES * 60_000,
+      mfaEnrollUrl: `${config.PUBLIC_URL}/profile`,
+    },
+    clientAddress: clientAddressRule({
+      trustHeaders: config.TRUST_PROXY_HEADERS,
+      trustedCidrs: config.TRUSTED_PROXY_CIDRS,
+    }),
+    tokenFor: (caller) => signer.tokenFor(caller),
+    now: Date.now,
+    fallback: { paths: [docsPath], handler: createFallback(log) },
+    corsOrigins: config.CORS_ORIGINS,
+    edgeAddressHeader: config.EDGE_CLIENT_ADDRESS_HEADER ?? null,
+    timeouts: {
+      headersMs: config.HEADERS_TIMEOUT_MS,
+      requestMs: config.REQUEST_TIMEOUT_MS,
+      keepAliveMs: config.KEEP_ALIVE_TIMEOUT_MS,
+      checkMs: Math.min(1_000, config.HEADERS_TIMEOUT_MS),
+    },
+    validateReplies: config.NODE_ENV === "test",
+    log,
+    draining: () => readiness.state === "draining",
+  });
+  // Known before the first request when identity is up already; else the first token asks again.
+  keys.current().catch((err: unknown) => log.info({ err }, "access token keys not there yet"));
+
+  return {
+    port: await gateway.listen(config.PORT, config.HOST),
+    sessions,
+    async close() {
+      await gateway.close(config.DRAIN_GRACE_MS);
+      keys.close();
+      await Promise.all(Object.values(transports).map((transport) => transport.close()));
+    },
+  };
+}
+
+function transportsOf(config: Config): Record<ServiceName, RpcTransport> {
+  const urls: Record<ServiceName, readonly string[]> = {
+    identity: config.IDENTITY_URL,
+    tenancy: config.TENANCY_URL,
+    audit: config.AUDIT_URL,
+    "device-logs": config.DEVICE_LOGS_URL,
+    "webhook-dispatcher": config.WEBHOOK_DISPATCHER_URL,
+    "agent-release": config.AGENT_RELEASE_URL,
+  };
+  const entries = serviceNames.map((name) => [name, createTransport({ baseUrls: urls[name] })] as const);
+  return Object.fromEntries(entries) as Record<ServiceName, RpcTransport>;
+}
+
+/** The typed error of what the gateway asks in its own name: identity refusing *us*, or being slow, is never a client's fault. */
+function rethrow(thrown: unknown): never {
+  const error = toAppError(thrown);
+  const ours = error.code === "unauthenticated" || error.code === "permission_denied" || error.code === "deadline_exceeded";
+  if (!ours) throw error;
+  throw new AppError("unavailable", "Service is temporarily unavailable", { cause: error, retryAfterSeconds: 1 });
+}

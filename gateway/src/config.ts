@@ -1,0 +1,64 @@
+import { flag, processSettings, whole } from "@muster/kit";
+import { z } from "zod";
+import { privateCidrs } from "./http/client-address.ts";
+
+const list = (text: string) =>
+  text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+
+const baseUrls = (service: string) =>
+  z
+    .string()
+    .transform(list)
+    .refine((urls) => urls.length > 0 && urls.every((url) => URL.canParse(url)), "must be one or more base URLs")
+    .describe(`Base URLs of the ${service} service's RPC port, comma-separated; used in turn.`);
+
+const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
+
+/** Every setting of the gateway. */
+export const configSchema = z.object({
+  ...processSettings,
+  PORT: whole(3000, 0, 65535).describe("Port of the public HTTP server; 0 takes a free one."),
+  HOST: z.string().default("0.0.0.0").describe("Address the public HTTP server listens on."),
+  PUBLIC_URL: z
+    .url()
+    .default("http://localhost:3000")
+    .transform((url) => url.replace(/\/+$/, ""))
+    .describe("Address at which clients reach this platform."),
+  IDENTITY_URL: baseUrls("identity"),
+  TENANCY_URL: baseUrls("tenancy"),
+  AUDIT_URL: baseUrls("audit"),
+  DEVICE_LOGS_URL: baseUrls("device-logs"),
+  WEBHOOK_DISPATCHER_URL: baseUrls("webhook-dispatcher"),
+  AGENT_RELEASE_URL: baseUrls("agent-release"),
+  NATS_URL: z.string().describe("nats://host:port of the message bus, several comma-separated."),
+  NATS_NKEY_SEED: z.string().describe("NKey seed of the gateway's NATS user."),
+  CALLER_PRIVATE_KEYS: z.string().describe("id:base64 Ed25519 PKCS#8 keys that sign caller tokens; the first signs."),
+  TRUST_PROXY_HEADERS: flag(false).describe("Take the client's address from proxy headers when the peer is trusted."),
+  TRUSTED_PROXY_CIDRS: z
+    .string()
+    .default(privateCidrs.join(","))
+    .transform(list)
+    .describe("Networks of proxies whose headers count, comma-separated CIDR blocks; default loopback and private."),
+  EDGE_CLIENT_ADDRESS_HEADER: z
+    .string()
+    .regex(/^[A-Za-z0-9-]+$/, "must be a header name")
+    .toLowerCase()
+    .optional()
+    .describe("Header in which the edge proxy puts the client's address; preferred over X-Forwarded-For."),
+  CORS_ORIGINS: z
+    .string()
+    .default("")
+    .transform(list)
+    .refine((origins) => origins.every(isOrigin), "must be exact origins such as https://app.example.com")
+    .describe("Origins whose pages may call the API, comma-separated and exact; none by default."),
+  SESSION_CACHE_MAX: whole(50_000, 100, 1_000_000).describe("Sessions, and access tokens, remembered at most."),
+  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
+  HEADERS_TIMEOUT_MS: whole(10_000, 100, 120_000).describe("Milliseconds a request's headers may take to arrive."),
+  REQUEST_TIMEOUT_MS: whole(30_000, 100, 600_000).describe("Milliseconds a whole request may take to arrive."),
+  KEEP_ALIVE_TIMEOUT_MS: whole(65_000, 100, 600_000).describe("Milliseconds an idle connection is kept."),
+});
+
+export type Config = z.infer<typeof configSchema>;

@@ -1,0 +1,65 @@
+import { readFileSync } from "node:fs";
+import { openBus } from "@muster/bus";
+import { loadConfig, type Process, redactConfig, runProcess, sleep } from "@muster/kit";
+import { createSigner } from "@muster/rpc";
+import { startGateway } from "./app.ts";
+import { followAuthStream } from "./auth/auth-stream.ts";
+import { type Config, configSchema } from "./config.ts";
+
+const version = String(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version);
+
+let config: Config;
+try {
+  config = loadConfig(configSchema);
+} catch (error) {
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`gateway: ${message}\n`);
+  process.send?.({ type: "failed", message });
+  process.exit(1);
+}
+
+await runProcess(
+  {
+    name: "gateway",
+    level: config.LOG_LEVEL,
+    opsHost: config.OPS_HOST,
+    opsPort: config.OPS_PORT,
+    drainDelayMs: config.DRAIN_DELAY_MS,
+    drainGraceMs: config.DRAIN_GRACE_MS,
+  },
+  async (proc) => {
+    const { log, readiness } = proc;
+    log.info({ version, config: redactConfig(config) }, "starting");
+    const signer = createSigner({ issuer: "gateway", privateKeys: config.CALLER_PRIVATE_KEYS });
+    const app = await startGateway({ config, version, signer, readiness, log });
+    connectBus(proc, app.sessions);
+    proc.onStop("http", () => app.close());
+    proc.ready({ http: app.port });
+  },
+);
+
+/** In the background: without NATS revocations arrive by the cache's own age, within 2 s. */
+function connectBus(proc: Process, sessions: Parameters<typeof followAuthStream>[1]): void {
+  const { log, readiness } = proc;
+  let state = "connecting";
+  readiness.addCheck("nats", () => state);
+  const connected = openBus({
+    servers: config.NATS_URL,
+    seed: config.NATS_NKEY_SEED,
+    name: "gateway",
+    replicas: 1,
+    log,
+  }).then((bus) => {
+    readiness.addCheck("nats", () => bus.check());
+    return { bus, follower: followAuthStream(bus, sessions, log) };
+  });
+  connected.catch((err: unknown) => {
+    state = "failed";
+    log.error({ err }, "cannot use the message bus");
+  });
+  proc.onStop("bus", async () => {
+    const opened = await Promise.race([connected.catch(() => null), sleep(2_000).then(() => null)]);
+    await opened?.follower.stop();
+    await opened?.bus.close();
+  });
+}

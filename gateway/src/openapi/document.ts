@@ -1,0 +1,129 @@
+import { z } from "zod";
+import { type PublicCode, statusOf } from "../errors.ts";
+import { fullPath, type Route } from "../route.ts";
+import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
+
+const errorBody = z
+  .object({
+    error: z.string().meta({ description: "For people." }),
+    code: z.string().meta({ description: "Stable, snake_case; for programs." }),
+    requestId: z.string().meta({ description: "As in X-Request-Id." }),
+    details: z
+      .object({ formErrors: z.array(z.string()), fieldErrors: z.record(z.string(), z.array(z.string())) })
+      .optional()
+      .meta({ description: "With `validation_failed`: texts by dotted field path." }),
+  })
+  .meta({ id: "Error" });
+
+const requestIdHeader = { "X-Request-Id": { schema: { type: "string" }, description: "Id of this request." } };
+
+/** The OpenAPI 3.1 document of the rows. */
+export function openApiDocument(rows: readonly Route[], about: { version: string; serverUrl: string }): JsonSchema {
+  const components = new Map<string, JsonSchema>();
+  const errorSchema = jsonSchemaOf(errorBody, "output", components);
+  const paths: Record<string, JsonSchema> = {};
+  for (const row of rows) {
+    const path = fullPath(row).replace(/:([A-Za-z]+)/g, "{$1}");
+    paths[path] = { ...paths[path], [row.method.toLowerCase()]: operationOf(row, components, errorSchema) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "Muster", version: about.version, description: "Control plane for fleets of managed devices." },
+    servers: [{ url: about.serverUrl }],
+    tags: [...new Set(rows.map((row) => row.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
+      securitySchemes: { session: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
+    },
+  };
+}
+
+function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchema: JsonSchema): JsonSchema {
+  const parameters = [...parametersOf(row.params, "path", components), ...parametersOf(row.query, "query", components)];
+  return {
+    operationId: operationId(row),
+    tags: [row.tag],
+    summary: row.summary,
+    ...descriptionOf(row),
+    security: row.access.auth === "none" ? [] : [{ [row.access.auth]: [] }],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(row.body
+      ? { requestBody: { required: true, content: jsonContent(jsonSchemaOf(row.body, "input", components)) } }
+      : {}),
+    responses: {
+      [String(row.status ?? 200)]: {
+        description: "Success",
+        headers: requestIdHeader,
+        content: jsonContent(jsonSchemaOf(row.reply, "output", components)),
+      },
+      ...errorReplies(row, errorSchema),
+    },
+  };
+}
+
+function descriptionOf({ access, description }: Route): { description?: string } {
+  const sentences = description === undefined ? [] : [description];
+  if (access.auth === "session") {
+    if (access.permission) sentences.push(`Permission \`${access.permission}\`.`);
+    if (access.scopes) sentences.push(`Scope ${access.scopes.join(", ")}.`);
+    if (access.mfa) sentences.push("Needs a completed MFA challenge.");
+  }
+  return sentences.length > 0 ? { description: sentences.join(" ") } : {};
+}
+
+function parametersOf(
+  schema: z.ZodObject | undefined,
+  place: "path" | "query",
+  components: Map<string, JsonSchema>,
+): JsonSchema[] {
+  return Object.entries(schema?.shape ?? {}).map(([name, field]) => {
+    const { description, ...rest } = jsonSchemaOf(field as z.ZodType, "input", components);
+    return {
+      name,
+      in: place,
+      required: place === "path" || !(field as z.ZodType).safeParse(undefined).success,
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    };
+  });
+}
+
+/** Codes that a row can answer, by status. */
+export function errorCodesOf(row: Route): PublicCode[] {
+  const codes: PublicCode[] = ["bad_request", ...(row.errors ?? [])];
+  if (row.access.auth === "session") {
+    codes.push("unauthenticated", "token_expired", "session_revoked");
+    if (row.access.permission) codes.push("permission_denied", "misconfigured_account");
+    if (row.access.mfa) codes.push("mfa_required");
+    if (row.access.scopes) codes.push("scope_not_allowed");
+  }
+  if (row.params || row.query || row.body) codes.push("validation_failed");
+  if (row.method !== "GET") codes.push("invalid_json", "payload_too_large", "unsupported_media_type");
+  codes.push("internal", "unavailable", "deadline_exceeded");
+  return [...new Set(codes)];
+}
+
+function errorReplies(row: Route, errorSchema: JsonSchema): Record<string, JsonSchema> {
+  const byStatus = new Map<number, PublicCode[]>();
+  for (const code of errorCodesOf(row)) byStatus.set(statusOf(code), [...(byStatus.get(statusOf(code)) ?? []), code]);
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      String(status),
+      {
+        description: codes.map((code) => `\`${code}\``).join(", "),
+        headers: requestIdHeader,
+        content: jsonContent(errorSchema),
+      },
+    ]),
+  );
+}
+
+function jsonContent(schema: JsonSchema): JsonSchema {
+  return { "application/json": { schema } };
+}
+
+function operationId(row: Route): string {
+  const words = `${row.method.toLowerCase()}/${row.path}`.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
+  return words.map((word, index) => (index === 0 ? word : word[0]?.toUpperCase() + word.slice(1))).join("");
+}

@@ -1,0 +1,147 @@
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { AppError, createLogger, Readiness, uuidv7 } from "@muster/kit";
+import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
+import { type Principal, PrincipalSchema, SessionService } from "@muster/proto/muster/identity/v1/session_pb";
+import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
+import { createVerifier, generateCallerKey, register, servePort } from "@muster/rpc";
+import { exportJWK, SignJWT } from "jose";
+
+type Impl<S extends typeof SessionService | typeof PartnerService | typeof AuditLogService> = Partial<ServiceImpl<S>>;
+
+export type FakeServices = {
+  url: string;
+  /** Signs caller tokens that these services accept. */
+  callerKeys: string;
+  /** What each service answers; a test puts its own functions here. */
+  identity: Impl<typeof SessionService>;
+  tenancy: Impl<typeof PartnerService>;
+  audit: Impl<typeof AuditLogService>;
+  /** People by session id, as ResolveSession knows them. */
+  people: Map<string, Principal>;
+  /** How often identity was asked for a session. */
+  resolved: () => number;
+  signIn(change?: MessageInitShape<typeof PrincipalSchema>): Promise<{ token: string; principal: Principal }>;
+  mint(principal: Principal, change?: MintChange): Promise<string>;
+  close(): Promise<void>;
+};
+
+export type MintChange = {
+  claims?: Record<string, unknown>;
+  header?: { typ?: string; kid?: string; alg?: string };
+  issuer?: string;
+  audience?: string;
+  expiresInSeconds?: number;
+  key?: KeyObject;
+};
+
+const absent = () => {
+  throw new AppError("not_found", "The test serves no answer here");
+};
+
+/** Identity, tenancy and audit behind one real RPC port, answering what the test wants. */
+export async function startFakeServices(): Promise<FakeServices> {
+  const directory = await mkdtemp(join(tmpdir(), "muster-gateway-"));
+  const callerKey = generateCallerKey();
+  await mkdir(join(directory, "gateway"));
+  await writeFile(join(directory, "gateway", `${callerKey.kid}.pem`), callerKey.publicPem);
+  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const jwk = { ...(await exportJWK(publicKey)), kid: "test", alg: "ES256", use: "sig" };
+  const people = new Map<string, Principal>();
+  let resolved = 0;
+
+  const identity: Impl<typeof SessionService> = {
+    getJwks: () => ({ jwksJson: JSON.stringify({ keys: [jwk] }) }),
+    resolveSession({ sessionId }) {
+      resolved += 1;
+      const principal = people.get(sessionId);
+      if (!principal) throw new AppError("session_revoked", "Session is revoked");
+      return { principal };
+    },
+    logout: () => ({}),
+  };
+  const tenancy: Impl<typeof PartnerService> = {};
+  const audit: Impl<typeof AuditLogService> = {};
+  const log = createLogger("fake-services", "error");
+  const readiness = new Readiness();
+  readiness.set("ready");
+  const port = await servePort({
+    name: "fake",
+    version: "9.9.9",
+    host: "127.0.0.1",
+    port: 0,
+    services: [
+      register(SessionService, delegate(SessionService, identity)),
+      register(PartnerService, delegate(PartnerService, tenancy)),
+      register(AuditLogService, delegate(AuditLogService, audit)),
+    ],
+    verifier: createVerifier({ directory, audience: "muster-internal", service: "fake", log }),
+    log,
+    readiness,
+    drainDelayMs: 0,
+    graceMs: 200,
+  });
+
+  const mint = (principal: Principal, change: MintChange = {}): Promise<string> => {
+    const now = Math.floor(Date.now() / 1000);
+    return new SignJWT({ sid: principal.sessionId, ver: principal.userVersion, ...change.claims })
+      .setProtectedHeader({ alg: "ES256", typ: "at+jwt", kid: "test", ...change.header })
+      .setIssuer(change.issuer ?? "muster")
+      .setAudience(change.audience ?? "muster-api")
+      .setSubject(principal.userId)
+      .setIssuedAt(now)
+      .setExpirationTime(now + (change.expiresInSeconds ?? 900))
+      .sign(change.key ?? privateKey);
+  };
+
+  return {
+    url: `http://127.0.0.1:${port.port}`,
+    callerKeys: callerKey.privateKey,
+    identity,
+    tenancy,
+    audit,
+    people,
+    resolved: () => resolved,
+    mint,
+    async signIn(change = {}) {
+      const principal = create(PrincipalSchema, {
+        userId: uuidv7(),
+        sessionId: uuidv7(),
+        email: "ada@example.com",
+        name: "Ada Admin",
+        role: "platform-admin",
+        scope: "system",
+        permissions: ["organizations:read", "organizations:write", "audit:read"],
+        userVersion: 1,
+        ...change,
+      });
+      people.set(principal.sessionId, principal);
+      return { token: await mint(principal), principal };
+    },
+    async close() {
+      await port.drain();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Looks the answer up at each call, so that a test may change it while the port is open. */
+function delegate<S extends typeof SessionService | typeof PartnerService | typeof AuditLogService>(
+  service: S,
+  answers: Impl<S>,
+): ServiceImpl<S> {
+  const entries = service.methods.map(({ localName }) => [
+    localName,
+    (request: unknown, context: HandlerContext) => {
+      const answer = (answers as Record<string, ((request: unknown, context: HandlerContext) => unknown) | undefined>)[
+        localName
+      ];
+      return (answer ?? absent)(request, context);
+    },
+  ]);
+  return Object.fromEntries(entries) as ServiceImpl<S>;
+}

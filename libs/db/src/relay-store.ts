@@ -1,0 +1,122 @@
+import { systemCaller } from "@muster/kit";
+import type { Database } from "./database.ts";
+import { deadLetterInsert } from "./dead-letters.ts";
+import { type Query, sql } from "./statement.ts";
+
+export type OutboxRow = { id: number; subject: string; msgId: string; body: Uint8Array; traceparent: string | null };
+
+/** The place in a stream at which a message was promised to stand. */
+export type Placed = { stream: string; created: string; seq: number; msgId: string };
+
+export type RelayStore = ReturnType<typeof relayStore>;
+
+export const leaseMs = 5_000;
+const keptMinutes = 10;
+const chunkRows = 5_000;
+const backlogCap = 100_000;
+const longMs = 60_000;
+
+/** What the relay `holder` reads and writes; all but taking the lease does nothing (and says so) under a foreign fence. */
+export function relayStore(db: Database, holder: string) {
+  const who = { caller: systemCaller(db.name) };
+  const leaseEnd = sql`clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
+  const execute = (statement: Query) => db.tx(who, (t) => t.execute(statement));
+  const query = <R>(statement: Query) => db.read<R>(who, statement);
+  // The row lock of this update is the fence: who takes the lease over waits for it, and whoever lost it finds no row.
+  const renewal = (fence: number) => sql`
+    update relay_lease set expires_at = ${leaseEnd} where holder = ${holder} and fence = ${fence} returning fence`;
+
+  return {
+    /** The new fence when the lease was free, expired or ours; null while another relay holds it. */
+    async acquire(): Promise<number | null> {
+      const [row] = await db.tx(who, (t) =>
+        t.query<{ fence: number }>(sql`
+          update relay_lease set holder = ${holder}, fence = fence + 1, expires_at = ${leaseEnd}
+          where holder is null or holder = ${holder} or expires_at < clock_timestamp()
+          returning fence`),
+      );
+      return row?.fence ?? null;
+    },
+
+    async renew(fence: number): Promise<boolean> {
+      return (await execute(renewal(fence))) === 1;
+    },
+
+    async release(fence: number): Promise<void> {
+      await execute(sql`
+        update relay_lease set holder = null, expires_at = clock_timestamp() where holder = ${holder} and fence = ${fence}`);
+    },
+
+    /** The oldest unpublished rows whose subject does not begin with one of the paused words. */
+    unpublished: (limit: number, pausedRoots: string[]) =>
+      query<OutboxRow>(sql`
+        select id, subject, msg_id as "msgId", body, traceparent from outbox
+        where published_at is null and split_part(subject, '.', 1) <> all(${pausedRoots}::text[])
+        order by id limit ${limit}`),
+
+    /** Marks acknowledged rows; false when the lease was lost, and nothing is marked. */
+    async mark(fence: number, placed: readonly (Placed & { id: number })[]): Promise<boolean> {
+      const marked = await execute(sql`
+        with held as (${renewal(fence)}),
+        given as (
+          select * from unnest(${placed.map((p) => p.id)}::bigint[], ${placed.map((p) => p.stream)}::text[],
+                               ${placed.map((p) => p.created)}::text[], ${placed.map((p) => p.seq)}::bigint[])
+            as given (id, stream, created, seq)
+        )
+        update outbox set published_at = clock_timestamp(), stream = given.stream, stream_created = given.created,
+                          stream_seq = given.seq
+        from given where outbox.id = given.id and exists (select from held)`);
+      return marked === placed.length;
+    },
+
+    /** Puts a row that no stream will take among the dead letters; false when the lease was lost. */
+    bury: (fence: number, row: OutboxRow, reason: string, attempts: number) =>
+      db.tx(who, async (t) => {
+        if ((await t.execute(renewal(fence))) !== 1) return false;
+        await t.execute(deadLetterInsert({ ...row, reason, attempts }).statement);
+        await t.execute(sql`update outbox set published_at = clock_timestamp() where id = ${row.id}`);
+        return true;
+      }),
+
+    /** The newest promise of each stream, per creation of it, among the rows still kept. */
+    newestPlaced: () =>
+      query<Placed>(sql`
+        select distinct on (stream, stream_created) stream, stream_created as created, stream_seq as seq, msg_id as "msgId"
+        from outbox where published_at is not null and stream is not null
+        order by stream, stream_created, stream_seq desc`),
+
+    /** Takes the marks off every kept row of a stream, oldest first, so that they are published again. Returns how many. */
+    async unmark(fence: number, stream: string): Promise<number> {
+      let unmarked = 0;
+      for (;;) {
+        const rows = await db.tx({ ...who, deadlineMs: performance.now() + longMs }, (t) =>
+          t.execute(sql`
+            with held as (${renewal(fence)})
+            update outbox set published_at = null, stream = null, stream_created = null, stream_seq = null
+            where id in (select id from outbox where published_at is not null and stream = ${stream} order by id limit ${chunkRows})
+              and exists (select from held)`),
+        );
+        unmarked += rows;
+        if (rows < chunkRows) return unmarked;
+      }
+    },
+
+    /** Deletes one chunk of rows published longer ago than promises are kept; true when there may be more. */
+    async clean(): Promise<boolean> {
+      const deleted = await execute(sql`
+        delete from outbox where id in (
+          select id from outbox where published_at < clock_timestamp() - ${keptMinutes} * interval '1 minute'
+          order by published_at limit ${chunkRows})`);
+      return deleted === chunkRows;
+    },
+
+    /** How many rows wait (counted up to 100,000) and for how many seconds the oldest does. */
+    async backlog(): Promise<{ rows: number; oldestSeconds: number }> {
+      const [row] = await query<{ rows: number; oldestSeconds: number }>(sql`
+        select count(*)::int as rows,
+               coalesce(extract(epoch from clock_timestamp() - min(created_at)), 0)::float8 as "oldestSeconds"
+        from (select created_at from outbox where published_at is null order by id limit ${backlogCap}) waiting`);
+      return row ?? { rows: 0, oldestSeconds: 0 };
+    },
+  };
+}

@@ -1,0 +1,202 @@
+import { randomUUID } from "node:crypto";
+import { backoffMs, type Logger } from "@muster/kit";
+import type { Database } from "./database.ts";
+import { createPublishFailures } from "./publish-failures.ts";
+import { createReadBack } from "./read-back.ts";
+import { createRelayLease } from "./relay-lease.ts";
+import { relayMetrics } from "./relay-metrics.ts";
+import { type OutboxRow, type Placed, relayStore } from "./relay-store.ts";
+
+export type Promised = { stream: string; created: string; seq: number };
+
+/** The bus as the relay needs it. AppError `permission_denied` or `validation_failed` from `publish` says: never. */
+export type OutboxTransport = {
+  publish(message: { subject: string; msgId: string; body: Uint8Array; traceparent: string | null }): Promise<Promised>;
+  /** What stands at that place now: `created` of the stream, and null where there is no message. */
+  lookup(stream: string, seq: number): Promise<{ created: string; msgId: string | null }>;
+  onReconnect(listener: () => void): void;
+};
+
+export type RelayOptions = {
+  db: Database;
+  transport: OutboxTransport;
+  log: Logger;
+  pollMs?: number;
+  /** Milliseconds between two looks at the newest promise. */
+  readBackMs?: number;
+};
+
+export type Relay = {
+  /** Looks for messages now. Called by itself after each COMMIT of `db` that emitted. */
+  wake(): void;
+  /** Ends after the round in hand and gives the lease back. */
+  stop(): Promise<void>;
+};
+
+const batchRows = 256;
+const cleanMs = 30_000;
+const backlogMs = 5_000;
+const maxBackoffMs = 5_000;
+
+/**
+ * Publishes the outbox of a schema in the order of its ids, at least once. Of all relays of the schema one is active. A
+ * message is marked when the stream has acknowledged it and published again should the stream lose it within 10 minutes.
+ */
+export function startRelay(options: RelayOptions): Relay {
+  const { db, transport, log, pollMs = 500, readBackMs = 30_000 } = options;
+  const metrics = relayMetrics(db.name);
+  const store = relayStore(db, randomUUID());
+  const lease = createRelayLease(store, log, () => metrics.backlog({ rows: 0, oldestSeconds: 0 }));
+  const readBack = createReadBack((stream, seq) => transport.lookup(stream, seq));
+  const failures = createPublishFailures(pollMs);
+  const readBackDue = every(readBackMs);
+  const cleanDue = every(cleanMs);
+  const backlogDue = every(backlogMs);
+  const pauses = createPauses();
+
+  const take = async (): Promise<number | null> => {
+    const fence = await lease.take();
+    if (fence !== null) readBack.load(await store.newestPlaced());
+    return fence;
+  };
+
+  const repairStreams = async (fence: number): Promise<void> => {
+    if (readBackDue()) readBack.pin();
+    if (!readBack.isDue) return;
+    let broken: Placed[];
+    try {
+      broken = await readBack.broken();
+    } catch (err) {
+      log.warn({ err }, "cannot read back the newest promised message, trying again");
+      return;
+    }
+    for (const { stream, seq } of broken) {
+      const rows = await store.unmark(fence, stream);
+      readBack.forget(stream);
+      metrics.republished(stream, rows);
+      log.error({ stream, seq, rows }, "the stream lost acknowledged messages: publishing again");
+    }
+  };
+
+  /** Publishes one batch; true when another may follow at once. */
+  const publish = async (fence: number): Promise<boolean> => {
+    const found = await store.unpublished(batchRows, failures.pausedRoots());
+    const rows = found.filter((row) => failures.mayTry(row.id));
+    if (rows.length === 0) return false;
+    const acked: (OutboxRow & Placed)[] = [];
+    const failed: { row: OutboxRow; error: unknown }[] = [];
+    // Sent in this order without waiting in between; the acknowledgements may come in any.
+    await Promise.all(
+      rows.map(async (row) => {
+        try {
+          const { subject, msgId, body, traceparent } = row;
+          acked.push({ ...row, ...(await transport.publish({ subject, msgId, body, traceparent })) });
+        } catch (error) {
+          failed.push({ row, error });
+        }
+      }),
+    );
+    acked.sort((a, b) => a.id - b.id);
+    if (acked.length > 0 && !(await store.mark(fence, acked))) {
+      lease.lose();
+      return false;
+    }
+    for (const placed of acked) readBack.note(placed);
+    metrics.published(acked.length);
+
+    const { bury, pausing } = failures.settle(acked, failed);
+    for (const { root, error } of pausing) log.warn({ err: error, root }, "messages wait: no stream takes them now");
+    for (const { row, error, attempts } of bury) {
+      if (!(await store.bury(fence, row, error instanceof Error ? error.message : String(error), attempts))) break;
+      failures.buried(row.id);
+      metrics.buried();
+      log.error({ err: error, subject: row.subject, msgId: row.msgId }, "message is a dead letter: no stream takes it");
+    }
+    return acked.length > 0 && found.length === batchRows;
+  };
+
+  const round = async (): Promise<boolean> => {
+    const fence = lease.fence() ?? (await take());
+    if (fence === null) return false;
+    await repairStreams(fence);
+    const more = await publish(fence);
+    if (cleanDue()) while (!pauses.stopped() && (await store.clean()));
+    if (backlogDue()) metrics.backlog(await store.backlog());
+    return more;
+  };
+
+  const run = async (): Promise<void> => {
+    for (let errors = 0; !pauses.stopped(); ) {
+      pauses.heardWake();
+      try {
+        const more = await round();
+        errors = 0;
+        // Without the lease only the poll tries to take it: a busy service would ask for it at each of its commits.
+        if (!more) await pauses.wait(pollMs * (0.8 + 0.4 * Math.random()), { wakeable: lease.fence() !== null });
+      } catch (err) {
+        log.warn({ err }, "relay round failed, trying again");
+        await pauses.wait(backoffMs(errors++, pollMs, maxBackoffMs), { wakeable: false });
+      }
+    }
+  };
+
+  db.onEmit(pauses.wake);
+  transport.onReconnect(() => {
+    readBack.pin();
+    failures.resume();
+    pauses.wake();
+  });
+  const ended = run();
+
+  return {
+    wake: pauses.wake,
+    async stop() {
+      pauses.stop();
+      await ended;
+      await lease.release();
+    },
+  };
+}
+
+/** Pauses that a wake-up ends, also one that came before the pause began. */
+function createPauses() {
+  let stopped = false;
+  let woken = false;
+  let interrupt: (() => void) | undefined;
+  return {
+    stopped: () => stopped,
+    heardWake() {
+      woken = false;
+    },
+    wake() {
+      woken = true;
+      interrupt?.();
+    },
+    stop() {
+      stopped = true;
+      interrupt?.();
+    },
+    async wait(ms: number, { wakeable }: { wakeable: boolean }): Promise<void> {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        interrupt = () => {
+          if (!stopped && !(wakeable && woken)) return;
+          clearTimeout(timer);
+          resolve();
+        };
+        interrupt();
+      });
+      interrupt = undefined;
+    },
+  };
+}
+
+/** Answers true at most once in `ms`, the first time after that long. */
+function every(ms: number): () => boolean {
+  let lastMs = performance.now();
+  return () => {
+    if (performance.now() - lastMs < ms) return false;
+    lastMs = performance.now();
+    return true;
+  };
+}

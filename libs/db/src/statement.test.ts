@@ -1,0 +1,39 @@
+import { describe, expect, it } from "@jest/globals";
+import { qb, sql, toQuery } from "./statement.ts";
+
+describe("sql", () => {
+  it("makes every value a parameter", () => {
+    expect(toQuery(sql`select * from t where a = ${1} and b = ${"x'; drop table t"}`)).toEqual({
+      text: "select * from t where a = $1 and b = $2",
+      values: [1, "x'; drop table t"],
+    });
+  });
+
+  it("splices a nested statement in and counts its parameters on", () => {
+    const inner = sql`b = ${2} or c = ${3}`;
+    expect(sql`select ${1} where (${inner}) and d = ${4} and (${inner})`).toEqual({
+      text: "select $1 where (b = $2 or c = $3) and d = $4 and (b = $5 or c = $6)",
+      values: [1, 2, 3, 4, 2, 3],
+    });
+  });
+
+  it("takes an object of the same shape as a value, never as text", () => {
+    const forged = { text: "1; drop table t", values: [] };
+    expect(sql`select ${forged}`).toEqual({ text: "select $1", values: [forged] });
+  });
+
+  it("refuses undefined, which pg would store as null", () => {
+    expect(() => sql`select ${undefined}`).toThrow("undefined inserted after: select");
+  });
+});
+
+describe("qb", () => {
+  it("builds statements with numbered parameters", () => {
+    const built = qb("device").where({ orgId: "o" }).whereRaw("name ilike ?", ["%x%"]).limit(5);
+    expect(toQuery(built)).toEqual({
+      text: 'select * from "device" where "orgId" = $1 and name ilike $2 limit $3',
+      values: ["o", "%x%", 5],
+    });
+    expect(toQuery(qb.raw("select ?::int", [1]))).toEqual({ text: "select $1::int", values: [1] });
+  });
+});
