@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +14,7 @@ export type StackFile = {
   services: Record<string, { pid: number; rpc: string; ops: string }>;
   postgres: { pid: number };
   nats: { pid: number };
+  launcher: { pid: number };
 };
 
 export type Cluster = {
@@ -31,6 +32,7 @@ const startMs = 120_000;
 /** A cluster of its own for a test that breaks things; stopped and removed by `stop`. */
 export async function ownCluster(env: Record<string, string> = {}): Promise<Cluster & { stop(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), "muster-e2e-"));
+  await letPostgresIn(directory);
   const { cluster, pid } = await start(directory, env);
   return {
     ...cluster,
@@ -45,18 +47,25 @@ export async function ownCluster(env: Record<string, string> = {}): Promise<Clus
 export async function sharedCluster(): Promise<Cluster> {
   const directory = process.env.MUSTER_E2E_DIR;
   if (!directory) throw new Error("MUSTER_E2E_DIR is not set: run tests through `npm test` or `npm run jest`");
-  await mkdir(directory, { recursive: true });
+  await letPostgresIn(directory);
   try {
     await (await open(join(directory, "starting"), "wx")).close();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    const address = await until("the shared cluster", () => readFile(join(directory, "url"), "utf8").catch(() => null), startMs);
+    const address = await until(
+      "the shared cluster",
+      () => readFile(join(directory, "url"), "utf8").catch(() => null),
+      startMs,
+    );
     return clusterAt(address, join(directory, "data"));
   }
   const { cluster } = await start(directory, {});
   await writeFile(join(directory, "url"), cluster.url);
   return cluster;
 }
+
+/** As root PostgreSQL runs as another user, and mkdtemp makes folders that nobody else may enter. */
+const letPostgresIn = (directory: string) => chmod(directory, 0o711);
 
 async function start(directory: string, env: Record<string, string>): Promise<{ cluster: Cluster; pid: number }> {
   const port = await freePort();

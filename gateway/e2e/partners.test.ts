@@ -40,9 +40,14 @@ describe("creating a partner", () => {
   });
 
   it("leaves one sealed audit row with actor, address and the values after", async () => {
-    const { body: partner } = await root.call("POST", "/orgs/partners", { name: "Audited", slug: slug() }, {
-      "user-agent": "e2e/1.0",
-    });
+    const { body: partner } = await root.call(
+      "POST",
+      "/orgs/partners",
+      { name: "Audited", slug: slug() },
+      {
+        "user-agent": "e2e/1.0",
+      },
+    );
     const row = await until("the audit row", async () => {
       const { body } = await root.call("GET", "/audit-logs/logs?action=partner.create&limit=100");
       const rows = (body.data ?? []) as { resource: { id: string } }[];
@@ -88,7 +93,11 @@ describe("creating a partner", () => {
     ["maxDevices", { maxDevices: 2 ** 31 }],
     ["billingEmail", { billingEmail: "no mail" }],
   ])("answers 400 naming %s for %j and writes nothing", async (field, change) => {
-    const wanted = { name: field === "name" && Object.keys(change).length === 0 ? undefined : "N", slug: slug(), ...change };
+    const wanted = {
+      name: field === "name" && Object.keys(change).length === 0 ? undefined : "N",
+      slug: slug(),
+      ...change,
+    };
     const { status, body } = await root.call("POST", "/orgs/partners", wanted);
     expect([status, body.code]).toEqual([400, "validation_failed"]);
     expect(Object.keys((body.details as { fieldErrors: object }).fieldErrors)).toEqual([field]);

@@ -66,6 +66,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
     deps: {
       services,
       sessions,
+      publicUrl: config.PUBLIC_URL,
       health: createHealthProbe({ probes: services.probes, version, call: ownCall }),
       jwksText: async () => (await keys.current()).text,
       openApiText() {
@@ -127,7 +128,8 @@ function transportsOf(config: Config): Record<ServiceName, RpcTransport> {
 /** The typed error of what the gateway asks in its own name: identity refusing *us*, or being slow, is never a client's fault. */
 function rethrow(thrown: unknown): never {
   const error = toAppError(thrown);
-  const ours = error.code === "unauthenticated" || error.code === "permission_denied" || error.code === "deadline_exceeded";
+  const ours =
+    error.code === "unauthenticated" || error.code === "permission_denied" || error.code === "deadline_exceeded";
   if (!ours) throw error;
   throw new AppError("unavailable", "Service is temporarily unavailable", { cause: error, retryAfterSeconds: 1 });
 }

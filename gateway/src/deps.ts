@@ -5,7 +5,9 @@ import type { Services } from "./services.ts";
 /** What handlers work with, opened once by main.ts. */
 export type Deps = {
   services: Services;
-  sessions: Pick<SessionCache, "revoked">;
+  sessions: Pick<SessionCache, "revoked" | "forget">;
+  /** Address at which clients reach this platform, without a trailing slash. */
+  publicUrl: string;
   health: HealthProbe;
   /** Public keys of access tokens as JWKS text. Throws AppError `unavailable` while none could be loaded. */
   jwksText(): Promise<string>;

@@ -46,6 +46,27 @@ const table: Record<PublicCode, HttpError> = {
   organization_inactive: { status: 403 },
   partner_not_found: { status: 404, text: "Partner not found" },
   audit_log_not_found: { status: 404 },
+  organization_not_found: { status: 404, text: "Organization not found" },
+  site_not_found: { status: 404 },
+  device_not_found: { status: 404 },
+  device_group_not_found: { status: 404 },
+  user_not_found: { status: 404 },
+  role_not_found: { status: 404 },
+  organization_access_denied: { status: 403, text: "Access to this organization denied" },
+  site_access_denied: { status: 403, text: "Access to this site denied" },
+  partner_access_denied: { status: 403, text: "Access denied to this partner" },
+  site_restricted: { status: 403 },
+  delegation_denied: { status: 403 },
+  partner_context_required: { status: 400, text: "Partner context required to create organizations" },
+  partner_id_required: { status: 400, text: "partnerId is required for system scope" },
+  organization_context_required: { status: 400, text: "Organization context required" },
+  no_updates: { status: 400, text: "No updates provided" },
+  invalid_token: { status: 400 },
+  invalid_mfa_code: { status: 401, challenge: invalidToken },
+  invalid_mfa_token: { status: 401, challenge: invalidToken },
+  email_taken: { status: 409 },
+  mfa_already_enabled: { status: 409 },
+  mfa_not_enabled: { status: 409 },
   not_found: { status: 404 },
   method_not_allowed: { status: 405 },
   request_timeout: { status: 408 },
@@ -87,7 +108,8 @@ export function statusOf(code: PublicCode): number {
  * Anything that is neither AppError nor EdgeError is a 500 that says nothing else.
  */
 export function errorReply(error: unknown, requestId: string): ErrorReply {
-  if (error instanceof AppError) return render(error.code, error.message, requestId, error.facts, error.retryAfterSeconds);
+  if (error instanceof AppError)
+    return render(error.code, error.message, requestId, error.facts, error.retryAfterSeconds);
   if (error instanceof EdgeError) {
     const reply = render(error.code, error.message, requestId, {}, undefined);
     reply.headers.push(...error.headers);

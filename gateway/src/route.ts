@@ -1,5 +1,5 @@
 import type { CallOptions } from "@connectrpc/connect";
-import type { Caller, Scope } from "@muster/kit";
+import type { Caller, Permission, Scope } from "@muster/kit";
 import type { Principal } from "@muster/proto/muster/identity/v1/session_pb";
 import type { z } from "zod";
 import type { Deps } from "./deps.ts";
@@ -8,15 +8,14 @@ import type { Rendered } from "./http/reply.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** Permissions of people that rows ask for (01-conventions, "Who may call what"). */
-export type Permission = "organizations:read" | "organizations:write" | "audit:read";
-
 /**
  * Who may call a row. A union: API keys (with the scopes that open the row) and agent tokens become further members or
  * fields of it, and every place that decides by it stops compiling until it knows them.
  */
 export type Access =
   | { auth: "none" }
+  /** The session of a caller who presents one; nobody is turned away for having none. */
+  | { auth: "optional" }
   | {
       auth: "session";
       /** The person's role holds it. */
@@ -25,6 +24,8 @@ export type Access =
       mfa?: true;
       /** The caller's place in the hierarchy is one of these. */
       scopes?: readonly Scope[];
+      /** Served also while the caller's partner or organization is not active. */
+      whileInactive?: true;
     };
 
 /** Milliseconds a request of each class may take, all hops together. */
@@ -36,7 +37,7 @@ export type Session = { id: string; principal: Principal; caller: Caller };
 
 /** What a handler gets. `rpc()` makes the options of each call made for this request: caller, metadata, deadline, signal. */
 export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B = unknown> = {
-  session: A extends { auth: "none" } ? null : Session;
+  session: A extends { auth: "none" } ? null : A extends { auth: "optional" } ? Session | null : Session;
   params: P;
   query: Q;
   body: B;
@@ -77,10 +78,7 @@ export type RouteDefinition<
   reply: R;
   /** Codes beyond those that follow from access and schemas. */
   errors?: readonly PublicCode[];
-  handle(
-    request: RouteRequest<A, Output<P>, Output<Q>, Output<B>>,
-    deps: Deps,
-  ): Maybe<z.input<R> | Rendered>;
+  handle(request: RouteRequest<A, Output<P>, Output<Q>, Output<B>>, deps: Deps): Maybe<z.input<R> | Rendered>;
 };
 
 /** A row whose own types are checked and done with. */

@@ -1,8 +1,12 @@
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
+import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
+import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
+import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
+import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 
 export const serviceNames = [
   "identity",
@@ -16,7 +20,11 @@ export type ServiceName = (typeof serviceNames)[number];
 
 export type Services = {
   sessions: Client<typeof SessionService>;
+  mfa: Client<typeof MfaService>;
+  users: Client<typeof UserService>;
   partners: Client<typeof PartnerService>;
+  organizations: Client<typeof OrganizationService>;
+  sites: Client<typeof SiteService>;
   auditLogs: Client<typeof AuditLogService>;
   probes: Record<ServiceName, Client<typeof ProbeService>>;
 };
@@ -26,7 +34,11 @@ export function createServices(transports: Record<ServiceName, Transport>): Serv
   const probes = serviceNames.map((name) => [name, createClient(ProbeService, transports[name])] as const);
   return {
     sessions: createClient(SessionService, transports.identity),
+    mfa: createClient(MfaService, transports.identity),
+    users: createClient(UserService, transports.identity),
     partners: createClient(PartnerService, transports.tenancy),
+    organizations: createClient(OrganizationService, transports.tenancy),
+    sites: createClient(SiteService, transports.tenancy),
     auditLogs: createClient(AuditLogService, transports.audit),
     probes: Object.fromEntries(probes) as Services["probes"],
   };

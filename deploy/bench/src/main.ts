@@ -1,6 +1,8 @@
 /** Benches by name; each runs by itself and prints one table. */
 const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void> }>> = {
   rpc: () => import("./rpc.ts"),
+  http: () => import("./http.ts"),
+  "audit-lists": () => import("./audit-lists.ts"),
 };
 
 const [name = "", ...args] = process.argv.slice(2);

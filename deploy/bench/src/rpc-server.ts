@@ -3,6 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo, Server as NetServer } from "node:net";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from "@grpc/grpc-js";
 import { createLogger, Readiness } from "@muster/kit";
@@ -13,7 +14,7 @@ import {
   EchoResponseSchema,
   ProbeService,
 } from "@muster/proto/muster/common/v1/probe_pb";
-import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
+import { type GetPartnerRequest, PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { callContext, createVerifier, register, servePort } from "@muster/rpc";
 import { echoResponse, echoService } from "./rpc-grpc-js.ts";
 import type { ServerKind } from "./rpc-rows.ts";
@@ -64,18 +65,18 @@ async function muster(): Promise<number> {
   const refuse = () => {
     throw new Error("not part of the bench");
   };
+  const partners = {
+    ...Object.fromEntries(PartnerService.methods.map(({ localName }) => [localName, refuse])),
+    getPartner: (request: GetPartnerRequest, context: HandlerContext) => ({
+      partner: { id: callContext(context).caller.actor.id, name: request.id },
+    }),
+  } as ServiceImpl<typeof PartnerService>;
   const { port } = await servePort({
     host: "127.0.0.1",
     port: 0,
     name: "tenancy",
     version: "bench",
-    services: [
-      register(PartnerService, {
-        getPartner: (request, context) => ({ partner: { id: callContext(context).caller.actor.id, name: request.id } }),
-        createPartner: refuse,
-        listPartners: refuse,
-      }),
-    ],
+    services: [register(PartnerService, partners)],
     verifier: createVerifier({ directory: keys, service: "tenancy" }),
     log: createLogger("bench-server", "warn"),
     readiness,

@@ -9,6 +9,8 @@ import { type Row, rows } from "./rpc-rows.ts";
 const warmMs = 1_000;
 const measuredMs = 2_000;
 const inFlight = 32;
+/** Every row is measured this often, in turn, and its best is kept: neighbours on the machine disturb one row, not all. */
+const rounds = 2;
 const rowTimeoutMs = 30_000;
 
 type Measured = { calls: number; seconds: number; p50: number; p99: number; cpuUs: number; rss: number };
@@ -21,19 +23,20 @@ export async function run([filter = ""]: string[]): Promise<void> {
   const key = generateCallerKey();
   mkdirSync(join(directory, "gateway"));
   writeFileSync(join(directory, "gateway", `${key.kid}.pem`), key.publicPem);
-  const results: Result[] = [];
+  const best = new Map<Row, Result>();
   try {
-    for (const row of rows) {
-      if (!row.label.includes(filter)) continue;
-      results.push(await measure(row, directory, key.privateKey));
-      process.stderr.write(
-        `${row.label}${row.telemetry ? " (telemetry)" : ""}: ${format(results.at(-1)?.perSecond)}/s\n`,
-      );
+    for (let round = 0; round < rounds; round++) {
+      for (const row of rows) {
+        if (!row.label.includes(filter)) continue;
+        const result = await measure(row, directory, key.privateKey);
+        if (result.perSecond > (best.get(row)?.perSecond ?? 0)) best.set(row, result);
+        process.stderr.write(`${row.label}${row.telemetry ? " (telemetry)" : ""}: ${format(result.perSecond)}/s\n`);
+      }
     }
   } finally {
     rmSync(directory, { recursive: true });
   }
-  print(results);
+  print([...best.values()]);
 }
 
 async function measure(row: Row, keys: string, privateKey: string): Promise<Result> {
@@ -108,7 +111,9 @@ function print(results: readonly Result[]): void {
       "vs Connect": times("connect"),
     };
   });
-  console.log(`200-byte message, ${inFlight} calls in flight, ${measuredMs / 1000} s per row after ${warmMs / 1000} s`);
+  console.log(
+    `200-byte message, ${inFlight} calls in flight, ${measuredMs / 1000} s per row after ${warmMs / 1000} s, best of ${rounds}`,
+  );
   console.table(table);
 }
 

@@ -23,4 +23,8 @@ export default async function globalSetup() {
   const cluster = await startTestCluster(cache);
   process.env.MUSTER_TEST_PG_URL = cluster.url;
   globalThis.musterTestCluster = cluster;
+  // jest runs no teardown when it is interrupted. What a SIGKILL leaves is removed by the next run.
+  for (const [name, status] of Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 })) {
+    process.once(name, () => cluster.stop().finally(() => process.exit(status)));
+  }
 }

@@ -1,7 +1,18 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { ownFolder } from "./own-folder.ts";
+import { runningPostmaster } from "./postgres.ts";
 import { codeOf, Problem } from "./problem.ts";
 import { alive, birthOf, endRecorded } from "./process-table.ts";
 import { canEnter, choosePlace, type RunAs } from "./unprivileged.ts";
@@ -57,16 +68,35 @@ export function clusterPlace(dataDir: string, user: RunAs): { folder: string; el
         "Start as an ordinary user, or set MUSTER_DATA_DIR to a folder that others may pass through.",
     );
   }
+  removeForgotten(parent);
   const folder = join(parent, `data-${randomBytes(6).toString("hex")}`);
   mkdirSync(folder, { mode: 0o711 });
+  writeFileSync(join(folder, "data-folder"), dataDir);
   writeFileSync(note, `${folder}\n`);
   return { folder, elsewhere: true };
+}
+
+/** Removes clusters of temporary data folders that are gone (tests); those of other folders are never touched. */
+function removeForgotten(parent: string): void {
+  for (const name of readdirSync(parent).filter((entry) => entry.startsWith("data-"))) {
+    const note = join(parent, name, "data-folder");
+    const dataDir = existsSync(note) ? readFileSync(note, "utf8") : "";
+    const temporary = [tmpdir(), "/tmp", "/var/tmp"].some((folder) => dataDir.startsWith(`${folder}/`));
+    if (temporary && !existsSync(dataDir) && !runningPostmaster(join(parent, name, "data"))) {
+      rmSync(join(parent, name), { recursive: true, force: true });
+    }
+  }
 }
 
 /** Who holds the data folder, and the processes it started. */
 export type Holder = { pid: number; birth: string | null; url: string; children: Record<string, number> };
 
-export type Lock = { update(children: Record<string, number>): void; release(): void };
+export type Lock = {
+  /** What a killed launcher had left running and is ended now. */
+  leftOver: string[];
+  update(children: Record<string, number>): void;
+  release(): void;
+};
 
 /**
  * Takes the data folder for this process. Throws a `Problem` with the pid while another launcher runs on it. Ends what a
@@ -82,10 +112,18 @@ export async function takeDataFolder(dataDir: string, url: string): Promise<Lock
     );
   }
   // Services of a launcher that is gone end by themselves; this waits for them and helps the stuck ones.
-  await Promise.all(Object.values(earlier?.children ?? {}).map((pid) => endRecorded(pid, dataDir, 4_000)));
+  // PostgreSQL has its own way to stop, and its own pid file.
+  const recorded = Object.entries(earlier?.children ?? {}).filter(([name]) => name !== "postgres");
+  const leftOver: string[] = [];
+  await Promise.all(
+    recorded.map(async ([name, pid]) => {
+      if (await endRecorded(pid, dataDir, 4_000)) leftOver.push(name);
+    }),
+  );
   const holder: Holder = { pid: process.pid, birth: birthOf(process.pid), url, children: {} };
   writeJson(file, holder);
   return {
+    leftOver,
     update: (children) => writeJson(file, { ...holder, children }),
     release: () => rmSync(file, { force: true }),
   };

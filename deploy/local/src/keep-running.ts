@@ -78,7 +78,7 @@ export function keepRunning(options: {
       if (stopping.signal.aborted) return;
       if (performance.now() - began > steadyMs) failures = 0;
       const waitMs = restartWaitMs(failures);
-      say(`${name} ended: ${reason}; starting it again in ${waitMs / 1000} s`);
+      say(`${name} ended: ${reason.split("\n")[0]}; starting it again in ${waitMs / 1000} s`);
       await sleep(waitMs, stopping.signal);
     }
   };

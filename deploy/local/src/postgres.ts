@@ -80,7 +80,7 @@ export async function initCluster(cluster: Cluster, password: string): Promise<v
 /** The server that runs on this folder, by its pid file; null when none does (a recycled pid is no server). */
 export function runningPostmaster(dataDir: string): Postmaster | null {
   const recorded = recordedPostmaster(dataDir);
-  return recorded && commandOf(recorded.pid)?.includes(dataDir) ? recorded : null;
+  return recorded && alive(recorded.pid) && commandOf(recorded.pid)?.includes(dataDir) ? recorded : null;
 }
 
 function recordedPostmaster(dataDir: string): Postmaster | null {
@@ -88,7 +88,18 @@ function recordedPostmaster(dataDir: string): Postmaster | null {
   if (!existsSync(file)) return null;
   const lines = readFileSync(file, "utf8").split("\n");
   const pid = Number(lines[0]);
-  return pid && alive(pid) ? { pid, port: Number(lines[3]) } : null;
+  return pid ? { pid, port: Number(lines[3]) } : null;
+}
+
+/**
+ * PostgreSQL takes whatever has the recorded pid for a rival: a process that only got the number since, or the zombie of a
+ * killed server. Its own check of the shared memory still keeps it from starting beside a server's remains.
+ */
+function dropStalePidFile(dataDir: string): void {
+  const recorded = recordedPostmaster(dataDir);
+  if (!recorded) return;
+  const runs = alive(recorded.pid) && /(^|\/)postgres(\.exe)?[ :]/.test(commandOf(recorded.pid) ?? "postgres ");
+  if (!runs) rmSync(join(dataDir, "postmaster.pid"), { force: true });
 }
 
 /** Starts the server on 127.0.0.1 and waits until it takes connections; recovers after a crash first when it must. */
@@ -97,9 +108,7 @@ export async function startCluster(cluster: Cluster, port: number): Promise<Post
   // Backends of a killed server hold its shared memory until they notice; PostgreSQL refuses to start beside them.
   const deadline = performance.now() + 20_000;
   for (;;) {
-    // PostgreSQL takes any process with the recorded pid for a rival, also one that only got the number since.
-    const recorded = recordedPostmaster(dataDir);
-    if (recorded && !commandOf(recorded.pid)?.includes("postgres")) rmSync(join(dataDir, "postmaster.pid"));
+    dropStalePidFile(dataDir);
     const logged = existsSync(cluster.logFile) ? readFileSync(cluster.logFile).length : 0;
     const options = serverOptions(port, cluster.settings);
     const status = await run(cluster, "pg_ctl", ["-D", dataDir, "-s", "-w", "-t", "120", "-o", options, "start"]);
@@ -110,7 +119,9 @@ export async function startCluster(cluster: Cluster, port: number): Promise<Post
       await delay(250);
       continue;
     }
-    throw new Problem(`PostgreSQL did not start on port ${port}:\n${said.trim().split("\n").slice(-15).join("\n")}`);
+    throw new Problem(
+      `PostgreSQL did not start on port ${port} (see ${cluster.logFile})\n${said.trim().split("\n").slice(-15).join("\n")}`,
+    );
   }
 }
 

@@ -16,7 +16,7 @@ export function readyScreen(facts: ReadyFacts): string {
     `Muster is ready after ${facts.seconds.toFixed(1)} s.`,
     "",
     `  API      ${url}/api/v1${more.length > 0 ? `   also ${more.join(", ")}` : ""}`,
-    `  Docs     ${url}/api/v1/docs`,
+    `  Docs     ${url}/docs`,
     `  Health   ${url}/health`,
     `  Logs     ${facts.dataDir}/logs`,
     `  Ports    ${facts.dataDir}/stack.json`,

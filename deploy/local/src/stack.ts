@@ -43,6 +43,8 @@ export class Stack {
     const publicUrl = gatewayUrl(host, port);
     openDataFolder(dataDir);
     this.#lock = await takeDataFolder(dataDir, publicUrl);
+    const { leftOver } = this.#lock;
+    if (leftOver.length > 0) this.#say(`  ended what a killed launcher left running: ${leftOver.join(", ")}`);
     for (const each of gatewayPorts) await requirePort(each, host);
     rmSync(this.#stackFile, { force: true });
     rotateLogs(join(dataDir, "logs"));
@@ -165,7 +167,7 @@ async function requirePort(port: number, host: string): Promise<void> {
         ? "needs rights that this user lacks"
         : `cannot be listened on (${state})`;
   throw new Problem(
-    `Port ${port} of ${host} ${why}.\nChoose another one: PORT=${port < 60_000 ? port + 100 : 3100} npm start`,
+    `Port ${port} of ${host} ${why}.\nChoose another one: PORT=${port >= 1024 && port < 60_000 ? port + 100 : 3100} npm start`,
   );
 }
 

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ export type RunningStack = {
  */
 export async function startStack(options: StartOptions = {}): Promise<RunningStack> {
   const { timeoutMs = 120_000 } = options;
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "muster-stack-"));
+  const dataDir = options.dataDir ?? temporaryDataDir();
   const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
   if (!existsSync(main)) throw new Error(`${main} is not built: run \`npm run build\` first`);
   const child = spawn(process.execPath, ["--enable-source-maps", main], {
@@ -82,6 +82,13 @@ export async function startStack(options: StartOptions = {}): Promise<RunningSta
     await delay(50);
   }
   return { stack: refresh(), dataDir, launcherPid: pid, output: () => text, refresh, stop };
+}
+
+/** PostgreSQL's data stays inside also for root, whose folders another user may not enter otherwise. */
+function temporaryDataDir(): string {
+  const dataDir = mkdtempSync(join(tmpdir(), "muster-stack-"));
+  chmodSync(dataDir, 0o711);
+  return dataDir;
 }
 
 function logEnds(folder: string): string {

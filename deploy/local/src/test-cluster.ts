@@ -36,10 +36,8 @@ export async function startTestCluster(cacheDirs: readonly string[]): Promise<Te
   const user = findRunAs("");
   if (user === undefined) throw new Problem("PostgreSQL refuses to run as root and this system has no other user.");
   const binaries = postgresBinaries(user, cacheDirs, process.env.MUSTER_POSTGRES_BIN);
-  const roots = [...new Set([tmpdir(), "/tmp", "/var/tmp"])].filter((root) => existsSync(root) && canEnter(user, root));
-  const root = roots[0];
-  if (!root) throw new Problem("No temporary folder that the user who runs PostgreSQL may enter.");
-  for (const each of roots) await sweep(each, user, binaries);
+  const root = temporaryRoot(user);
+  await sweep(root, user, binaries);
   const folder = mkdtempSync(join(root, prefix));
   chmodSync(folder, 0o755);
   writeFileSync(join(folder, "owner"), `${process.pid} ${birthOf(process.pid)}`);
@@ -55,6 +53,13 @@ export async function startTestCluster(cacheDirs: readonly string[]): Promise<Te
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A folder for temporary clusters that the user who runs PostgreSQL may enter. */
+export function temporaryRoot(user: RunAs): string {
+  const root = [tmpdir(), "/tmp", "/var/tmp"].find((each) => existsSync(each) && canEnter(user, each));
+  if (!root) throw new Problem("No temporary folder that the user who runs PostgreSQL may enter.");
+  return root;
 }
 
 /** nats-server for tests, kept in the first cache folder that can be written. */

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { AppError, isUuid } from "@muster/kit";
+import { AppError, gauge, isUuid } from "@muster/kit";
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
 import { type KeySet, keysUnavailable } from "./key-set.ts";
@@ -20,6 +20,8 @@ export type AccessTokens = {
   readonly size: number;
 };
 
+const entriesGauge = gauge("gateway_access_token_cache_entries", "Verified access tokens remembered by this gateway.");
+
 /** Longer than any token identity mints; anything longer is not looked at. */
 const maxTokenCharacters = 4_096;
 
@@ -34,6 +36,7 @@ export function createAccessTokens(options: { keys: KeySet; max: number; now?: (
     if (typeof ver !== "number" || !Number.isSafeInteger(ver) || exp === undefined) throw invalid();
     const found = { userId: sub, sessionId: sid, userVersion: ver, expiresAtMs: exp * 1000 };
     known.set(digest, found);
+    entriesGauge.set(known.size);
     return found;
   };
 

@@ -25,12 +25,34 @@ export function bearerToken(authorization: string | null): string | null {
 
 export type AccessRules = { mfaMaxAgeMs: number; mfaEnrollUrl: string };
 
+/** Organizations whose people must wait; `trial` and `active` go on. */
+const closedOrganizations = ["suspended", "churned", "deleted"];
+
 /**
- * Whether a signed-in person may call a row, in the order of 01-conventions: permission, MFA, scope, account. Throws AppError
- * `permission_denied`, `mfa_required`, `scope_not_allowed` or `misconfigured_account`.
+ * Whether the person's partner and organization are open (01-conventions, "Errors"). System callers go on. Throws AppError
+ * `partner_inactive` or `organization_inactive` with the `status`, `unavailable` while identity does not know it.
+ */
+export function checkTenant({ principal, caller }: Session): void {
+  if (caller.scope === "system") return;
+  const { partnerStatus, orgStatus } = principal;
+  if (partnerStatus === "unknown" || orgStatus === "unknown") {
+    throw new AppError("unavailable", "Service is temporarily unavailable", { retryAfterSeconds: 1 });
+  }
+  if (partnerStatus !== "" && partnerStatus !== "active") {
+    throw new AppError("partner_inactive", "Partner is not active", { facts: { status: partnerStatus } });
+  }
+  if (caller.scope === "organization" && closedOrganizations.includes(orgStatus)) {
+    throw new AppError("organization_inactive", "Organization is not active", { facts: { status: orgStatus } });
+  }
+}
+
+/**
+ * Whether a signed-in person may call a row, in the order of 01-conventions: open tenant, permission, MFA, scope, account.
+ * Throws AppError as checkTenant does, `permission_denied`, `mfa_required`, `scope_not_allowed` or `misconfigured_account`.
  */
 export function checkAccess(access: Access, session: Session, rules: AccessRules, now: () => number): void {
-  if (access.auth === "none") return;
+  if (access.auth !== "session") return;
+  if (!access.whileInactive) checkTenant(session);
   const { caller } = session;
   if (access.permission !== undefined && !caller.permissions.includes(access.permission)) {
     throw new AppError("permission_denied", "Permission denied", { facts: { required: access.permission } });

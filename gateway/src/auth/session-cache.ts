@@ -23,6 +23,8 @@ export type SessionCache = {
   get(token: AccessToken): Session | Promise<Session>;
   /** From now on this session is refused here, whatever any answer under way says. */
   revoked(sessionId: string): void;
+  /** What is remembered of the sessions that match is stale: each is asked for again before it is used. */
+  forget(matches: (session: Session) => boolean): void;
   /** Something may have been missed: nothing cached is used any more. */
   dropAll(): void;
   readonly size: number;
@@ -127,7 +129,19 @@ export function createSessionCache(options: SessionCacheOptions): SessionCache {
     revoked(sessionId) {
       revokedIds.set(sessionId, true);
       entries.delete(sessionId);
+      entriesGauge.set(entries.size);
       onDrop(sessionId);
+    },
+    forget(matches) {
+      // Answers under way may be from before, too: they are given to who waits for them, and not kept.
+      epoch += 1;
+      underWay.clear();
+      for (const [sessionId, { session }] of [...entries.entries()]) {
+        if (session === null || !matches(session)) continue;
+        entries.delete(sessionId);
+        onDrop(sessionId);
+      }
+      entriesGauge.set(entries.size);
     },
     dropAll() {
       epoch += 1;

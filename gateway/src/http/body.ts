@@ -7,7 +7,7 @@ import type { Inbound } from "./headers.ts";
 export const maxJsonDepth = 32;
 
 /** What is read beyond the cap, so that a client that sends first and reads later still gets its 413. */
-const overrunBytes = 1024 * 1024;
+const overrunBytes = 8 * 1024 * 1024;
 
 const jsonType = /^application\/(?:[a-z0-9!#$&^_.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i;
 /** In Unicode mode only an unpaired half matches. */

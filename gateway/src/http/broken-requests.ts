@@ -36,18 +36,21 @@ export function handleBrokenRequests(server: Server, log: Logger): void {
     const code = error.code ?? "unknown";
     broken.labels(code.startsWith("HPE_") || code.startsWith("ERR_HTTP") ? code : "connection").inc();
     log.debug({ err: error }, "request could not be read");
-    const last = underWay.get(socket);
-    // Unless the body of the newest request is what broke, its reply comes first, or has begun.
-    const replyPending = last !== undefined && !last.response.writableFinished;
-    // A response has its socket only when its turn has come.
-    const hasTurn = replyPending && last.response.socket !== null && !last.response.headersSent;
-    const bodyBroke = hasTurn && !last.request.complete;
-    if (!socket.writable || code === "ECONNRESET" || (replyPending && !bodyBroke)) {
+    if (!socket.writable || code === "ECONNRESET") {
       socket.destroy();
       return;
     }
     const problem = knownProblems[code]?.() ?? new EdgeError("bad_request", "Request could not be read");
-    socket.end(rawReply(problem), () => socket.destroy());
+    const refuse = () => socket.end(rawReply(problem), () => socket.destroy());
+    const last = underWay.get(socket);
+    if (last === undefined || last.response.writableFinished) {
+      refuse();
+      return;
+    }
+    // A response has its socket only when its turn has come; while the body is what broke, this is its reply.
+    const hasTurn = last.response.socket !== null && !last.response.headersSent;
+    if (hasTurn && !last.request.complete) refuse();
+    else last.response.once("finish", refuse);
   });
 
   // Without a listener Node drops a CONNECT without a word.

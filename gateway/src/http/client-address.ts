@@ -48,7 +48,10 @@ export function cidrList(cidrs: readonly string[]): (address: string) => boolean
  * the peer is a known proxy; then in order: the edge's own header, X-Forwarded-For's right-most hop that is no proxy of
  * ours, X-Real-IP. A text that is not exactly one address is passed over.
  */
-export function clientAddressRule(options: { trustHeaders: boolean; trustedCidrs: readonly string[] }): ClientAddressRule {
+export function clientAddressRule(options: {
+  trustHeaders: boolean;
+  trustedCidrs: readonly string[];
+}): ClientAddressRule {
   const trusted = cidrList(options.trustedCidrs);
   return (peerText, inbound) => {
     const peer = peerText === undefined ? null : canonicalAddress(peerText.replace(/%.*$/, ""));

@@ -49,7 +49,7 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
   checkAnnouncedLength(request, bodyLimit);
 
   let session: Session | null = null;
-  if (row.access.auth !== "none") {
+  if (row.access.auth === "session" || (row.access.auth === "optional" && inbound.authorization !== null)) {
     const found = options.authenticate(inbound.authorization);
     session = found instanceof Promise ? await found : found;
     checkAccess(row.access, session, options.accessRules, options.now);
@@ -61,7 +61,13 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     const json = await readJson(request, response, inbound, bodyLimit);
     if (row.body) body = validate(row.body, json);
   }
-  const routeRequest: RouteRequest = { session: session as never, params, query, body, rpc: rpcOf(options, exchange, session) };
+  const routeRequest: RouteRequest = {
+    session: session as never,
+    params,
+    query,
+    body,
+    rpc: rpcOf(options, exchange, session),
+  };
   try {
     const result = row.handle(routeRequest, options.deps);
     return result instanceof Promise ? await result : result;

@@ -1,5 +1,4 @@
-import { counter, gauge, histogram, type Logger } from "@muster/kit";
-import { AppError } from "@muster/kit";
+import { AppError, counter, gauge, histogram, type Logger } from "@muster/kit";
 
 export type Observer = {
   began(): void;
@@ -17,7 +16,10 @@ const inFlight = gauge("gateway_http_in_flight", "Requests being served.");
 /** Metrics of every request; a log line at debug, at info when slow or 4xx worth a look, at error for 5xx. */
 export function createObserver(log: Logger): Observer {
   // Asking prom-client for a labelled child costs more than counting in it.
-  const children = new Map<string, { counts: Map<number, { inc(): void }>; duration: { observe(seconds: number): void } }>();
+  const children = new Map<
+    string,
+    { counts: Map<number, { inc(): void }>; duration: { observe(seconds: number): void } }
+  >();
   const childOf = (route: string) => {
     let child = children.get(route);
     if (child === undefined) {

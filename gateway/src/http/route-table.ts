@@ -1,5 +1,5 @@
 import FindMyWay, { type HTTPMethod } from "find-my-way";
-import { fullPath, type Method, type Route } from "../route.ts";
+import { fullPath, type Route } from "../route.ts";
 
 /** A row with what serving it needs, worked out once. */
 export type Served = { row: Route; route: string; slashSegments: readonly number[] };
@@ -47,6 +47,3 @@ function slashSegmentsOf(row: Route, path: string): number[] {
   const segments = path.split("/").slice(1);
   return (row.slashes ?? []).map((name) => segments.indexOf(`:${name}`));
 }
-
-/** Methods a row may have, for tests that try the others. */
-export const methods: readonly Method[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];

@@ -84,7 +84,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       const method = request.method ?? "";
       const found = entry.byMethod.get(method);
       if (found === undefined) {
-        if (method !== "OPTIONS") throw new EdgeError("method_not_allowed", "Method not allowed", ["Allow", entry.allow]);
+        if (method !== "OPTIONS")
+          throw new EdgeError("method_not_allowed", "Method not allowed", ["Allow", entry.allow]);
         status = 204;
         sendEmpty(response, status, requestId, cors.forPreflight(inbound.origin, entry.allow));
         return;
@@ -92,7 +93,16 @@ export function createGateway(options: GatewayOptions): Gateway {
       served = found;
       route = found.route;
       if (target.slashSegments?.some((segment) => !found.slashSegments.includes(segment))) throw encodedSlash();
-      const exchange = { request, response, inbound, served, rawParams: match.params, query: target.query, requestId, startedMs };
+      const exchange = {
+        request,
+        response,
+        inbound,
+        served,
+        rawParams: match.params,
+        query: target.query,
+        requestId,
+        startedMs,
+      };
       const result = await runRow(options, exchange);
       status = found.row.status ?? 200;
       sendResult(response, status, requestId, found, result, corsLines);
@@ -133,8 +143,22 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (served?.row.noStore) reply.headers.push(...noStore);
     // What is left of a body would be read as the next request, or for ever.
     const unread = !request.complete && (request.headers.expect !== undefined || reply.code === "payload_too_large");
-    sendText(response, reply.status, requestId, reply.body, jsonType, joined(reply.headers, corsLines, unread ? closeIt : closing()));
+    sendText(
+      response,
+      reply.status,
+      requestId,
+      reply.body,
+      jsonType,
+      joined(reply.headers, corsLines, unread ? closeIt : closing()),
+    );
     return reply.status;
+  };
+
+  const serve: RequestListener = (request, response) => {
+    handle(request, response).catch((err: unknown) => {
+      log.error({ err }, "reply could not be written");
+      response.destroy();
+    });
   };
 
   const closing = () => (options.draining() ? closeIt : null);
@@ -149,12 +173,12 @@ export function createGateway(options: GatewayOptions): Gateway {
       keepAliveTimeout: timeouts.keepAliveMs,
       connectionsCheckingInterval: timeouts.checkMs,
     },
-    (request, response) => void handle(request, response),
+    serve,
   );
   // Bounded by maxHeaderBytes; Node would hide lines beyond a count from the checks above.
   server.maxHeadersCount = 0;
-  server.on("checkContinue", (request, response) => void handle(request, response));
-  server.on("checkExpectation", (request, response) => void handle(request, response));
+  server.on("checkContinue", serve);
+  server.on("checkExpectation", serve);
   handleBrokenRequests(server, log);
 
   return {
@@ -212,5 +236,6 @@ function runFallback(handler: RequestListener, request: IncomingMessage, respons
 function checkReply(row: Route, result: unknown): void {
   const value: unknown = result instanceof Rendered ? JSON.parse(result.text) : result;
   const parsed = row.reply.safeParse(value);
-  if (!parsed.success) throw new Error(`reply of ${row.method} ${row.path} does not fit its schema: ${parsed.error.message}`);
+  if (!parsed.success)
+    throw new Error(`reply of ${row.method} ${row.path} does not fit its schema: ${parsed.error.message}`);
 }

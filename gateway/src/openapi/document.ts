@@ -46,7 +46,7 @@ function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchem
     tags: [row.tag],
     summary: row.summary,
     ...descriptionOf(row),
-    security: row.access.auth === "none" ? [] : [{ [row.access.auth]: [] }],
+    security: securityOf(row),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(row.body
       ? { requestBody: { required: true, content: jsonContent(jsonSchemaOf(row.body, "input", components)) } }
@@ -60,6 +60,11 @@ function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchem
       ...errorReplies(row, errorSchema),
     },
   };
+}
+
+function securityOf({ access }: Route): Record<string, string[]>[] {
+  if (access.auth === "none") return [];
+  return access.auth === "optional" ? [{}, { session: [] }] : [{ session: [] }];
 }
 
 function descriptionOf({ access, description }: Route): { description?: string } {

@@ -6,7 +6,11 @@ export type JsonSchema = { [key: string]: unknown };
  * JSON Schema 2020-12 of a zod schema, as clients send (`input`) or get (`output`) it. Schemas with an id go to `components` and are
  * referred to, as OpenAPI 3.1 wants.
  */
-export function jsonSchemaOf(schema: z.ZodType, io: "input" | "output", components: Map<string, JsonSchema>): JsonSchema {
+export function jsonSchemaOf(
+  schema: z.ZodType,
+  io: "input" | "output",
+  components: Map<string, JsonSchema>,
+): JsonSchema {
   const whole = z.toJSONSchema(schema, { io, target: "draft-2020-12", unrepresentable: "any" }) as JsonSchema;
   const { $schema: _dialect, $defs: definitions, ...own } = whole;
   for (const [name, definition] of Object.entries((definitions ?? {}) as Record<string, JsonSchema>)) {

@@ -1,7 +1,22 @@
-import type { AuditLog } from "@muster/proto/muster/audit/v1/log_pb";
+import type { AuditLog, ListLogsResponse } from "@muster/proto/muster/audit/v1/log_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
-import { id, idOut, idParams, listQuery, objectOf, objectOut, pageOf, pagination, paginationOf, timeIn, timeOf, timeOrNull, timeOut, timestampOf } from "./schemas.ts";
+import {
+  id,
+  idOut,
+  idParams,
+  listQuery,
+  objectOf,
+  objectOut,
+  pageOf,
+  pagination,
+  paginationOf,
+  timeIn,
+  timeOf,
+  timeOrNull,
+  timeOut,
+  timestampOf,
+} from "./schemas.ts";
 
 const tag = "Audit logs";
 
@@ -57,50 +72,84 @@ const auditLog = z
   })
   .meta({ id: "AuditLog" });
 
+const entry = z
+  .object({
+    id: idOut,
+    timestamp: timeOut,
+    action: z.string(),
+    resource: z.string().meta({ description: "Name of the resource, else its type." }),
+    resourceType: z.string(),
+    details: z.string().meta({ description: "The details as compact JSON text." }),
+    ipAddress: z.string().nullable(),
+    userAgent: z.string().nullable(),
+    sessionId: idOut.nullable(),
+    user: actor.omit({ id: true }).extend({ department: z.string().nullable() }),
+    changes: z.object({ before: objectOut, after: objectOut }),
+  })
+  .meta({ id: "AuditEntry" });
+
+const access = { auth: "session", permission: "audit:read" } as const;
+const listErrors = ["organization_not_found", "site_restricted"] as const;
+
+const listEntries = route({
+  method: "GET",
+  path: "/audit-logs",
+  access,
+  tag,
+  summary: "Audit rows the caller may see as flat entries, newest first",
+  query: auditQuery,
+  reply: z.object({ entries: z.array(entry), pagination: auditPagination }),
+  errors: listErrors,
+  async handle({ query, rpc }, { services }) {
+    const reply = await services.auditLogs.listLogs(wantedOf(query), await rpc());
+    return { entries: reply.logs.map(entryOf), pagination: auditPaginationOf(reply) };
+  },
+});
+
 const list = route({
   method: "GET",
   path: "/audit-logs/logs",
-  access: { auth: "session", permission: "audit:read" },
+  access,
   tag,
   summary: "Audit rows the caller may see, newest first",
   query: auditQuery,
   reply: z.object({ data: z.array(auditLog), pagination: auditPagination }),
+  errors: listErrors,
   async handle({ query, rpc }, { services }) {
-    const wanted = {
-      page: pageOf(query),
-      orgId: query.orgId ?? "",
-      user: query.user ?? "",
-      action: query.action ?? "",
-      resource: query.resource ?? "",
-      from: timestampOf(query.from),
-      to: timestampOf(query.to),
-      excludeActions: actionsOf(query.excludeActions),
-    };
-    const reply = await services.auditLogs.listLogs(wanted, await rpc());
-    const page = paginationOf(reply.page);
-    return {
-      data: reply.logs.map(auditLogOf),
-      pagination: {
-        ...page,
-        totalPages: page.total === null ? null : Math.ceil(page.total / Math.max(1, page.limit)),
-        totalIsEstimate: reply.page?.totalIsEstimate ?? false,
-        searchedTo: timeOrNull(reply.searchedTo),
-      },
-    };
+    const reply = await services.auditLogs.listLogs(wantedOf(query), await rpc());
+    return { data: reply.logs.map(auditLogOf), pagination: auditPaginationOf(reply) };
+  },
+});
+
+const search = route({
+  method: "GET",
+  path: "/audit-logs/search",
+  access,
+  tag,
+  summary: "Audit rows in whose action, actor's e-mail, resource or details a text stands, newest first",
+  description:
+    "A search whose time is up answers with what it found: `nextCursor` goes on where it stopped, `searchedTo` says how far back it looked.",
+  query: auditQuery.extend({ q: z.string().min(1).max(255).meta({ description: "The text, case aside." }) }),
+  reply: z.object({ data: z.array(auditLog), query: z.string(), pagination: auditPagination }),
+  errors: listErrors,
+  async handle({ query, rpc }, { services }) {
+    const reply = await services.auditLogs.listLogs({ ...wantedOf(query), query: query.q }, await rpc());
+    return { data: reply.logs.map(auditLogOf), query: query.q, pagination: auditPaginationOf(reply) };
   },
 });
 
 const get = route({
   method: "GET",
   path: "/audit-logs/logs/:id",
-  access: { auth: "session", permission: "audit:read" },
+  access,
   tag,
   summary: "One audit row",
   params: idParams,
+  query: z.object({ orgId: id.optional() }),
   reply: auditLog,
-  errors: ["audit_log_not_found"],
-  async handle({ params, rpc }, { services }) {
-    const { log } = await services.auditLogs.getLog({ id: params.id }, await rpc());
+  errors: ["audit_log_not_found", ...listErrors],
+  async handle({ params, query, rpc }, { services }) {
+    const { log } = await services.auditLogs.getLog({ id: params.id, orgId: query.orgId ?? "" }, await rpc());
     if (!log) throw new Error("audit answered without a row");
     return auditLogOf(log);
   },
@@ -132,10 +181,60 @@ function auditLogOf(log: AuditLog): z.input<typeof auditLog> {
   };
 }
 
+function wantedOf(query: z.output<typeof auditQuery>) {
+  return {
+    page: pageOf(query),
+    orgId: query.orgId ?? "",
+    user: query.user ?? "",
+    action: query.action ?? "",
+    resource: query.resource ?? "",
+    from: timestampOf(query.from),
+    to: timestampOf(query.to),
+    excludeActions: actionsOf(query.excludeActions),
+  };
+}
+
+function auditPaginationOf({ page, searchedTo }: ListLogsResponse): z.input<typeof auditPagination> {
+  const shown = paginationOf(page);
+  return {
+    ...shown,
+    totalPages: shown.total === null ? null : Math.ceil(shown.total / Math.max(1, shown.limit)),
+    totalIsEstimate: page?.totalIsEstimate ?? false,
+    searchedTo: timeOrNull(searchedTo),
+  };
+}
+
+function entryOf(log: AuditLog): z.input<typeof entry> {
+  const details = objectOf(log.detailsJson);
+  const { before, after } = asObject(details.changes);
+  return {
+    id: log.id,
+    timestamp: timeOf(log.timestamp),
+    action: log.action,
+    resource: log.resourceName || log.resourceType,
+    resourceType: log.resourceType,
+    details: JSON.stringify(details),
+    ipAddress: log.ipAddress || null,
+    userAgent: log.userAgent || null,
+    sessionId: log.sessionId || null,
+    user: {
+      name: log.actorName || null,
+      email: log.actorEmail || null,
+      role: log.actorRole || null,
+      department: log.actorDepartment || null,
+    },
+    changes: { before: asObject(before), after: asObject(after) },
+  };
+}
+
+function asObject(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}
+
 function actionsOf(value: string | string[] | undefined): string[] {
   if (value === undefined) return [];
   const texts = typeof value === "string" ? value.split(",") : value;
   return texts.map((action) => action.trim()).filter((action) => action !== "");
 }
 
-export const auditLogRoutes: readonly Route[] = [list, get];
+export const auditLogRoutes: readonly Route[] = [listEntries, list, search, get];

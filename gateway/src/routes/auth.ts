@@ -25,16 +25,31 @@ const user = z
 const me = user
   .extend({
     role: z.string().nullable(),
-    orgAccess: z.enum(["all", "selected", "none"]).nullable().meta({ description: "Null unless the scope is partner." }),
+    orgAccess: z
+      .enum(["all", "selected", "none"])
+      .nullable()
+      .meta({ description: "Null unless the scope is partner." }),
     orgIds: z.array(idOut).meta({ description: "Organizations granted when `orgAccess` is `selected`." }),
   })
   .meta({ id: "Me" });
 
-const tokens = z.object({
+export const tokens = z.object({
   accessToken: z.string(),
   refreshToken: z.string(),
   expiresInSeconds: z.int().meta({ description: "Life of the access token." }),
 });
+
+export const signedIn = z.object({ user, ...tokens.shape }).meta({ id: "SignedIn" });
+
+const mfaRequired = z
+  .object({
+    mfaRequired: z.literal(true),
+    mfaToken: z.string().meta({ description: "For POST /auth/mfa/verify, within 5 minutes." }),
+    methods: z.array(z.enum(["totp", "recovery_code"])),
+  })
+  .meta({ id: "MfaRequired" });
+
+export const success = z.object({ success: z.literal(true) }).meta({ id: "Success" });
 
 const login = route({
   method: "POST",
@@ -42,19 +57,19 @@ const login = route({
   access: { auth: "none" },
   tag,
   summary: "Sign in with e-mail and password",
-  description: "Every refusal is the same `invalid_credentials`.",
+  description: "Every refusal is the same `invalid_credentials`. With a second factor enrolled the tokens come after it.",
   body: z.object({
     email: z.string().min(1).max(255),
     password: z.string().min(1).max(1_024),
   }),
   noStore: true,
-  reply: z.object({ user, ...tokens.shape }).meta({ id: "SignedIn" }),
+  reply: z.union([signedIn, mfaRequired]),
   errors: ["invalid_credentials", "rate_limited"],
   async handle({ body, rpc }, { services }) {
     const reply = await services.sessions.login(body, await rpc());
-    const { principal, tokens: pair } = reply;
-    if (!principal || !pair) throw new Error("identity answered a login without principal or tokens");
-    return { user: userOf(principal), ...pairOf(pair) };
+    if (reply.mfaToken === "") return signedInOf(reply);
+    const methods = mfaRequired.shape.methods.parse(reply.methods);
+    return { mfaRequired: true as const, mfaToken: reply.mfaToken, methods };
   },
 });
 
@@ -76,10 +91,30 @@ const refresh = route({
   },
 });
 
+const acceptInvite = route({
+  method: "POST",
+  path: "/auth/accept-invite",
+  access: { auth: "none" },
+  tag,
+  summary: "Set the password of an invited person",
+  body: z.object({
+    token: z.string().min(1).max(255),
+    password: z.string().min(12).max(1_024),
+    name: z.string().trim().min(1).max(255).optional(),
+  }),
+  noStore: true,
+  reply: success,
+  errors: ["invalid_token", "overloaded"],
+  async handle({ body, rpc }, { services }) {
+    await services.users.acceptInvite({ ...body, name: body.name ?? "" }, await rpc());
+    return { success: true as const };
+  },
+});
+
 const logout = route({
   method: "POST",
   path: "/auth/logout",
-  access: { auth: "session" },
+  access: { auth: "session", whileInactive: true },
   tag,
   summary: "End this session everywhere",
   noStore: true,
@@ -97,7 +132,7 @@ const renderedMe = new WeakMap<Principal, Rendered>();
 const getMe = route({
   method: "GET",
   path: "/auth/me",
-  access: { auth: "session" },
+  access: { auth: "session", whileInactive: true },
   tag,
   summary: "The caller",
   noStore: true,
@@ -126,9 +161,19 @@ function accessOf(text: string): "all" | "selected" | "none" {
   return text === "all" || text === "selected" ? text : "none";
 }
 
+/** What a completed sign-in answers. Throws when identity left principal or tokens out. */
+export function signedInOf(reply: {
+  principal?: Principal | undefined;
+  tokens?: TokenPair | undefined;
+}): z.input<typeof signedIn> {
+  const { principal, tokens: pair } = reply;
+  if (!principal || !pair) throw new Error("identity answered a sign-in without principal or tokens");
+  return { user: userOf(principal), ...pairOf(pair) };
+}
+
 function pairOf(pair: TokenPair): z.input<typeof tokens> {
   const { accessToken, refreshToken, expiresInSeconds } = pair;
   return { accessToken, refreshToken, expiresInSeconds };
 }
 
-export const authRoutes: readonly Route[] = [login, refresh, logout, getMe];
+export const authRoutes: readonly Route[] = [login, refresh, acceptInvite, logout, getMe];

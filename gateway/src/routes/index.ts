@@ -1,8 +1,21 @@
 import type { Route } from "../route.ts";
 import { auditLogRoutes } from "./audit-logs.ts";
 import { authRoutes } from "./auth.ts";
+import { mfaRoutes } from "./mfa.ts";
+import { organizationRoutes } from "./organizations.ts";
 import { partnerRoutes } from "./partners.ts";
 import { platformRoutes } from "./platform.ts";
+import { siteRoutes } from "./sites.ts";
+import { userRoutes } from "./users.ts";
 
 /** Everything the gateway serves by itself; docs come from Express. */
-export const routes: readonly Route[] = [...authRoutes, ...partnerRoutes, ...auditLogRoutes, ...platformRoutes];
+export const routes: readonly Route[] = [
+  ...authRoutes,
+  ...mfaRoutes,
+  ...userRoutes,
+  ...partnerRoutes,
+  ...organizationRoutes,
+  ...siteRoutes,
+  ...auditLogRoutes,
+  ...platformRoutes,
+];

@@ -1,14 +1,34 @@
 import type { Partner } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
-import { idOut, idParams, listQuery, objectOf, objectOut, pageOf, pagination, paginationOf, timeOf, timeOrNull, timeOut } from "./schemas.ts";
+import { jsonText, maskOf } from "./field-mask.ts";
+import {
+  capIn,
+  id,
+  idOut,
+  idParams,
+  listQuery,
+  nameIn,
+  objectIn,
+  objectOf,
+  objectOut,
+  objectsBodyLimitBytes,
+  pageOf,
+  pagination,
+  paginationOf,
+  slugIn,
+  success,
+  timeOf,
+  timeOrNull,
+  timeOut,
+} from "./schemas.ts";
 
 const tag = "Partners";
 
 const type = z.enum(["msp", "enterprise", "internal"]);
 const plan = z.enum(["free", "starter", "community", "pro", "enterprise", "unlimited"]);
 const status = z.enum(["pending", "active", "suspended", "churned"]);
-const cap = z.int().min(0).max(2_147_483_647);
+const billingEmail = z.email().max(255).nullish();
 
 const partner = z
   .object({
@@ -30,13 +50,13 @@ const partner = z
   .meta({ id: "Partner" });
 
 const newPartner = z.object({
-  name: z.string().trim().min(1).max(255),
-  slug: z.string().min(1).max(100).meta({ description: "URL-safe, unique among partners." }),
+  name: nameIn,
+  slug: slugIn.meta({ description: "URL-safe, unique among partners." }),
   type: type.optional().meta({ description: "Default msp." }),
   plan: plan.optional().meta({ description: "Default free." }),
-  maxOrganizations: cap.nullish(),
-  maxDevices: cap.nullish(),
-  billingEmail: z.email().max(255).nullish(),
+  maxOrganizations: capIn.nullish(),
+  maxDevices: capIn.nullish(),
+  billingEmail,
 });
 
 const create = route({
@@ -93,6 +113,134 @@ const get = route({
   },
 });
 
+const settingsIn = objectIn.meta({
+  description: "Merged: keys that are sent win, null removes a key, `contact.*` and `businessHours.*` singly.",
+});
+
+const ownPatch = z.object({ name: nameIn.optional(), billingEmail, settings: settingsIn.optional() });
+const ownPaths = { name: "name", billingEmail: "billing_email", settings: "settings_json" };
+
+const patch = ownPatch.extend({
+  slug: slugIn.optional(),
+  type: type.optional(),
+  plan: plan.optional(),
+  status: status.optional(),
+  maxOrganizations: capIn.nullish(),
+  maxDevices: capIn.nullish(),
+  ssoConfig: objectIn.nullish(),
+});
+const paths = {
+  ...ownPaths,
+  slug: "slug",
+  type: "type",
+  plan: "plan",
+  status: "status",
+  maxOrganizations: "max_organizations",
+  maxDevices: "max_devices",
+  ssoConfig: "sso_config_json",
+};
+
+function patchMessage({ settings, ssoConfig, ...rest }: z.output<typeof patch>) {
+  return {
+    name: rest.name ?? "",
+    slug: rest.slug ?? "",
+    type: rest.type ?? "",
+    plan: rest.plan ?? "",
+    status: rest.status ?? "",
+    maxOrganizations: rest.maxOrganizations ?? undefined,
+    maxDevices: rest.maxDevices ?? undefined,
+    billingEmail: rest.billingEmail ?? undefined,
+    settingsJson: jsonText(settings),
+    ssoConfigJson: jsonText(ssoConfig),
+  };
+}
+
+const update = route({
+  method: "PATCH",
+  path: "/orgs/partners/:id",
+  access: { auth: "session", permission: "organizations:write", scopes: ["system"] },
+  tag,
+  summary: "Change a partner",
+  params: idParams,
+  body: patch,
+  bodyLimitBytes: objectsBodyLimitBytes,
+  reply: partner,
+  errors: ["no_updates", "partner_not_found", "slug_taken"],
+  async handle({ params, body, rpc }, { services }) {
+    const wanted = { id: params.id, updateMask: maskOf(body, paths), partner: patchMessage(body) };
+    const reply = await services.partners.updatePartner(wanted, await rpc());
+    return partnerOf(reply.partner);
+  },
+});
+
+const remove = route({
+  method: "DELETE",
+  path: "/orgs/partners/:id",
+  access: { auth: "session", permission: "organizations:write", scopes: ["system"] },
+  tag,
+  summary: "Delete a partner",
+  description: "Soft delete: the record stays, no list or detail shows it, its slug is free again.",
+  params: idParams,
+  reply: success,
+  errors: ["partner_not_found"],
+  async handle({ params, rpc }, { services }) {
+    await services.partners.deletePartner({ id: params.id }, await rpc());
+    return { success: true as const };
+  },
+});
+
+const getOwn = route({
+  method: "GET",
+  path: "/orgs/partners/me",
+  access: { auth: "session", permission: "organizations:read", scopes: ["partner"] },
+  tag,
+  summary: "The caller's own partner",
+  reply: partner,
+  errors: ["partner_not_found"],
+  async handle({ rpc }, { services }) {
+    const reply = await services.partners.getOwnPartner({}, await rpc());
+    return partnerOf(reply.partner);
+  },
+});
+
+const updateOwn = route({
+  method: "PATCH",
+  path: "/orgs/partners/me",
+  access: { auth: "session", permission: "partner:policy", scopes: ["partner"] },
+  tag,
+  summary: "Change the caller's own partner",
+  body: ownPatch,
+  bodyLimitBytes: objectsBodyLimitBytes,
+  reply: partner,
+  errors: ["no_updates", "partner_not_found", "site_restricted"],
+  async handle({ body, rpc }, { services }) {
+    const wanted = { updateMask: maskOf(body, ownPaths), partner: patchMessage(body) };
+    const reply = await services.partners.updateOwnPartner(wanted, await rpc());
+    return partnerOf(reply.partner);
+  },
+});
+
+/** As many as the service orders. */
+const maxOrdered = 5_000;
+const organizationOrder = z.object({ organizationOrder: z.array(id).max(maxOrdered) });
+
+const order = route({
+  method: "PATCH",
+  path: "/orgs/organizations/order",
+  access: { auth: "session", permission: "organizations:write", scopes: ["partner"] },
+  tag,
+  summary: "Set the preferred order of organizations",
+  description: "Unknown and deleted ids are dropped, omitted organizations follow in the order of registration.",
+  body: organizationOrder,
+  bodyLimitBytes: objectsBodyLimitBytes,
+  reply: z.object({ organizationOrder: z.array(idOut) }),
+  errors: ["partner_not_found", "site_restricted"],
+  async handle({ body, rpc }, { services }) {
+    const reply = await services.partners.setOrganizationOrder(body, await rpc());
+    return { organizationOrder: reply.organizationOrder };
+  },
+});
+
 function partnerOf(message: Partner | undefined): z.input<typeof partner> {
   if (!message) throw new Error("tenancy answered without a partner");
   return {
@@ -113,4 +261,4 @@ function partnerOf(message: Partner | undefined): z.input<typeof partner> {
   };
 }
 
-export const partnerRoutes: readonly Route[] = [create, list, get];
+export const partnerRoutes: readonly Route[] = [create, list, get, update, remove, getOwn, updateOwn, order];

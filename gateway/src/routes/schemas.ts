@@ -15,14 +15,21 @@ export const idParams = z.object({ id });
 
 /** An ISO 8601 instant with offset, or a day (UTC). */
 export const timeIn = z
-  .union([z.iso.datetime({ offset: true, message: "Must be an ISO 8601 time" }), z.iso.date("Must be an ISO 8601 time")])
+  .union([
+    z.iso.datetime({ offset: true, message: "Must be an ISO 8601 time" }),
+    z.iso.date("Must be an ISO 8601 time"),
+  ])
   .meta({ description: "ISO 8601 time with offset, or a date." });
 
 /** `page`, `limit`, `cursor`, `skipCount` of every list. Numbers out of range are clamped, what is no number is the default. */
 export const listQuery = z.object({
   page: z.string().optional().meta({ description: "Page from 1; below 1 is 1.", example: "1" }),
   limit: z.string().optional().meta({ description: "Rows a page, 1-100; default 50.", example: "50" }),
-  cursor: z.string().max(1_000).optional().meta({ description: "`nextCursor` of the page before; then `page` is ignored." }),
+  cursor: z
+    .string()
+    .max(3_000)
+    .optional()
+    .meta({ description: "`nextCursor` of the page before; then `page` is ignored." }),
   skipCount: z
     .enum(["true", "false", "1", "0"])
     .optional()
@@ -46,6 +53,7 @@ export const pagination = z
     limit: z.int(),
     total: z.int().nullable().meta({ description: "Null under `skipCount`." }),
     nextCursor: z.string().nullable().meta({ description: "Null on the last page." }),
+    totalIsEstimate: z.literal(true).optional().meta({ description: "There when `total` was estimated, not counted." }),
   })
   .meta({ id: "Pagination" });
 
@@ -56,6 +64,7 @@ export function paginationOf(page: PageInfo | undefined) {
     limit: page?.limit ?? 0,
     total: page?.total === undefined ? null : Number(page.total),
     nextCursor: page?.nextCursor || null,
+    ...(page?.totalIsEstimate ? { totalIsEstimate: true as const } : {}),
   };
 }
 
@@ -79,3 +88,13 @@ export function objectOf(json: string): Record<string, unknown> {
 }
 
 export const objectOut = z.record(z.string(), z.unknown());
+
+/** Free-form objects of a body; services bound them at 64 KiB each. */
+export const objectIn = z.record(z.string(), z.unknown());
+export const objectsBodyLimitBytes = 256 * 1024;
+
+export const nameIn = z.string().trim().min(1).max(255);
+export const slugIn = z.string().min(1).max(100);
+/** A cap as clients send it. */
+export const capIn = z.int().min(0).max(2_147_483_647);
+export const success = z.object({ success: z.literal(true) }).meta({ id: "Success" });

@@ -48,7 +48,10 @@ export function parseReplies(text: string): RawReply[] {
     const headEnd = rest.indexOf("\r\n\r\n");
     const [statusLine = "", ...headerLines] = rest.slice(0, headEnd).split("\r\n");
     const headers = new Map(
-      headerLines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]),
+      headerLines.map((line) => [
+        line.slice(0, line.indexOf(":")).toLowerCase(),
+        line.slice(line.indexOf(":") + 1).trim(),
+      ]),
     );
     const status = Number(statusLine.split(" ")[1]);
     const after = Buffer.from(rest.slice(headEnd + 4));
@@ -57,7 +60,8 @@ export function parseReplies(text: string): RawReply[] {
     rest = after.subarray(length).toString("utf8");
     if (status === 100) continue;
     let json: Record<string, unknown> = {};
-    if (headers.get("content-type")?.includes("json") && body !== "") json = JSON.parse(body) as Record<string, unknown>;
+    if (headers.get("content-type")?.includes("json") && body !== "")
+      json = JSON.parse(body) as Record<string, unknown>;
     replies.push({ status, headers, text: body, json });
   }
   return replies;

@@ -34,7 +34,7 @@ export async function startTestGateway(
     version: "1.2.3",
     signer: createSigner({ issuer: "gateway", privateKeys: services.callerKeys }),
     readiness,
-    log: createLogger("gateway-test", "fatal" as "error"),
+    log: createLogger("gateway-test", "fatal"),
     ...(options.routes ? { routes: options.routes } : {}),
   });
   return { ...app, url: `http://127.0.0.1:${app.port}`, readiness };

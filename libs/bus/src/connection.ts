@@ -24,6 +24,8 @@ export type Connection = {
   connected(): boolean;
   /** Resolves when connected, or when the bus closes. */
   whenConnected(): Promise<void>;
+  /** The work's result, or AppError `unavailable` as soon as the connection is lost; an answer would never come. */
+  untilLost<T>(work: Promise<T>): Promise<T>;
   onReconnect(listener: () => void): () => void;
   /** What does not work at present, by part; shown by `check()`. */
   problems: Map<string, string>;
@@ -69,6 +71,7 @@ export async function openConnection(options: BusOptions): Promise<Connection> {
   let epoch = 1;
   let lostAt: Date | null = null;
   const waiting = new Set<() => void>();
+  const losing = new Set<() => void>();
   const release = () => {
     for (const resolve of waiting) resolve();
     waiting.clear();
@@ -78,6 +81,7 @@ export async function openConnection(options: BusOptions): Promise<Connection> {
     for await (const status of nc.status()) {
       if (status.type === Events.Disconnect && !closing.signal.aborted) {
         lostAt ??= new Date();
+        for (const lose of [...losing]) lose();
         log.warn({ server: status.data }, "NATS connection lost");
       } else if (status.type === Events.Reconnect) {
         lostAt = null;
@@ -118,6 +122,14 @@ export async function openConnection(options: BusOptions): Promise<Connection> {
       lostAt === null || closing.signal.aborted
         ? Promise.resolve()
         : new Promise<void>((resolve) => waiting.add(resolve)),
+    untilLost: async (work) => {
+      let lose: () => void = () => {};
+      const lost = new Promise<never>((_, reject) => {
+        lose = () => reject(new AppError("unavailable", "the connection to NATS was lost", { retryAfterSeconds: 1 }));
+      });
+      losing.add(lose);
+      return await Promise.race([work, lost]).finally(() => losing.delete(lose));
+    },
     onReconnect: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -44,6 +44,7 @@ export function keepConsumer(connection: Connection, options: ConsumeOptions, on
   const where = { stream, durable };
   let newest: Seen | null = null;
   let knownCreated = "";
+  let configured = false;
 
   const create = async (startTime: Date | null) => {
     const made = await jsm.consumers.add(stream, {
@@ -113,13 +114,17 @@ export function keepConsumer(connection: Connection, options: ConsumeOptions, on
     );
     if (reason) return await reset(reason, streamInfo, info);
     pendingGauge.set(where, info.num_pending + info.num_ack_pending);
-    const { config } = info;
-    if (config.max_ack_pending !== options.maxAckPending || config.filter_subject !== options.filterSubject) {
-      await jsm.consumers.update(stream, durable, {
-        max_ack_pending: options.maxAckPending,
-        filter_subject: options.filterSubject,
-      });
+    const wanted = {
+      ack_wait: nanos(ackWaitMs),
+      max_ack_pending: options.maxAckPending,
+      filter_subject: options.filterSubject,
+    };
+    const { ack_wait, max_ack_pending, filter_subject } = info.config;
+    // Only once: two versions of a service that differ would overwrite one another during a rollout.
+    if (!configured && JSON.stringify({ ack_wait, max_ack_pending, filter_subject }) !== JSON.stringify(wanted)) {
+      await jsm.consumers.update(stream, durable, wanted);
     }
+    configured = true;
   };
 
   const watch = startWatch(connection, `consumer ${stream}/${durable}`, lookEveryMs, task);

@@ -5,7 +5,7 @@ import { createDelivery } from "./delivery.ts";
 import { type Held, openPull } from "./pull.ts";
 import type { ConsumeOptions, Consumer, Handler } from "./types.ts";
 
-const redeliveredCounter = counter("muster_bus_redelivered_total", "Messages that were delivered before", [
+const redeliveredCounter = counter("muster_bus_consumer_redelivered_total", "Messages that were delivered before", [
   "stream",
   "durable",
 ]);

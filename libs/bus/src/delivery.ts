@@ -4,14 +4,16 @@ import { describe, isTemporary } from "./errors.ts";
 import type { Held } from "./pull.ts";
 import type { ConsumeOptions, Handler } from "./types.ts";
 
-export const ackWaitMs = 30_000;
-const workingEveryMs = 10_000;
+// Also how long a message waits that was on its way when NATS or its consumer was killed.
+export const ackWaitMs = 10_000;
+const workingEveryMs = 3_000;
 const nakBaseMs = 100;
 const nakMaxMs = 10_000;
 // A message delivered this often is tried by itself even if this process never saw it fail: it may be what kills the process.
 const suspectDeliveries = 3;
+const poisonFailures = 3;
 
-const poisonCounter = counter("muster_bus_poison_total", "Messages given up and stored as dead letters", [
+const poisonCounter = counter("muster_bus_consumer_poison_total", "Messages given up and stored as dead letters", [
   "stream",
   "durable",
 ]);
@@ -21,7 +23,7 @@ export type Delivery = { handle(batch: Held[]): Promise<void> };
 /**
  * Hands batches to the handler and settles each message: acknowledged after success, given back with a growing delay after
  * a failure, tried alone once it was part of a failure, poison after `maxDeliver` deliveries. A temporary failure is
- * repeated in place, for ever: it counts for nothing.
+ * repeated in place, for ever, and so never counts.
  */
 export function createDelivery(
   connection: Connection,
@@ -32,40 +34,36 @@ export function createDelivery(
   const { log } = connection;
   const where = { stream: options.stream, durable: options.durable };
   const part = `consumer ${options.stream}/${options.durable}`;
-  // Unsettled messages that were part of a failure here. Other replicas may settle them: bounded, oldest dropped first.
-  const failed = new Set<number>();
-  // Deliveries that ended because something was away, not because of the message.
-  const temporary = new Map<number, number>();
-  const bound = options.maxAckPending * 4;
+  // How often unsettled messages were part of a failure here. Other replicas may settle them: bounded, oldest dropped first.
+  const failures = new Map<number, number>();
+  const failed = (message: Held): number => {
+    const count = (failures.get(message.streamSeq) ?? 0) + 1;
+    failures.set(message.streamSeq, count);
+    dropOldest(failures, options.maxAckPending * 4);
+    return count;
+  };
 
   const settle = (message: Held, payload: "+ACK" | string, open: Set<Held>) => {
     open.delete(message);
     message.respond(payload);
-    if (payload === "+ACK") {
-      failed.delete(message.streamSeq);
-      temporary.delete(message.streamSeq);
-    }
+    if (payload === "+ACK") failures.delete(message.streamSeq);
   };
-  const nak = (message: Held, open: Set<Held>, now: boolean) => {
-    const delayMs = now ? 0 : backoffMs(message.deliveries - 1, nakBaseMs, nakMaxMs);
-    settle(message, delayMs === 0 ? "-NAK" : `-NAK ${JSON.stringify({ delay: Math.round(delayMs * 1e6) })}`, open);
-  };
-  const giveBack = (message: Held, open: Set<Held>) => {
-    temporary.set(message.streamSeq, (temporary.get(message.streamSeq) ?? 0) + 1);
-    dropOldest(temporary, bound);
-    nak(message, open, true);
+  const giveBack = (message: Held, open: Set<Held>) => settle(message, "-NAK", open);
+  const giveBackLater = (message: Held, open: Set<Held>) => {
+    const delayMs = backoffMs(message.deliveries - 1, nakBaseMs, nakMaxMs);
+    settle(message, `-NAK ${JSON.stringify({ delay: Math.round(delayMs * 1e6) })}`, open);
   };
 
   /** Runs until it succeeds or fails for good. "stopped" when the consumer ended while it waited for what is away. */
   const attempt = async (run: () => Promise<void>): Promise<{ error: unknown } | "done" | "stopped"> => {
-    for (let failures = 0; ; failures++) {
+    for (let waits = 0; ; waits++) {
       try {
         await run();
         connection.problems.delete(part);
         return "done";
       } catch (error) {
         if (!isTemporary(error)) return { error };
-        const delayMs = Math.round(backoffMs(failures, 100, 5_000));
+        const delayMs = Math.round(backoffMs(waits, 100, 5_000));
         connection.problems.set(part, `${part} waits: ${describe(error)}`);
         log.warn({ ...where, reason: describe(error), delayMs }, "batch cannot be handled now, waiting");
         await sleep(delayMs, signal);
@@ -77,7 +75,7 @@ export function createDelivery(
   const handlePoison = async (message: Held, error: unknown, open: Set<Held>) => {
     const reason = describe(error);
     // Whatever stops it from being stored, the message is not let go: it would be lost.
-    for (let failures = 0; !signal.aborted; failures++) {
+    for (let waits = 0; !signal.aborted; waits++) {
       try {
         await options.onPoison(message, reason);
         poisonCounter.inc(where);
@@ -85,7 +83,7 @@ export function createDelivery(
         return settle(message, "+ACK", open);
       } catch (err) {
         log.error({ ...where, seq: message.streamSeq, err }, "poison message cannot be stored, trying again");
-        await sleep(backoffMs(failures, 100, 5_000), signal);
+        await sleep(backoffMs(waits, 100, 5_000), signal);
       }
     }
     giveBack(message, open);
@@ -95,11 +93,12 @@ export function createDelivery(
     const outcome = await attempt(() => handler([message]));
     if (outcome === "done") return settle(message, "+ACK", open);
     if (outcome === "stopped") return giveBack(message, open);
-    const counted = message.deliveries - (temporary.get(message.streamSeq) ?? 0);
-    if (counted >= options.maxDeliver) return await handlePoison(message, outcome.error, open);
-    failed.add(message.streamSeq);
-    log.warn({ ...where, seq: message.streamSeq, deliveries: counted, err: outcome.error }, "message failed");
-    nak(message, open, false);
+    const { deliveries, streamSeq: seq } = message;
+    // Restarts deliver again too, without any failure: only a message that failed here repeatedly is given up.
+    const enough = failed(message) >= Math.min(poisonFailures, options.maxDeliver);
+    if (enough && deliveries >= options.maxDeliver) return await handlePoison(message, outcome.error, open);
+    log.warn({ ...where, seq, deliveries, err: outcome.error }, "message failed");
+    giveBackLater(message, open);
   };
 
   const handleTogether = async (batch: Held[], open: Set<Held>) => {
@@ -109,11 +108,10 @@ export function createDelivery(
       if (outcome === "done") settle(message, "+ACK", open);
       else if (outcome === "stopped") giveBack(message, open);
       else {
-        failed.add(message.streamSeq);
-        nak(message, open, false);
+        failed(message);
+        giveBackLater(message, open);
       }
     }
-    dropOldest(failed, bound);
     if (typeof outcome === "object") log.warn({ ...where, messages: batch.length, err: outcome.error }, "batch failed");
   };
 
@@ -124,7 +122,7 @@ export function createDelivery(
         for (const message of open) message.respond("+WPI");
       }, workingEveryMs);
       try {
-        const isSuspect = (m: Held) => failed.has(m.streamSeq) || m.deliveries > suspectDeliveries;
+        const isSuspect = (m: Held) => failures.has(m.streamSeq) || m.deliveries > suspectDeliveries;
         const suspects = batch.filter(isSuspect);
         const together = batch.filter((m) => !suspects.includes(m));
         if (together.length > 0) await handleTogether(together, open);
@@ -139,7 +137,7 @@ export function createDelivery(
   };
 }
 
-function dropOldest(entries: Set<number> | Map<number, number>, bound: number): void {
+function dropOldest(entries: Map<number, number>, bound: number): void {
   for (const key of entries.keys()) {
     if (entries.size <= bound) return;
     entries.delete(key);

@@ -31,7 +31,12 @@ export async function keepStream(connection: Connection, service: string, name: 
     configured = true;
   };
   const watch = startWatch(connection, `stream ${name}`, lookEveryMs, task);
-  await Promise.race([watch.first, refused]);
+  try {
+    await Promise.race([watch.first, refused]);
+  } catch (error) {
+    watch.stop();
+    throw error;
+  }
 }
 
 function withReject(): { promise: Promise<never>; reject: (reason: unknown) => void } {

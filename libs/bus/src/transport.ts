@@ -16,7 +16,8 @@ export function createTransport(connection: Connection): Transport {
   const { js, jsm } = connection;
   const known = new Map<string, Known>();
 
-  const readCreated = async (stream: string): Promise<string> => (await jsm.streams.info(stream)).created;
+  const readCreated = async (stream: string): Promise<string> =>
+    (await connection.untilLost(jsm.streams.info(stream))).created;
 
   /** The stream's creation time, asked once per connection and again when its sequence went backwards. */
   const createdOf = async (stream: string, seq: number, duplicate: boolean): Promise<string> => {
@@ -43,7 +44,8 @@ export function createTransport(connection: Connection): Transport {
       head.set(msgIdHeader, message.msgId);
       if (message.traceparent) head.set(traceHeader, message.traceparent);
       try {
-        const ack = await js.publish(message.subject, message.body, { headers: head, timeout: publishTimeoutMs });
+        const publishing = js.publish(message.subject, message.body, { headers: head, timeout: publishTimeoutMs });
+        const ack = await connection.untilLost(publishing);
         const created = await createdOf(ack.stream, ack.seq, ack.duplicate);
         // The acknowledgement came from the server of before, the creation time perhaps from another: no promise.
         if (connection.epoch() !== epoch) throw new AppError("unavailable", "NATS was reconnected meanwhile");
@@ -59,7 +61,7 @@ export function createTransport(connection: Connection): Transport {
         const created = await readCreated(stream);
         try {
           // From the leader, not DIRECT.GET: a replica that lags would report a loss that is none.
-          const stored = await jsm.streams.getMessage(stream, { seq });
+          const stored = await connection.untilLost(jsm.streams.getMessage(stream, { seq }));
           return { created, msgId: stored.header.get(msgIdHeader) || null };
         } catch (error) {
           if (isMissing(error, "message")) return { created, msgId: null };

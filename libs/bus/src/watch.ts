@@ -23,6 +23,7 @@ export function startWatch(connection: Connection, name: string, everyMs: number
   const first = new Promise<void>((resolve) => {
     settleFirst = resolve;
   });
+  signal.addEventListener("abort", settleFirst, { once: true });
   const now = () => {
     wanted = true;
     pause.abort();
@@ -36,7 +37,8 @@ export function startWatch(connection: Connection, name: string, everyMs: number
       try {
         await connection.whenConnected();
         if (signal.aborted) break;
-        await task();
+        // An answer that was under way when the connection broke will not come: no waiting for its time-out.
+        await connection.untilLost(task());
         failures = 0;
         connection.problems.delete(name);
         settleFirst();
@@ -51,7 +53,6 @@ export function startWatch(connection: Connection, name: string, everyMs: number
     }
     connection.problems.delete(name);
     offReconnect();
-    settleFirst();
   };
   const offReconnect = connection.onReconnect(now);
   void run();

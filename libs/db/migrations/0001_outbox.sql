@@ -11,7 +11,7 @@ create table outbox (
   stream text,
   stream_created text,
   stream_seq bigint
-);
+) with (autovacuum_vacuum_scale_factor = 0.02); -- every row is updated once and deleted: keep the head of its indexes short
 
 create index outbox_unpublished on outbox (id) where published_at is null;
 create index outbox_published on outbox (published_at) where published_at is not null;

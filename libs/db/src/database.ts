@@ -76,7 +76,10 @@ export function openDatabase({ url, max, name, log }: DatabaseOptions): Database
     let transaction: OpenTransaction | undefined;
     let result: T;
     try {
-      transaction = openTransaction(client, settingsQuery(who, timeoutMs), readOnly);
+      transaction = openTransaction(client, settingsQuery(who, timeoutMs), {
+        readOnly,
+        traceparent: who.meta?.traceparent ?? null,
+      });
       result = await fn(transaction.tx);
       await transaction.commit();
     } catch (error) {
@@ -125,8 +128,8 @@ export function openDatabase({ url, max, name, log }: DatabaseOptions): Database
         await tx({ caller: null, deadlineMs: performance.now() + connectTimeoutMs }, (t) => t.query(sql`select 1`));
         return "ok";
       } catch (error) {
-        const { cause } = error as Error;
-        return cause instanceof Error ? cause.message : (error as Error).message;
+        const { message, cause } = error as Error & { cause?: Error };
+        return cause?.message ?? message;
       }
     },
     close: () => pool.end(),

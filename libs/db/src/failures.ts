@@ -26,7 +26,10 @@ const lostConnectionText =
 export function isConnectionFailure(error: unknown): boolean {
   const { code, message } = (error ?? {}) as Coded;
   if (typeof code === "string" && (lostConnection.has(code) || code.startsWith("08"))) return true;
-  if (error instanceof AggregateError) return error.errors.some(isConnectionFailure);
+  // One error per address that a name resolves to.
+  if (Array.isArray((error as Partial<AggregateError> | null)?.errors)) {
+    return (error as AggregateError).errors.some(isConnectionFailure);
+  }
   return typeof message === "string" && lostConnectionText.test(message);
 }
 

@@ -54,11 +54,7 @@ export function startRelay(options: RelayOptions): Relay {
   const backlogDue = every(backlogMs);
   const pauses = createPauses();
 
-  const take = async (): Promise<number | null> => {
-    const fence = await lease.take();
-    if (fence !== null) readBack.load(await store.newestPlaced());
-    return fence;
-  };
+  let loadedFence: number | null = null;
 
   const repairStreams = async (fence: number): Promise<void> => {
     if (readBackDue()) readBack.pin();
@@ -116,8 +112,12 @@ export function startRelay(options: RelayOptions): Relay {
   };
 
   const round = async (): Promise<boolean> => {
-    const fence = lease.fence() ?? (await take());
+    const fence = lease.fence() ?? (await lease.take());
     if (fence === null) return false;
+    if (fence !== loadedFence) {
+      readBack.load(await store.newestPlaced());
+      loadedFence = fence;
+    }
     await repairStreams(fence);
     const more = await publish(fence);
     if (cleanDue()) while (!pauses.stopped() && (await store.clean()));

@@ -1,8 +1,15 @@
 import { type Caller, isUuid } from "@muster/kit";
 import type { Query } from "./statement.ts";
 
-/** Whose transaction it is, and until when it is worth running (milliseconds of `performance.now()`). */
-export type Who = { caller: Caller | null; deadlineMs?: number | null };
+/**
+ * Whose transaction it is, until when it is worth running (milliseconds of `performance.now()`), and the trace that its
+ * messages belong to when no span is active. A CallContext is one.
+ */
+export type Who = {
+  caller: Caller | null;
+  deadlineMs?: number | null;
+  meta?: { traceparent: string | null };
+};
 
 export const defaultTimeoutMs = 10_000;
 const idleInTransactionMs = "30000";

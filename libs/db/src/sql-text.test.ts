@@ -34,14 +34,12 @@ describe("expandVariables", () => {
     expect(expand(`select :'x', :"y"`)).toBe(`select 'it''s', "a""b"`);
   });
 
-  it.each([
-    "select 'a :x', $$ :'x' $$",
-    "-- :'x'\nselect 1",
-    "select x::text, '1'::\"char\", a[1:2]",
-    "/* :'x' */",
-  ])("leaves as it is: %s", (source) => {
-    expect(expand(source)).toBe(source);
-  });
+  it.each(["select 'a :x', $$ :'x' $$", "-- :'x'\nselect 1", "select x::text, '1'::\"char\", a[1:2]", "/* :'x' */"])(
+    "leaves as it is: %s",
+    (source) => {
+      expect(expand(source)).toBe(source);
+    },
+  );
 
   it("refuses a variable that was not given", () => {
     expect(() => expand("select :'z'")).toThrow("no value for the variable z");

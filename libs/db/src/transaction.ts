@@ -22,7 +22,11 @@ export type OpenTransaction = {
 };
 
 /** Sends BEGIN and the settings without waiting for them: their failure is thrown by the first statement or by `commit`. */
-export function openTransaction(client: PoolClient, settings: Query, readOnly: boolean): OpenTransaction {
+export function openTransaction(
+  client: PoolClient,
+  settings: Query,
+  { readOnly, traceparent }: { readOnly: boolean; traceparent: string | null },
+): OpenTransaction {
   const messages: OutboxMessage[] = [];
   const send = sender(client);
   let firstError: { error: unknown } | undefined;
@@ -53,7 +57,7 @@ export function openTransaction(client: PoolClient, settings: Query, readOnly: b
       execute: async (statement) => (await ask(statement)).rowCount ?? 0,
       emit(message) {
         if (over) throw new Error("a message was emitted after the end of its transaction");
-        messages.push({ ...message, traceparent: message.traceparent ?? activeTraceparent() });
+        messages.push({ ...message, traceparent: message.traceparent ?? activeTraceparent() ?? traceparent });
       },
     },
     async commit() {

@@ -15,13 +15,27 @@ export const establishedCall = createContextKey<EstablishedCall | null>(null, { 
 export function callContext(context: HandlerContext): CallContext {
   const call = context.values.get(establishedCall);
   if (!call?.caller) throw new AppError("unauthenticated", "Caller is not authenticated");
-  return {
-    caller: call.caller,
-    meta: call.meta,
-    deadlineMs: call.deadlineMs,
-    // Read on demand: most handlers never look, and an AbortSignal is not free.
-    get signal() {
-      return context.signal;
-    },
-  };
+  return new HandledCall(call.caller, call, context);
+}
+
+/**
+ * The signal is read on demand: most handlers never look, and an AbortSignal is not free. A class, because an accessor in an
+ * object literal makes V8 build a hidden class per call, which halved the calls per second.
+ */
+class HandledCall implements CallContext {
+  readonly caller: Caller;
+  readonly meta: RequestMeta;
+  readonly deadlineMs: number | null;
+  readonly #context: HandlerContext;
+
+  constructor(caller: Caller, call: EstablishedCall, context: HandlerContext) {
+    this.caller = caller;
+    this.meta = call.meta;
+    this.deadlineMs = call.deadlineMs;
+    this.#context = context;
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.signal;
+  }
 }

@@ -138,6 +138,8 @@ function untilInterrupted<T>(incoming: Incoming, log: Logger, rpc: string, run: 
       interrupted = true;
       reject(reason);
     });
+    // Over before it began: while the token was verified, say.
+    if (interrupted) return;
     const result = run();
     if (!isPromise(result)) resolve(result);
     else {

@@ -16,6 +16,12 @@ const probeRpcs = [
 
 const onlyItself = (...systemRpcs: string[]): IssuerRules => ({ actors: ["system"], systemRpcs });
 
+/** What a service that keeps a copy of the tenants asks tenancy. */
+const snapshotRpcs = [
+  "muster.tenancy.v1.SnapshotService/GetSnapshot",
+  "muster.tenancy.v1.SnapshotService/GetSnapshotHash",
+];
+
 /**
  * Who may say who is calling. Only the gateway authenticates people, programs and agents, so only it mints them; every
  * service acts as itself (`system`), and that opens nothing but the RPCs listed here.
@@ -23,20 +29,23 @@ const onlyItself = (...systemRpcs: string[]): IssuerRules => ({ actors: ["system
 export const issuers: Readonly<Record<string, IssuerRules>> = {
   gateway: {
     actors: ["user", "api_key", "agent", "system"],
-    // What must be asked before anyone is authenticated.
+    // What must be asked before anyone is authenticated, and the tenants' states.
     systemRpcs: [
       "muster.identity.v1.SessionService/Login",
       "muster.identity.v1.SessionService/Refresh",
       "muster.identity.v1.SessionService/ResolveSession",
       "muster.identity.v1.SessionService/GetJwks",
+      "muster.identity.v1.MfaService/VerifyMfa",
+      "muster.identity.v1.UserService/AcceptInvite",
+      ...snapshotRpcs,
     ],
   },
-  identity: onlyItself(),
+  identity: onlyItself(...snapshotRpcs),
   tenancy: onlyItself(),
-  audit: onlyItself(),
-  "device-logs": onlyItself(),
-  "webhook-dispatcher": onlyItself(),
-  "agent-release": onlyItself(),
+  audit: onlyItself(...snapshotRpcs),
+  "device-logs": onlyItself(...snapshotRpcs),
+  "webhook-dispatcher": onlyItself(...snapshotRpcs),
+  "agent-release": onlyItself(...snapshotRpcs),
 };
 
 /** RPCs that are served without a caller token. */

@@ -94,8 +94,8 @@ export class LeanContext implements HandlerContext, Incoming {
   /** After the answer: whatever the handler started and left behind is told to stop. */
   end(): void {
     if (this.#ended) return;
-    this.#ended = { reason: new ConnectError("the call has ended", Code.Canceled) };
-    this.#controller?.abort(this.#ended.reason);
+    this.#ended = over;
+    if (this.#controller && !this.#controller.signal.aborted) this.#controller.abort(over.reason);
   }
 
   /** Appends headers and "trailer-" headers that the handler set, as name, value, name, value …. */
@@ -108,5 +108,8 @@ export class LeanContext implements HandlerContext, Incoming {
     });
   }
 }
+
+/** One for all calls: an Error costs a stack trace. */
+const over = { reason: new ConnectError("the call has ended", Code.Canceled) };
 
 const ownHeaders = new Set(["content-type", "content-length", "content-encoding", "connection", "transfer-encoding"]);

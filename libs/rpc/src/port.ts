@@ -1,16 +1,16 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { gauge, type Logger, type Readiness } from "@muster/kit";
 import { Health } from "@muster/proto/grpc/health/v1/health_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 import { createHealth } from "./health.ts";
-import { defaultLimits, maxHeaderBytes, maxTimeoutMs, type PortLimits } from "./limits.ts";
+import { defaultLimits, maxHeaderBytes, type PortLimits } from "./limits.ts";
 import { createProbe } from "./probe.ts";
 import { guardedRoutes, type Registration, register } from "./registration.ts";
 import { createShortPath } from "./short-path.ts";
 import { sniff } from "./sniff.ts";
+import { createStockPath } from "./stock-path.ts";
 import type { Verifier } from "./verifier.ts";
 
 export type PortOptions = {
@@ -55,12 +55,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     { verifier: options.verifier, log },
   );
   const shortPath = createShortPath(routes.unary, limits);
-  const stock = connectNodeAdapter({
-    routes: routes.addTo,
-    readMaxBytes: limits.maxBodyBytes,
-    compressMinBytes: limits.compressMinBytes,
-    maxTimeoutMs,
-  });
+  const stock = createStockPath(routes, limits, log);
   let draining = false;
 
   const h1 = createHttpServer(
@@ -111,8 +106,11 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     undecided.add(socket);
     sniff(socket, limits.firstBytesMs, (protocol) => {
       undecided.delete(socket);
-      if (protocol === "http2") h2.emit("connection", socket);
-      else {
+      if (protocol === "http2") {
+        // http1 ends its side by itself when the client did; http2 leaves that to the socket.
+        socket.allowHalfOpen = false;
+        h2.emit("connection", socket);
+      } else {
         h1.emit("connection", socket);
         // Sniffing paused it. An http2 session reads what was put back by itself, http1 waits for it to flow.
         socket.resume();
@@ -139,6 +137,8 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     const closed = new Promise<void>((resolve) => net.close(() => resolve()));
     for (const session of sessions) session.close();
     h1.closeIdleConnections();
+    // Calls that began before the drain leave connections that are idle only now.
+    const sweep = setInterval(() => h1.closeIdleConnections(), 50);
     for (const socket of undecided) socket.destroy();
     const cut = setTimeout(() => {
       for (const session of sessions) session.destroy();
@@ -146,6 +146,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     }, options.graceMs);
     await closed;
     clearTimeout(cut);
+    clearInterval(sweep);
     // Ends the timers that "listening" started; it never listened, so there is nothing to wait for.
     h1.close();
   };

@@ -20,6 +20,7 @@ import { maxTimeoutMs, type PortLimits } from "./limits.ts";
 
 const inflate = promisify(gunzip);
 const deflate = promisify(gzip);
+const oneWriteBytes = 16 * 1024;
 const emptyBody: Buffer = Buffer.alloc(0);
 
 type Answer = MessageInitShape<DescMessage>;
@@ -163,7 +164,9 @@ function answerBytes(response: ServerResponse, context: LeanContext, body: Uint8
   if (compressed) raw.push("content-encoding", "gzip");
   context.appendTo(raw);
   response.writeHead(200, raw);
-  response.end(body);
+  if (body.length > oneWriteBytes) response.end(body);
+  // As Latin-1 text, which keeps every byte, node joins it with the header into one write.
+  else response.end(Buffer.from(body.buffer, body.byteOffset, body.length).toString("latin1"), "latin1");
 }
 
 function answerError(response: ServerResponse, context: LeanContext | undefined, error: unknown): void {

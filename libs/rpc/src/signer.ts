@@ -1,4 +1,4 @@
-import type { Caller } from "@muster/kit";
+import { type Caller, gauge } from "@muster/kit";
 import { SignJWT } from "jose";
 import { BoundedMap } from "./bounded-map.ts";
 import { callerAudience, maxTokenSeconds, toClaims } from "./caller-claims.ts";
@@ -22,6 +22,7 @@ export function createSigner(options: { issuer: string; privateKeys: string; now
   const now = options.now ?? Date.now;
   const [signing] = parsePrivateKeys(options.privateKeys);
   if (!signing) throw new Error("No caller private key is given");
+  const remembered = gauge("muster_rpc_minted_callers", "Principals whose caller token is kept for reuse.");
   const byContent = new BoundedMap<string, Minted>(maxPrincipals);
   // Callers are mostly the same object again (a cached session): this spares writing them out on every call.
   const byObject = new WeakMap<Caller, Minted>();
@@ -54,6 +55,7 @@ export function createSigner(options: { issuer: string; privateKeys: string; now
           fresh.freshUntilMs = 0;
         });
         byContent.set(content, fresh);
+        remembered.set(byContent.size);
         minted = fresh;
       }
       byObject.set(caller, minted);

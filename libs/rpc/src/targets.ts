@@ -16,56 +16,65 @@ const clientOptions = {
   connect: { timeout: connectMs, noDelay: true },
 } as const;
 
-export type Target = { url: URL; pool: Pool; shunnedUntilMs: number };
+export type Target = { origin: string; pool: Pool; renewAtMs: number; shunnedUntilMs: number };
 
 export type Targets = {
   /** The next server in turn that has not just refused. */
   next(): Target;
   shun(target: Target): void;
-  /** Dispatches on a connection that nobody has used, and closes it afterwards. */
+  /** Dispatches on a connection that nobody has used, and that is closed afterwards. */
   dispatchFresh(target: Target, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   close(): Promise<void>;
 };
 
+/** One pool per base URL, renewed at `clientTtlMs` ± 20 %; throws an Error for a URL that is not http://host[:port]. */
 export function createTargets(baseUrls: readonly string[], connections: number, clientTtlMs: number): Targets {
   if (baseUrls.length === 0) throw new Error("No base URL is given");
+  const closing = new Set<Dispatcher>();
+  const retire = (dispatcher: Client | Pool) => {
+    closing.add(dispatcher);
+    // Waits for the requests it still has.
+    const gone = () => closing.delete(dispatcher);
+    dispatcher.close().then(gone, gone);
+  };
+  // Jitter: the pools of many processes must not be renewed in step.
+  const nextRenewal = (nowMs: number) => nowMs + clientTtlMs * (0.8 + Math.random() * 0.4);
+  const openPool = (origin: string) => new Pool(origin, { ...clientOptions, connections });
   const targets: Target[] = baseUrls.map((baseUrl) => {
-    const url = new URL(baseUrl);
-    if (url.protocol !== "http:" || url.pathname !== "/") throw new Error(`Not a base URL of a service: ${baseUrl}`);
-    // Jitter: pools of many processes must not renew their connections in step.
-    const clientTtl = Math.round(clientTtlMs * (0.8 + Math.random() * 0.4));
-    return { url, pool: new Pool(url.origin, { ...clientOptions, connections, clientTtl }), shunnedUntilMs: 0 };
+    const { protocol, pathname, origin } = new URL(baseUrl);
+    if (protocol !== "http:" || pathname !== "/") throw new Error(`Not a base URL of a service: ${baseUrl}`);
+    return { origin, pool: openPool(origin), renewAtMs: nextRenewal(performance.now()), shunnedUntilMs: 0 };
   });
   let turn = Math.floor(Math.random() * targets.length);
-  const fresh = new Set<Client>();
 
   return {
     next() {
-      const nowMs = targets.length > 1 ? performance.now() : 0;
+      const nowMs = performance.now();
       for (let tried = 0; ; tried++) {
         turn = turn + 1 < targets.length ? turn + 1 : 0;
         const target = targets[turn] as Target;
-        if (target.shunnedUntilMs <= nowMs || tried === targets.length) return target;
+        if (target.shunnedUntilMs > nowMs && tried < targets.length) continue;
+        // The pool as a whole, not undici's clientTtl: with every client too old that leaves the next request waiting for
+        // a client that is only ever made by the request after it.
+        if (target.renewAtMs <= nowMs) {
+          retire(target.pool);
+          target.pool = openPool(target.origin);
+          target.renewAtMs = nextRenewal(nowMs);
+        }
+        return target;
       }
     },
     shun(target) {
       target.shunnedUntilMs = performance.now() + shunMs;
     },
     dispatchFresh(target, options, handler) {
-      const client = new Client(target.url.origin, clientOptions);
-      fresh.add(client);
+      const client = new Client(target.origin, clientOptions);
       client.dispatch(options, handler);
-      // Closing waits for the request that was just dispatched.
-      client.close().then(
-        () => fresh.delete(client),
-        () => fresh.delete(client),
-      );
+      retire(client);
     },
     async close() {
-      await Promise.all([
-        ...targets.map(({ pool }) => pool.destroy()),
-        ...[...fresh].map((client) => client.destroy()),
-      ]);
+      const open: Dispatcher[] = [...targets.map(({ pool }) => pool), ...closing];
+      await Promise.all(open.map((dispatcher) => dispatcher.destroy()));
     },
   };
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { type Caller, createLogger, type Logger, Readiness, type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
-import type { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
+import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { generateCallerKey } from "./caller-keys.ts";
 import { type PortOptions, type RpcPort, servePort } from "./port.ts";
 import { createSigner, type Signer } from "./signer.ts";
@@ -112,14 +112,8 @@ export const testMeta: RequestMeta = {
 export function sessionImpl(
   change: Partial<ServiceImpl<typeof SessionService>> = {},
 ): ServiceImpl<typeof SessionService> {
-  return {
-    login: () => ({}),
-    refresh: () => ({}),
-    logout: () => ({}),
-    resolveSession: () => ({}),
-    getJwks: () => ({}),
-    ...change,
-  };
+  const empty = Object.fromEntries(SessionService.methods.map(({ localName }) => [localName, () => ({})]));
+  return { ...empty, ...change } as ServiceImpl<typeof SessionService>;
 }
 
 export type Wire = { socket: Socket; received(): string; until(text: string): Promise<string>; closed: Promise<void> };

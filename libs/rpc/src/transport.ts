@@ -26,10 +26,14 @@ import { createTargets } from "./targets.ts";
 import { activeTracer, endSpan, startClientSpan, traceparentOf, withSpan } from "./tracing.ts";
 import { type Answer, UnaryCall } from "./unary-call.ts";
 
+/** A call that may last longer than this has connections of its own: waiting for an agent must not hold up the others. */
+const longCallMs = 15_000;
+const longConnections = 64;
+
 export type TransportOptions = {
   /** http://host:port of each replica, or of the one name that stands for all. Used in turn. */
   baseUrls: readonly string[];
-  /** Connections per base URL for unary calls: so many run at once, the others wait. */
+  /** Connections per base URL for unary calls of up to 15 s: so many run at once, the others wait. Longer ones have 64. */
   connections?: number;
   /** Age (±20 %) at which a connection is replaced: new replicas get their share. */
   clientTtlMs?: number;
@@ -52,7 +56,8 @@ export type RpcTransport = Transport & { close(): Promise<void> };
 export function createTransport(options: TransportOptions): RpcTransport {
   const { connections = 8, clientTtlMs = 30_000, defaultTimeoutMs = 10_000, maxInFlight = 2_048 } = options;
   const { maxResponseBytes = 32 * 1024 * 1024 } = options;
-  const targets = createTargets(options.baseUrls, connections, clientTtlMs);
+  const shortCalls = createTargets(options.baseUrls, connections, clientTtlMs);
+  const longCalls = createTargets(options.baseUrls, longConnections, clientTtlMs);
   const inFlightGauge = gauge("muster_rpc_client_in_flight", "Unary RPCs of this process that wait for an answer.");
   let inFlight = 0;
 
@@ -89,6 +94,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
         headers,
         body: toBinary(method.input, create(method.input, input)),
       };
+      const targets = allowedMs > longCallMs ? longCalls : shortCalls;
       let target = targets.next();
       const call = new UnaryCall({
         method,
@@ -152,7 +158,9 @@ export function createTransport(options: TransportOptions): RpcTransport {
         stock.stream(method, signal, timeoutMs, headers, input, contextValues),
       );
     },
-    close: () => targets.close(),
+    close: async () => {
+      await Promise.all([shortCalls.close(), longCalls.close()]);
+    },
   };
 }
 

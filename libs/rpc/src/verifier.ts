@@ -1,4 +1,4 @@
-import { AppError, type Caller, type Logger } from "@muster/kit";
+import { AppError, type Caller, gauge, type Logger } from "@muster/kit";
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from "jose";
 import { BoundedMap } from "./bounded-map.ts";
 import { callerAudience, fromClaims, maxTokenSeconds } from "./caller-claims.ts";
@@ -39,6 +39,7 @@ export function createVerifier(options: {
   const now = options.now ?? Date.now;
   const audience = options.audience ?? callerAudience;
   const verified = new BoundedMap<string, Verified>(maxTokens, maxTokenCharacters);
+  const remembered = gauge("muster_rpc_verified_tokens", "Caller tokens remembered as verified.");
   let keys: PublicKeys = readPublicKeys(options.directory);
   let readAtMs = now();
 
@@ -68,6 +69,7 @@ export function createVerifier(options: {
     if (exp - iat > maxTokenSeconds) throw new Error("token lives too long");
     const result = { caller, issuer, expiresAtMs: (exp + clockToleranceSeconds) * 1000 };
     if (keysUsed === keys) verified.set(token, result, token.length);
+    remembered.set(verified.size);
     return result;
   };
 

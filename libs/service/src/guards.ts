@@ -15,3 +15,11 @@ export function requireScope(context: CallContext, ...allowed: Scope[]): void {
     });
   }
 }
+
+/** A person completed a second factor in this session, not longer ago than `maxAgeMinutes`. Throws `mfa_required`. */
+export function requireMfa(context: CallContext, maxAgeMinutes: number, now: Date = new Date()): void {
+  const { mfaAt } = context.caller;
+  if (mfaAt === null || now.getTime() - mfaAt.getTime() > maxAgeMinutes * 60_000) {
+    throw new AppError("mfa_required", "A completed MFA challenge is required");
+  }
+}

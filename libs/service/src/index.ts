@@ -1,3 +1,13 @@
 export { type AuditFact, auditEvent, auditPartition } from "./audit-event.ts";
-export { requirePermission, requireScope } from "./guards.ts";
+export { requireMfa, requirePermission, requireScope } from "./guards.ts";
 export { runService, type ServiceContext, type ServiceDefinition } from "./run-service.ts";
+export { type TenancySnapshot, tenancySnapshot } from "./tenancy-snapshot.ts";
+export {
+  followTenancy,
+  type OnTenantChange,
+  reconcileTenants,
+  startReconciling,
+  type TenantCopyDeps,
+  tenantMigrations,
+} from "./tenant-copy.ts";
+export { type TenantChange, type TenantKind, tenantKinds } from "./tenant-store.ts";

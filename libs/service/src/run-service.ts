@@ -4,6 +4,8 @@ import { checkSchema, type Database, migrate, openDatabase, type Privilege, star
 import { loadConfig, type Process, redactConfig, runProcess, serviceSettings, sleep } from "@muster/kit";
 import { createVerifier, type Registration, servePort } from "@muster/rpc";
 import { z } from "zod";
+import { tenancySnapshot } from "./tenancy-snapshot.ts";
+import { followTenancy, type OnTenantChange, startReconciling, tenantMigrations } from "./tenant-copy.ts";
 
 export type ServiceContext<C> = {
   config: C;
@@ -22,7 +24,13 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
   migrations: URL;
   /** Roles and rights a table needs that differ from the default (see checkSchema). */
   grants?: Record<string, readonly Privilege[]>;
+  /** Keeps table `tenant`, a copy of tenancy's partners, organizations and sites. */
+  tenantCopy?: { onChange?: OnTenantChange };
   start(context: ServiceContext<z.infer<z.ZodObject<S & typeof serviceSettings>>>): Promise<Registration[]>;
+};
+
+const tenantCopySettings = {
+  TENANCY_URL: z.string().describe("Base URLs of tenancy's RPC port, comma-separated; asked for its snapshot."),
 };
 
 /**
@@ -34,7 +42,8 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
   type Config = z.infer<z.ZodObject<S & typeof serviceSettings>>;
   let config: Config & z.infer<z.ZodObject<typeof serviceSettings>>;
   try {
-    config = loadConfig(z.object({ ...serviceSettings, ...definition.settings })) as typeof config;
+    const own = { ...(definition.tenantCopy ? tenantCopySettings : {}), ...definition.settings };
+    config = loadConfig(z.object({ ...serviceSettings, ...own })) as typeof config;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     process.stderr.write(`${name}: ${message}\n`);
@@ -55,7 +64,11 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
     async (proc) => {
       const { log } = proc;
       log.info({ version: definition.version, config: redactConfig(config) }, "starting");
-      const dirs = [{ label: name, path: fileURLToPath(definition.migrations) }];
+      const { tenantCopy } = definition;
+      const dirs = [
+        ...(tenantCopy ? [tenantMigrations] : []),
+        { label: name, path: fileURLToPath(definition.migrations) },
+      ];
       if (config.AUTO_MIGRATE && config.DATABASE_URL) {
         await migrate({ url: config.DATABASE_URL, service: name, dirs, log });
       }
@@ -77,6 +90,19 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
         db,
         onBus: (start) => busUsers.push(start),
       });
+      if (tenantCopy) {
+        const deps = { db, service: name, log, ...tenantCopy };
+        const { TENANCY_URL } = config as unknown as { TENANCY_URL: string };
+        const snapshot = tenancySnapshot({
+          service: name,
+          baseUrls: TENANCY_URL.split(",").map((url) => url.trim()),
+          privateKeys: config.CALLER_PRIVATE_KEYS,
+        });
+        proc.onStop("tenancy client", () => snapshot.close());
+        const reconciling = startReconciling(deps, snapshot);
+        proc.onStop("tenant copy", () => reconciling.stop());
+        busUsers.push(async (bus) => followTenancy(bus, deps));
+      }
       connectBus({ name, config, proc, db, busUsers });
 
       const port = await servePort({

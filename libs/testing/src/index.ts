@@ -3,3 +3,4 @@ export * from "./database.ts";
 export * from "./nats.ts";
 export { type TestPort, testPort } from "./rpc.ts";
 export { until } from "./until.ts";
+export { wireSmoke } from "./wire-smoke.ts";

@@ -6,6 +6,7 @@ await runService({
   version,
   settings,
   migrations,
+  tenantCopy: {},
   async start() {
     return [];
   },

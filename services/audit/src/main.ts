@@ -10,6 +10,7 @@ await runService({
   version,
   settings,
   migrations,
+  tenantCopy: {},
   async start({ db, config, process, onBus }) {
     onBus((bus) =>
       startSealer(bus, {
@@ -20,6 +21,7 @@ await runService({
         batchBytes: config.SEAL_BATCH_BYTES,
       }),
     );
-    return [register(AuditLogService, auditLogService({ db }))];
+    const reading = { db, searchBudgetMs: config.SEARCH_BUDGET_MS, searchSlots: config.SEARCH_SLOTS };
+    return [register(AuditLogService, auditLogService(reading))];
   },
 });

@@ -24,5 +24,9 @@ export const settings = {
   PASSWORD_QUEUE_MAX: whole(200, 1, 10_000).describe("Password checks that may wait; more are refused with 503."),
   ACCESS_TOKEN_TTL_SECONDS: whole(900, 60, 3_600).describe("Life of an access token in seconds."),
   SESSION_IDLE_DAYS: whole(7, 1, 90).describe("Days after its last refresh at which a session ends."),
+  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
+  TENANT_COPY_LAG_MS: whole(1_500, 0, 10_000).describe(
+    "Milliseconds to wait for a partner, organization or site that tenancy has only just made.",
+  ),
   SESSION_MAX_DAYS: whole(30, 1, 365).describe("Days after sign-in at which a session ends."),
 };

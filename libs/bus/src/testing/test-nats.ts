@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,6 +23,8 @@ export type TestNats = {
   publicKeys: Record<NatsService, string>;
   /** Everything that the streams keep; may be copied, swapped or deleted while the server is down. */
   storeDir: string;
+  /** Process id of the running server. */
+  pid(): number;
   /** Ends the server as a power failure would, and resolves when it is gone. */
   kill9(): Promise<void>;
   stop(): Promise<void>;
@@ -54,7 +56,7 @@ export async function testNats(options: { bin?: string } = {}): Promise<TestNats
   let child: ChildProcess | null = null;
 
   const launch = async (): Promise<void> => {
-    const started = spawn(bin, ["-c", configFile, "--ports_file_dir", folder], {
+    const started = spawn(bin, ["-c", configFile], {
       stdio: ["ignore", "ignore", "pipe"],
       env: {
         ...variables,
@@ -64,12 +66,8 @@ export async function testNats(options: { bin?: string } = {}): Promise<TestNats
         NATS_STORE_DIR: JSON.stringify(storeDir),
       },
     });
-    await untilReady(started);
+    port = await untilReady(started);
     child = started;
-    if (port === -1) {
-      const ports = JSON.parse(readFileSync(join(folder, `nats-server_${started.pid}.ports`), "utf8"));
-      port = Number(new URL(ports.nats[0]).port);
-    }
   };
   const start = async () => {
     // Somebody's outgoing connection may hold the port for a moment.
@@ -98,6 +96,10 @@ export async function testNats(options: { bin?: string } = {}): Promise<TestNats
     seeds,
     publicKeys,
     storeDir,
+    pid: () => {
+      if (!child?.pid) throw new Error("the server is not running");
+      return child.pid;
+    },
     kill9: () => end("SIGKILL"),
     stop: () => end("SIGTERM"),
     start,
@@ -109,8 +111,8 @@ export async function testNats(options: { bin?: string } = {}): Promise<TestNats
   };
 }
 
-/** Resolves at the server's own "Server is ready"; rejects with its last words when it ends before. */
-function untilReady(child: ChildProcess): Promise<void> {
+/** Resolves with the client port at the server's own "Server is ready"; rejects with its last words when it ends before. */
+function untilReady(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     let text = "";
     const timer = setTimeout(() => {
@@ -119,9 +121,10 @@ function untilReady(child: ChildProcess): Promise<void> {
     }, startTimeoutMs);
     child.stderr?.on("data", (chunk: Buffer) => {
       text = (text + chunk.toString()).slice(-20_000);
-      if (text.includes("Server is ready")) {
+      const port = /Listening for client connections on \S+:(\d+)/.exec(text)?.[1];
+      if (port && text.includes("Server is ready")) {
         clearTimeout(timer);
-        resolve();
+        resolve(Number(port));
       }
     });
     child.once("error", (error) => {

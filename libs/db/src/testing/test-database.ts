@@ -46,17 +46,13 @@ export function emptyDatabase(service: string): Promise<TestDatabase> {
 type FindTemplate = (admin: pg.Client, cluster: string, rolesSql: string) => Promise<string>;
 
 async function create(service: string, findTemplate: FindTemplate): Promise<TestDatabase> {
-  const cluster = process.env.MUSTER_TEST_PG_URL;
-  if (!cluster) throw new Error("MUSTER_TEST_PG_URL is not set: run tests through `npm test` or `npm run jest`");
+  const cluster = clusterUrl();
   const names = roleNames(service);
   const name = `test_${names.schema}_${randomBytes(6).toString("hex")}`;
   const url = (user?: string) => databaseUrl(cluster, name, user);
 
   const rolesSql = await readFile(rolesFile, "utf8");
-  await withClient(cluster, async (admin) => {
-    // Roles belong to the cluster, and two transactions cannot alter the same one at once. Advisory locks are per
-    // database, so everybody takes this one here, in the database that the URL names.
-    await admin.query("select pg_advisory_lock(hashtextextended('muster test roles', 0))");
+  await withRolesLock(async (admin) => {
     const template = await findTemplate(admin, cluster, rolesSql);
     await admin.query(`create database "${name}" template "${template}"`);
     // A copy has neither the privileges on the database itself nor the roles' settings in it.
@@ -74,6 +70,21 @@ async function create(service: string, findTemplate: FindTemplate): Promise<Test
       await withClient(cluster, (admin) => admin.query(`drop database if exists "${name}" with (force)`));
     },
   };
+}
+
+/** Runs `use` while nobody else alters the roles, which belong to the cluster and suffer one transaction at a time. */
+export function withRolesLock<T>(use: (admin: pg.Client) => Promise<T>): Promise<T> {
+  // Advisory locks are per database: everybody takes this one in the database that the URL names.
+  return withClient(clusterUrl(), async (admin) => {
+    await admin.query("select pg_advisory_lock(hashtextextended('muster test roles', 0))");
+    return use(admin);
+  });
+}
+
+function clusterUrl(): string {
+  const url = process.env.MUSTER_TEST_PG_URL;
+  if (!url) throw new Error("MUSTER_TEST_PG_URL is not set: run tests through `npm test` or `npm run jest`");
+  return url;
 }
 
 async function ensureTemplate(

@@ -1,45 +1,82 @@
 import { create } from "@bufbuild/protobuf";
-import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
-import { AppError, clampPage, isUuid } from "@muster/kit";
-import { type AuditLog, AuditLogSchema, type AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
+import { AppError, clampPage, isUuid, validationError } from "@muster/kit";
+import {
+  type AuditLog,
+  AuditLogSchema,
+  type AuditLogService,
+  type ListLogsRequest,
+} from "@muster/proto/muster/audit/v1/log_pb";
 import { callContext } from "@muster/rpc";
 import { requirePermission } from "@muster/service";
 import { categoryOf } from "../rules/category.ts";
-import { findLog, type LogRow, listLogs } from "../store/logs.ts";
+import type { LogFilter } from "../store/conditions.ts";
+import type { LogRow } from "../store/log-row.ts";
+import { findLog, listLogs, readableRange } from "../store/logs.ts";
+import { searchSlots } from "../store/search-slots.ts";
+
+type Deps = { db: Database; searchBudgetMs: number; searchSlots: number };
 
 /** Reading the chains; rows of other tenants do not exist for the caller. */
-export function auditLogService({ db }: { db: Database }): ServiceImpl<typeof AuditLogService> {
+export function auditLogService(deps: Deps): ServiceImpl<typeof AuditLogService> {
+  const { db } = deps;
+  const search = { db, budgetMs: deps.searchBudgetMs, slots: searchSlots(deps.searchSlots, 2_000) };
   return {
     async listLogs(request, handler) {
       const context = callContext(handler);
       requirePermission(context, "audit:read");
+      const filter = filterOf(request);
       const page = clampPage(request.page ?? {});
-      const filter = {
-        orgId: request.orgId || null,
-        user: request.user || null,
-        action: request.action || null,
-        resource: request.resource || null,
-        from: request.from ? timestampDate(request.from) : null,
-        to: request.to ? timestampDate(request.to) : null,
-        excludeActions: request.excludeActions,
-      };
-      const { rows, total, nextCursor } = await listLogs(db, context, filter, page);
+      const range = await readableRange(db, context, orgIdOf(request.orgId));
+      const { rows, total, nextCursor, searchedTo } = await listLogs(search, context, range, filter, page);
       return {
         logs: rows.map(toMessage),
-        page: { page: page.page, limit: page.limit, nextCursor, ...(total === null ? {} : { total: BigInt(total) }) },
+        page: {
+          page: page.page,
+          limit: page.limit,
+          nextCursor,
+          ...(total === null ? {} : { total: BigInt(total.total), totalIsEstimate: total.isEstimate }),
+        },
+        ...(searchedTo ? { searchedTo: timestampFromDate(searchedTo) } : {}),
       };
     },
 
-    async getLog({ id }, handler) {
+    async getLog(request, handler) {
       const context = callContext(handler);
       requirePermission(context, "audit:read");
-      const row = isUuid(id) ? await findLog(db, context, id) : null;
+      const range = await readableRange(db, context, orgIdOf(request.orgId));
+      const row = isUuid(request.id) ? await findLog(db, context, range, request.id) : null;
       if (!row) throw new AppError("audit_log_not_found", "Audit log entry not found");
       return { log: toMessage(row) };
     },
   };
+}
+
+function filterOf(request: ListLogsRequest): LogFilter {
+  return {
+    user: request.user || null,
+    action: request.action || null,
+    resource: request.resource || null,
+    query: request.query || null,
+    from: timeOf("from", request.from),
+    to: timeOf("to", request.to),
+    excludeActions: request.excludeActions,
+  };
+}
+
+function timeOf(name: string, timestamp: Timestamp | undefined): Date | null {
+  if (!timestamp) return null;
+  const date = timestampDate(timestamp);
+  if (Number.isNaN(date.getTime())) throw validationError({ [name]: ["Not a time"] });
+  return date;
+}
+
+function orgIdOf(text: string): string | null {
+  if (text === "") return null;
+  if (!isUuid(text)) throw validationError({ orgId: ["Must be a UUID"] });
+  return text.toLowerCase();
 }
 
 function toMessage(row: LogRow): AuditLog {

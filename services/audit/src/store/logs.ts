@@ -1,151 +1,88 @@
 import { type Database, sql } from "@muster/db";
-import { type CallContext, decodeCursor, encodeCursor, type Page } from "@muster/kit";
+import { AppError, type CallContext, decodeCursor, encodeCursor, type Page } from "@muster/kit";
+import { cursorParts, positionOf, type Range, rangeOf } from "../rules/range.ts";
+import { matchingActions } from "./actions.ts";
+import { type LogFilter, looksAtRows, rangeText, Values } from "./conditions.ts";
+import { estimate, listingTotal, rangeTotal, type Total } from "./log-counts.ts";
+import { indexedPage, type Listing, type LogPage, walkedPage } from "./log-pages.ts";
+import { type LogRow, shownColumns } from "./log-row.ts";
+import type { SearchSlots } from "./search-slots.ts";
 
-export type LogRow = {
-  id: string;
-  chain_id: string;
-  org_id: string | null;
-  seq: number;
-  timestamp: Date;
-  actor_type: string;
-  actor_id: string;
-  actor_email: string | null;
-  actor_name: string | null;
-  actor_role: string | null;
-  actor_department: string | null;
-  session_id: string | null;
-  action: string;
-  resource_type: string;
-  resource_id: string;
-  resource_name: string | null;
-  details: Record<string, unknown>;
-  ip_address: string | null;
-  user_agent: string | null;
-  result: string;
-  error_message: string | null;
-  checksum: string;
-  prev_checksum: string | null;
-};
-
-export type LogFilter = {
-  orgId: string | null;
-  user: string | null;
-  action: string | null;
-  resource: string | null;
-  from: Date | null;
-  to: Date | null;
-  excludeActions: readonly string[];
-};
-
-const columns = `l.id, l.chain_id, l.org_id, l.seq, l.timestamp, l.actor_type, l.actor_id, l.actor_email, l.actor_name,
-  l.actor_role, l.actor_department, l.session_id, l.action, l.resource_type, l.resource_id, l.resource_name, l.details,
-  l.ip_address, l.user_agent, l.result, l.error_message, l.checksum,
-  CASE WHEN l.seq = h.base_seq + 1 THEN NULL ELSE l.prev_checksum END AS prev_checksum`;
-
-/** One visible row, or null. Index audit_log_by_id. */
-export async function findLog(db: Database, who: CallContext, id: string): Promise<LogRow | null> {
-  const conditions = new Conditions();
-  scopeConditions(conditions, who);
-  conditions.add((n) => `l.id = ${n}`, id);
+/** One visible row, or null. Unique index (chain_id, id) within chains, audit_log_by_id beyond. */
+export async function findLog(db: Database, who: CallContext, range: Range, id: string): Promise<LogRow | null> {
+  const values = new Values();
+  const conditions = `${rangeText(values, range)} AND l.id = ${values.add(id)}::uuid`;
   const [row] = await db.read<LogRow>(who, {
-    text: `SELECT ${columns} FROM audit_log l JOIN chain_head h ON h.chain_id = l.chain_id WHERE ${conditions.text}`,
-    values: conditions.values,
+    text: `SELECT ${shownColumns("l")} FROM audit_log l WHERE ${conditions} ORDER BY l.timestamp DESC LIMIT 1`,
+    values: values.list,
   });
   return row ?? null;
 }
 
+/**
+ * What the caller reads, narrowed to `orgId` when given. Throws `site_restricted`, and `organization_not_found` for an
+ * organization that the caller does not reach or that has no chain.
+ */
+export async function readableRange(db: Database, who: CallContext, orgId: string | null): Promise<Range> {
+  const range = rangeOf(who.caller, orgId);
+  if (orgId && !(await reaches(db, who, orgId))) {
+    throw new AppError("organization_not_found", "Organization not found");
+  }
+  return range;
+}
+
+async function reaches(db: Database, who: CallContext, orgId: string): Promise<boolean> {
+  const { caller } = who;
+  if (caller.scope === "organization") return caller.orgId === orgId;
+  if (caller.scope === "partner" && caller.orgAccess.mode === "list") return caller.orgAccess.orgIds.includes(orgId);
+  // Creating an organization is the first row of its chain, so each that ever was has a head. Row-level security judges.
+  const heads = await db.read(who, sql`SELECT 1 FROM chain_head WHERE chain_id = ${orgId} AND org_id = ${orgId}`);
+  return heads.length > 0;
+}
+
+export type LogList = { rows: LogRow[]; total: Total | null; nextCursor: string; searchedTo: Date | null };
+
+type Search = { db: Database; slots: SearchSlots; budgetMs: number };
+
 /** A page of visible rows, newest first, and their number unless the count is skipped. */
 export async function listLogs(
-  db: Database,
+  { db, slots, budgetMs }: Search,
   who: CallContext,
+  range: Range,
   filter: LogFilter,
   page: Page,
-): Promise<{ rows: LogRow[]; total: number | null; nextCursor: string }> {
-  const conditions = new Conditions();
-  scopeConditions(conditions, who);
-  const filtered = filterConditions(conditions, filter);
-  const total = page.skipCount ? null : await countLogs(db, who, filter.orgId, filtered ? conditions : null);
-  const offset = page.cursor ? 0 : (page.page - 1) * page.limit;
-  if (page.cursor) {
-    const [time, id] = decodeCursor(page.cursor, 2) as [string, string];
-    conditions.add((n) => `(l.timestamp, l.id) < (${n}::timestamptz, ${conditions.next(id)}::uuid)`, time);
+): Promise<LogList> {
+  const from = page.cursor ? positionOf(decodeCursor(page.cursor, 3)) : { offset: (page.page - 1) * page.limit };
+  const actions = await matchingActions(db, who, range, filter);
+  const listing: Listing = { range, filter, actions };
+  if (!looksAtRows(filter) || actions) {
+    const found = await indexedPage(db, who, listing, from, page.limit);
+    const count = () => listingTotal(db, who, listing, budgetMs);
+    const bounded = filter.from !== null || filter.to !== null || actions !== null;
+    const total = page.skipCount ? null : (wholeOf(found, from) ?? (bounded ? await slots.run(count) : await free()));
+    return shown(found, total);
   }
-  const rows = await db.read<LogRow>(who, {
-    text: `SELECT ${columns} FROM audit_log l JOIN chain_head h ON h.chain_id = l.chain_id WHERE ${conditions.text}
-      ORDER BY l.timestamp DESC, l.id DESC LIMIT ${page.limit + 1} OFFSET ${offset}`,
-    values: conditions.values,
+  return slots.run(async () => {
+    const found = await walkedPage(db, who, listing, from, page.limit, budgetMs);
+    if (page.skipCount) return shown(found, null);
+    // A count looks at the same rows: it would run out of time as the walk did.
+    if (found.searchedTo) {
+      return shown(found, { total: await estimate(db, who, listing, found.seen), isEstimate: true });
+    }
+    return shown(found, wholeOf(found, from) ?? (await listingTotal(db, who, listing, budgetMs)));
   });
-  const shown = rows.slice(0, page.limit);
-  const last = shown.at(-1);
-  return {
-    rows: shown,
-    total,
-    nextCursor: rows.length > page.limit && last ? encodeCursor([last.timestamp.toISOString(), last.id]) : "",
-  };
-}
 
-/** Unfiltered totals are head − base and free; filtered ones are counted. */
-async function countLogs(
-  db: Database,
-  who: CallContext,
-  orgId: string | null,
-  filtered: Conditions | null,
-): Promise<number> {
-  const statement = filtered
-    ? { text: `SELECT count(*) AS total FROM audit_log l WHERE ${filtered.text}`, values: [...filtered.values] }
-    : sql`SELECT coalesce(sum(seq - base_seq), 0)::bigint AS total FROM chain_head
-          WHERE ${orgId}::uuid IS NULL OR chain_id = ${orgId}::uuid`;
-  const [row] = await db.read<{ total: number }>(who, statement);
-  return row?.total ?? 0;
-}
-
-/** WHERE text under construction: each added value gets the next placeholder. */
-class Conditions {
-  #parts: string[] = [];
-  readonly values: unknown[] = [];
-
-  next(value: unknown): string {
-    this.values.push(value);
-    return `$${this.values.length}`;
-  }
-
-  add(part: (placeholder: string) => string, value: unknown): void {
-    this.#parts.push(part(this.next(value)));
-  }
-
-  get text(): string {
-    return this.#parts.length > 0 ? this.#parts.join(" AND ") : "true";
+  async function free(): Promise<Total> {
+    return { total: await rangeTotal(db, who, range), isEstimate: false };
   }
 }
 
-/** The query's own predicate beside row-level security; chooses the index too. */
-function scopeConditions(where: Conditions, { caller }: CallContext): void {
-  switch (caller.scope) {
-    case "system":
-      return;
-    case "organization":
-      where.add((n) => `l.chain_id = ${n}::uuid`, caller.orgId);
-      return;
-    case "partner":
-      where.add((n) => `l.partner_id = ${n}::uuid`, caller.partnerId);
-      if (caller.orgAccess.mode === "list") {
-        where.add((n) => `(l.org_id IS NULL OR l.org_id = ANY (${n}::uuid[]))`, [...caller.orgAccess.orgIds]);
-      }
-      return;
-    default:
-      caller.scope satisfies never;
-  }
+/** The total, when the page itself is everything. */
+function wholeOf(found: LogPage, from: object): Total | null {
+  const isFirst = "offset" in from && from.offset === 0;
+  return isFirst && !found.next && !found.searchedTo ? { total: found.rows.length, isEstimate: false } : null;
 }
 
-function filterConditions(where: Conditions, f: LogFilter): boolean {
-  if (f.orgId) where.add((n) => `l.chain_id = ${n}::uuid`, f.orgId);
-  const before = where.values.length;
-  const contains = (text: string) => `%${text.replace(/[\\%_]/g, "\\$&")}%`;
-  if (f.user) where.add((n) => `(l.actor_email ILIKE ${n} OR l.actor_name ILIKE ${n})`, contains(f.user));
-  if (f.action) where.add((n) => `l.action ILIKE ${n}`, contains(f.action));
-  if (f.resource) where.add((n) => `(l.resource_type ILIKE ${n} OR l.resource_name ILIKE ${n})`, contains(f.resource));
-  if (f.from) where.add((n) => `l.timestamp >= ${n}`, f.from);
-  if (f.to) where.add((n) => `l.timestamp <= ${n}`, f.to);
-  if (f.excludeActions.length > 0) where.add((n) => `l.action <> ALL (${n}::text[])`, [...f.excludeActions]);
-  return where.values.length > before;
+function shown({ rows, next, searchedTo }: LogPage, total: Total | null): LogList {
+  return { rows, total, nextCursor: next ? encodeCursor(cursorParts(next)) : "", searchedTo };
 }

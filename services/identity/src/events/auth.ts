@@ -1,8 +1,13 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { OutboxMessage } from "@muster/db";
-import { zeroUuid } from "@muster/kit";
-import { SessionRevokedSchema } from "@muster/proto/muster/events/v1/auth_pb";
+import { uuidv7, zeroUuid } from "@muster/kit";
+import {
+  SessionRevokedSchema,
+  TenantStatusChangedSchema,
+  UserChangedSchema,
+} from "@muster/proto/muster/events/v1/auth_pb";
+import type { TenantChange } from "@muster/service";
 
 /** Tells every gateway that a session family must not be admitted any more. */
 export function sessionRevoked(sessionId: string, userId: string, revokedAt: Date): OutboxMessage {
@@ -11,5 +16,28 @@ export function sessionRevoked(sessionId: string, userId: string, revokedAt: Dat
     subject: "auth.session",
     msgId: `${zeroUuid}/session-${sessionId}`,
     body: toBinary(SessionRevokedSchema, event),
+  };
+}
+
+/** Tells every gateway that what it remembers of a person is stale. */
+export function userChanged(userId: string, userVersion: number): OutboxMessage {
+  const event = create(UserChangedSchema, { userId, userVersion });
+  // A step-up changes a session and leaves the version: an id of its own keeps the next one from being taken for a repeat.
+  return {
+    subject: "auth.user",
+    msgId: `${zeroUuid}/user-${userId}-${uuidv7()}`,
+    body: toBinary(UserChangedSchema, event),
+  };
+}
+
+/** Tells every gateway the status of a partner or an organization; null for sites, which have none. */
+export function tenantStatusChanged(change: TenantChange): OutboxMessage | null {
+  const { kind, id, version, status, deleted } = change;
+  if (kind === "site") return null;
+  const event = create(TenantStatusChangedSchema, { kind, id, version: BigInt(version), status, deleted });
+  return {
+    subject: "auth.tenant",
+    msgId: `${zeroUuid}/${kind}-${id}-${version}-${status}-${deleted}`,
+    body: toBinary(TenantStatusChangedSchema, event),
   };
 }

@@ -1,30 +1,24 @@
-import { randomBytes } from "node:crypto";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { Database, Tx } from "@muster/db";
-import { AppError, type CallContext, isUuid, uuidv7 } from "@muster/kit";
+import { AppError, type CallContext, isUuid, type Logger, uuidv7 } from "@muster/kit";
 import type { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent } from "@muster/service";
-import type { AccessTokens } from "../access-tokens.ts";
+import { personEvent } from "../events/audit.ts";
 import { sessionRevoked } from "../events/auth.ts";
+import { noteFailedLogin } from "../events/failed-login.ts";
 import type { Passwords } from "../passwords.ts";
+import { newToken } from "../rules/opaque-token.ts";
 import { principalCaller, principalMessage } from "../rules/principal.ts";
-import { isGenuine, judgeRefresh, parseRefreshToken, refreshToken } from "../rules/refresh-token.ts";
-import type { SecretBox } from "../rules/secret-box.ts";
-import { findLogin, findPrincipal, type PrincipalRow, recordLogin } from "../store/people.ts";
-import { findSession, insertSession, revokeSession, rotateSession, type SessionRow } from "../store/sessions.ts";
+import { isGenuine, judgeRefresh, parseRefreshToken } from "../rules/refresh-token.ts";
+import { familyPlace, newFamily, type SessionFamilyDeps, tokenPair } from "../session-families.ts";
+import { insertChallenge } from "../store/factors.ts";
+import { findLogin, findPrincipal, type PrincipalRow, recordRehash } from "../store/people.ts";
+import { findSession, revokeSession, rotateSession, type SessionRow } from "../store/sessions.ts";
 
-export type SessionDeps = {
-  db: Database;
-  passwords: Passwords;
-  tokens: AccessTokens;
-  box: SecretBox;
-  idleDays: number;
-  maxDays: number;
-  now: () => Date;
-};
+export type SessionDeps = SessionFamilyDeps & { passwords: Passwords; log: Logger };
 
 const dayMs = 86_400_000;
+/** Life of an mfaToken (01-conventions, "Sessions"). */
+const challengeMs = 5 * 60_000;
 
 /** Sign-in and session families (01-conventions, "Sessions"). */
 export function sessionService(deps: SessionDeps): ServiceImpl<typeof SessionService> {
@@ -49,38 +43,41 @@ async function login(
   const { db, passwords } = deps;
   const candidate = await findLogin(db, email);
   const matches = await passwords.verify(password, candidate?.password_hash ?? null);
-  if (!candidate || !matches || candidate.status !== "active") throw refusedLogin();
-  const principal = await findPrincipal(db, candidate.user_id);
-  if (principal?.status !== "active") throw refusedLogin();
+  const principal = candidate && matches ? await findPrincipal(db, candidate.user_id) : null;
+  if (!candidate || principal?.status !== "active") {
+    if (candidate) noteInBackground(deps, context, candidate.user_id);
+    throw refusedLogin();
+  }
   const stale = candidate.password_hash !== null && passwords.isStale(candidate.password_hash);
   const newHash = stale ? await passwords.hash(password) : null;
+  if (principal.mfa_enabled) return challenge(deps, context, principal, newHash);
+  const family = newFamily(deps, context, principal, { newHash });
+  await db.tx({ ...context, caller: family.caller }, (tx) => family.store(tx));
+  return family.signedIn();
+}
 
+/** The password was right: a token for five minutes in which the second factor can follow. */
+async function challenge(deps: SessionDeps, context: CallContext, principal: PrincipalRow, newHash: string | null) {
   const now = deps.now();
-  const id = uuidv7(now.getTime());
-  const secret = randomBytes(32);
-  const expiresAt = new Date(now.getTime() + deps.maxDays * dayMs);
-  const session = { id, mfaAt: null, expiresAt };
-  const caller = principalCaller(principal, session);
-  await db.tx({ ...context, caller }, async (tx) => {
-    await insertSession(tx, {
-      id,
-      userId: principal.user_id,
-      partnerId: principal.partner_id,
-      orgId: principal.org_id,
-      familySecret: deps.box.seal(secret, familyPlace(id)),
-      ipAddress: context.meta.clientAddress,
-      userAgent: context.meta.userAgent,
-      now,
-      idleExpiresAt: new Date(Math.min(now.getTime() + deps.idleDays * dayMs, expiresAt.getTime())),
-      expiresAt,
-    });
-    await recordLogin(tx, principal.user_id, newHash, now);
-    emitAudit(tx, deps, { ...context, caller }, principal, "user.login");
+  const { token, hash } = newToken("mfa_");
+  const expiresAt = new Date(now.getTime() + challengeMs);
+  await deps.db.tx({ ...context, caller: principalCaller(principal) }, async (tx) => {
+    await insertChallenge(tx, { id: uuidv7(now.getTime()), userId: principal.user_id, hash, now, expiresAt });
+    if (newHash !== null) await recordRehash(tx, principal.user_id, newHash);
   });
-  return {
-    principal: principalMessage(principal, session),
-    tokens: await tokenPair(deps, principal, { ...session, generation: 1, secret }),
+  return { mfaToken: token, methods: ["totp", "recovery_code"] };
+}
+
+/** Not awaited by the answer: it would tell known accounts from unknown ones by its time. */
+function noteInBackground(deps: SessionDeps, context: CallContext, userId: string): void {
+  const note = async () => {
+    const principal = await findPrincipal(deps.db, userId);
+    if (!principal) return;
+    const caller = principalCaller(principal);
+    const who = { caller, meta: context.meta };
+    await deps.db.tx({ caller }, (tx) => noteFailedLogin(tx, who, principal, "password", deps.now()));
   };
+  note().catch((err: unknown) => deps.log.warn({ err, userId }, "failed sign-in not recorded"));
 }
 
 async function refresh(deps: SessionDeps, context: CallContext, text: string) {
@@ -104,7 +101,8 @@ async function refresh(deps: SessionDeps, context: CallContext, text: string) {
     if (verdict === "repeat") return "successor";
     if (verdict === "reuse" && (await revokeSession(tx, session.session_id, "refresh token reuse", now))) {
       tx.emit(sessionRevoked(session.session_id, session.user_id, now));
-      emitAudit(tx, deps, { ...context, caller }, principal, "user.session.revoke", "refresh token reuse");
+      const failed = { result: "denied" as const, message: "refresh token reuse" };
+      tx.emit(personEvent({ ...context, caller }, principal, { action: "user.session.revoke", failed }, now));
     }
     return "refused";
   });
@@ -123,7 +121,7 @@ async function logout(deps: SessionDeps, context: CallContext) {
     const now = deps.now();
     if (!(await revokeSession(tx, sessionId, "logout", now))) return;
     tx.emit(sessionRevoked(sessionId, actor.id, now));
-    if (principal) emitAudit(tx, deps, context, principal, "user.logout");
+    if (principal) tx.emit(personEvent(context, principal, { action: "user.logout" }, now));
   });
   return {};
 }
@@ -134,43 +132,6 @@ async function activePrincipal(deps: SessionDeps, userId: string): Promise<Princ
   return principal;
 }
 
-async function tokenPair(
-  deps: SessionDeps,
-  principal: PrincipalRow,
-  session: { id: string; mfaAt: Date | null; generation: number; secret: Buffer },
-) {
-  const claims = {
-    userId: principal.user_id,
-    sessionId: session.id,
-    userVersion: principal.version,
-    mfaAt: session.mfaAt,
-  };
-  return {
-    accessToken: await deps.tokens.mint(claims, deps.now()),
-    refreshToken: refreshToken(session.id, session.generation, session.secret),
-    expiresInSeconds: deps.tokens.ttlSeconds,
-  };
-}
-
-function emitAudit(
-  tx: Tx,
-  deps: SessionDeps,
-  context: CallContext,
-  user: PrincipalRow,
-  action: string,
-  denied?: string,
-): void {
-  const fact = {
-    action,
-    resource: { type: "user", id: user.user_id, name: user.name },
-    orgId: user.org_id,
-    partnerId: user.partner_id,
-    ...(denied ? { result: "denied" as const, errorMessage: denied } : {}),
-  };
-  tx.emit(auditEvent("identity", context, fact, deps.now()));
-}
-
-const familyPlace = (sessionId: string) => `sessions/${sessionId}/family_secret`;
 const facts = (s: SessionRow) => ({ id: s.session_id, mfaAt: s.mfa_at, expiresAt: s.expires_at });
 const camel = (s: SessionRow) => ({
   generation: s.generation,

@@ -19,16 +19,24 @@ export function principalMessage(row: PrincipalRow, session: SessionFacts): Prin
     orgId: row.org_id ?? "",
     orgAccess: row.org_access,
     orgIds: row.org_ids,
+    siteRestricted: row.site_restricted,
+    siteIds: row.site_ids,
     permissions: row.permissions,
+    mfaEnabled: row.mfa_enabled,
     mfaAt: session.mfaAt ? timestampFromDate(session.mfaAt) : undefined,
     sessionId: session.id,
     userVersion: row.version,
     sessionExpiresAt: timestampFromDate(session.expiresAt),
+    partnerStatus: row.partner_status ?? "",
+    orgStatus: row.org_status ?? "",
   });
 }
 
 /** The person as a caller, for what identity itself writes in their name. */
-export function principalCaller(row: PrincipalRow, session: SessionFacts): Caller {
+export function principalCaller(
+  row: PrincipalRow,
+  session: { id: string | null; mfaAt: Date | null } = { id: null, mfaAt: null },
+): Caller {
   return {
     actor: {
       type: "user",
@@ -42,7 +50,7 @@ export function principalCaller(row: PrincipalRow, session: SessionFacts): Calle
     partnerId: row.partner_id,
     orgId: row.org_id,
     orgAccess: row.org_access === "all" ? { mode: "all" } : { mode: "list", orgIds: row.org_ids },
-    siteIds: null,
+    siteIds: row.site_restricted ? row.site_ids : null,
     permissions: row.permissions,
     mfaAt: session.mfaAt,
     sessionId: session.id,

@@ -1,5 +1,5 @@
 import { type Database, sql, type Tx } from "@muster/db";
-import type { Scope } from "@muster/kit";
+import type { CallContext, Scope } from "@muster/kit";
 
 export type LoginCandidate = { user_id: string; password_hash: string | null; status: string };
 
@@ -17,6 +17,12 @@ export type PrincipalRow = {
   org_ids: string[];
   status: string;
   version: number;
+  mfa_enabled: boolean;
+  site_restricted: boolean;
+  site_ids: string[];
+  /** Of the person's partner and organization: "deleted", or "unknown" to the copy; null where there is none. */
+  partner_status: string | null;
+  org_status: string | null;
 };
 
 /** Nobody is signed in yet: only the lookup functions answer. */
@@ -36,7 +42,7 @@ export async function findPrincipal(db: Database, userId: string): Promise<Princ
   const [row] = await db.read<PrincipalRow>(
     stranger,
     sql`SELECT user_id, email, name, department, role, permissions, scope, partner_id, org_id, org_access, org_ids,
-               status, version
+               status, version, mfa_enabled, site_restricted, site_ids, partner_status, org_status
         FROM find_principal(${userId})`,
   );
   return row ?? null;
@@ -47,4 +53,18 @@ export async function recordLogin(tx: Tx, userId: string, newHash: string | null
   await tx.execute(sql`
     UPDATE users SET last_login_at = ${now}, password_hash = coalesce(${newHash}, password_hash)
     WHERE id = ${userId}`);
+}
+
+/** Keeps a stronger hash of the same password. */
+export async function recordRehash(tx: Tx, userId: string, newHash: string): Promise<void> {
+  await tx.execute(sql`UPDATE users SET password_hash = ${newHash} WHERE id = ${userId}`);
+}
+
+/** The hash of the caller's own password; null when they have none. */
+export async function findOwnPassword(db: Database, who: CallContext): Promise<string | null> {
+  const [row] = await db.read<{ password_hash: string | null }>(
+    who,
+    sql`SELECT password_hash FROM users WHERE id = ${who.caller.actor.id} AND status = 'active'`,
+  );
+  return row?.password_hash ?? null;
 }

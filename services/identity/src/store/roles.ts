@@ -1,5 +1,5 @@
 import { type Database, sql, type Tx } from "@muster/db";
-import { systemCaller, uuidv7 } from "@muster/kit";
+import { type CallContext, type Caller, type Scope, systemCaller, uuidv7 } from "@muster/kit";
 import type { SeededRole } from "../rules/catalogue.ts";
 
 /** Writes the seeded roles as the catalogue has them now; people of a changed role get a new version. */
@@ -40,4 +40,45 @@ export async function insertFirstAdministrator(
 export async function hasAdministrator(tx: Tx): Promise<boolean> {
   const rows = await tx.query(sql`SELECT 1 FROM users WHERE scope = 'system' LIMIT 1`);
   return rows.length > 0;
+}
+
+export type RoleRow = {
+  id: string;
+  key: string | null;
+  name: string;
+  scope: Scope;
+  permissions: string[];
+  partner_id: string | null;
+  org_id: string | null;
+};
+
+const maxRoles = 500;
+
+/** Scopes of the roles that a caller sees and may give: none above their own. */
+function assignableScopes({ scope }: Caller): Scope[] {
+  if (scope === "system") return ["system", "partner", "organization"];
+  return scope === "partner" ? ["partner", "organization"] : ["organization"];
+}
+
+/** The seeded roles and the caller's own, seeded ones first. */
+export function listAssignableRoles(db: Database, who: CallContext): Promise<RoleRow[]> {
+  return db.read<RoleRow>(
+    who,
+    sql`
+      SELECT id, key, name, scope, permissions, partner_id, org_id FROM roles
+      WHERE scope = ANY (${assignableScopes(who.caller)}::text[])
+      ORDER BY key IS NULL, array_position(ARRAY['system', 'partner', 'organization'], scope), name, id
+      LIMIT ${maxRoles}`,
+  );
+}
+
+/** One of those, or null. */
+export async function findRole(db: Database, who: CallContext, id: string): Promise<RoleRow | null> {
+  const [row] = await db.read<RoleRow>(
+    who,
+    sql`
+      SELECT id, key, name, scope, permissions, partner_id, org_id FROM roles
+      WHERE id = ${id} AND scope = ANY (${assignableScopes(who.caller)}::text[])`,
+  );
+  return row ?? null;
 }

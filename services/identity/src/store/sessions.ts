@@ -18,6 +18,7 @@ export type NewSession = {
   partnerId: string | null;
   orgId: string | null;
   familySecret: Buffer;
+  mfaAt: Date | null;
   ipAddress: string | null;
   userAgent: string | null;
   now: Date;
@@ -38,10 +39,10 @@ export async function findSession(db: Database, id: string): Promise<SessionRow 
 
 export async function insertSession(tx: Tx, s: NewSession): Promise<void> {
   await tx.execute(sql`
-    INSERT INTO sessions (id, user_id, partner_id, org_id, family_secret, ip_address, user_agent, created_at,
-                          rotated_at, idle_expires_at, expires_at)
-    VALUES (${s.id}, ${s.userId}, ${s.partnerId}, ${s.orgId}, ${s.familySecret}, ${s.ipAddress}, ${s.userAgent},
-            ${s.now}, ${s.now}, ${s.idleExpiresAt}, ${s.expiresAt})`);
+    INSERT INTO sessions (id, user_id, partner_id, org_id, family_secret, mfa_at, ip_address, user_agent,
+                          created_at, rotated_at, idle_expires_at, expires_at)
+    VALUES (${s.id}, ${s.userId}, ${s.partnerId}, ${s.orgId}, ${s.familySecret}, ${s.mfaAt}, ${s.ipAddress},
+            ${s.userAgent}, ${s.now}, ${s.now}, ${s.idleExpiresAt}, ${s.expiresAt})`);
 }
 
 /** Moves the family from generation n to n + 1; false when somebody else already did, or the family has ended. */
@@ -64,4 +65,18 @@ export async function revokeSession(tx: Tx, id: string, reason: string, now: Dat
   const ended = await tx.execute(sql`
     UPDATE sessions SET revoked_at = ${now}, revoke_reason = ${reason} WHERE id = ${id} AND revoked_at IS NULL`);
   return ended === 1;
+}
+
+/** Notes a completed second factor in a living session of this person; null when it has ended. */
+export async function stepUpSession(
+  tx: Tx,
+  id: string,
+  userId: string,
+  now: Date,
+): Promise<Pick<SessionRow, "generation" | "family_secret" | "expires_at"> | null> {
+  const [row] = await tx.query<Pick<SessionRow, "generation" | "family_secret" | "expires_at">>(sql`
+    UPDATE sessions SET mfa_at = ${now}
+    WHERE id = ${id} AND user_id = ${userId} AND revoked_at IS NULL AND idle_expires_at > ${now}
+    RETURNING generation, family_secret, expires_at`);
+  return row ?? null;
 }

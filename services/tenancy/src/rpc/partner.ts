@@ -1,119 +1,102 @@
-import { create, toBinary } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { Database, OutboxMessage } from "@muster/db";
-import { AppError, clampPage, isUuid, uuidv7 } from "@muster/kit";
-import { PartnerChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
-import { type Partner, PartnerSchema, type PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
+import type { Database } from "@muster/db";
+import { type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
+import { PartnerSchema, type PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent, requirePermission, requireScope } from "@muster/service";
-import { newPartner } from "../rules/partner.ts";
-import { findPartner, insertPartner, listPartners, type PartnerRow } from "../store/partners.ts";
+import { requirePermission, requireScope } from "@muster/service";
+import { changesBetween } from "../rules/changes.ts";
+import { changePartner, newPartner } from "../rules/partner.ts";
+import { pageInfo } from "../store/name-page.ts";
+import {
+  findPartner,
+  insertPartner,
+  listPartners,
+  lockPartner,
+  markPartnerDeleted,
+  partnerFields,
+  updatePartner,
+} from "../store/partners.ts";
+import { partnerNotFound } from "./guards.ts";
+import { ownPartner } from "./own-partner.ts";
+import { changedPartner, partnerMessage } from "./partner-message.ts";
+import { recordChange } from "./record-change.ts";
 
 type Deps = { db: Database; now: () => Date };
 
-/** Partners, for system callers. */
-export function partnerService({ db, now }: Deps): ServiceImpl<typeof PartnerService> {
+function requireSystem(context: CallContext, permission: "organizations:read" | "organizations:write"): void {
+  requireScope(context, "system");
+  requirePermission(context, permission);
+}
+
+/** Partners: all of them for system callers, their own for partner callers. */
+export function partnerService(deps: Deps): ServiceImpl<typeof PartnerService> {
+  const { db, now } = deps;
   return {
+    ...ownPartner(deps),
+
     async createPartner(request, handler) {
       const context = callContext(handler);
-      requireScope(context, "system");
-      requirePermission(context, "organizations:write");
+      requireSystem(context, "organizations:write");
       const wanted = newPartner(request);
       const at = now();
       const row = await db.tx(context, async (tx) => {
         const created = await insertPartner(tx, uuidv7(at.getTime()), wanted, at);
-        tx.emit(partnerChanged("created", created));
-        tx.emit(
-          auditEvent(
-            "tenancy",
-            context,
-            {
-              action: "partner.create",
-              resource: { type: "partner", id: created.id, name: created.name },
-              orgId: null,
-              partnerId: created.id,
-              details: { changes: { before: {}, after: visibleFields(created) } },
-            },
-            at,
-          ),
-        );
+        const details = { changes: { before: {}, after: partnerFields(created) } };
+        const tenant = changedPartner(created);
+        recordChange(tx, context, { tenant, change: "created", action: "partner.create", details }, at);
         return created;
       });
-      return { partner: toMessage(row) };
+      return { partner: partnerMessage(row, context.caller.orgAccess) };
     },
 
     async listPartners(request, handler) {
       const context = callContext(handler);
-      requireScope(context, "system");
-      requirePermission(context, "organizations:read");
+      requireSystem(context, "organizations:read");
       const page = clampPage(request.page ?? {});
-      const { rows, total, nextCursor } = await listPartners(db, context, page);
-      return {
-        partners: rows.map(toMessage),
-        page: {
-          page: page.page,
-          limit: page.limit,
-          nextCursor,
-          ...(total === null ? {} : { total: BigInt(total) }),
-        },
-      };
+      const { rows, ...listed } = await listPartners(db, context, page);
+      const { orgAccess } = context.caller;
+      return { partners: rows.map((row) => partnerMessage(row, orgAccess)), page: pageInfo(page, listed) };
     },
 
     async getPartner(request, handler) {
       const context = callContext(handler);
-      requireScope(context, "system");
-      requirePermission(context, "organizations:read");
+      requireSystem(context, "organizations:read");
       const row = isUuid(request.id) ? await findPartner(db, context, request.id) : null;
-      if (!row) throw new AppError("partner_not_found", "Partner not found");
-      return { partner: toMessage(row) };
+      if (!row) throw partnerNotFound();
+      return { partner: partnerMessage(row, context.caller.orgAccess) };
+    },
+
+    async updatePartner({ id, updateMask, partner }, handler) {
+      const context = callContext(handler);
+      requireSystem(context, "organizations:write");
+      const at = now();
+      const row = await db.tx(context, async (tx) => {
+        const stored = isUuid(id) ? await lockPartner(tx, id) : null;
+        if (!stored) throw partnerNotFound();
+        const before = partnerFields(stored);
+        const after = changePartner(before, updateMask?.paths ?? [], partner ?? create(PartnerSchema));
+        const updated = await updatePartner(tx, stored.id, after, at);
+        const details = changesBetween(before, after);
+        const tenant = changedPartner(updated);
+        recordChange(tx, context, { tenant, change: "updated", action: "partner.update", details }, at);
+        return updated;
+      });
+      return { partner: partnerMessage(row, context.caller.orgAccess) };
+    },
+
+    async deletePartner({ id }, handler) {
+      const context = callContext(handler);
+      requireSystem(context, "organizations:write");
+      const at = now();
+      await db.tx(context, async (tx) => {
+        const deleted = isUuid(id) ? await markPartnerDeleted(tx, id, at) : null;
+        if (!deleted) throw partnerNotFound();
+        const details = { changes: { before: partnerFields(deleted), after: {} } };
+        const tenant = changedPartner(deleted);
+        recordChange(tx, context, { tenant, change: "deleted", action: "partner.delete", details }, at);
+      });
+      return {};
     },
   };
-}
-
-function partnerChanged(change: "created" | "updated" | "deleted", row: PartnerRow): OutboxMessage {
-  const event = create(PartnerChangedSchema, {
-    id: row.id,
-    version: BigInt(row.version),
-    status: row.status,
-    deleted: row.deleted_at !== null,
-  });
-  return {
-    subject: `tenancy.partner.${change}`,
-    msgId: `${row.id}/partner-${row.version}`,
-    body: toBinary(PartnerChangedSchema, event),
-  };
-}
-
-/** What the audit row shows of a partner. */
-function visibleFields(row: PartnerRow): Record<string, unknown> {
-  return {
-    name: row.name,
-    slug: row.slug,
-    type: row.type,
-    plan: row.plan,
-    status: row.status,
-    maxOrganizations: row.max_organizations,
-    maxDevices: row.max_devices,
-    billingEmail: row.billing_email,
-  };
-}
-
-function toMessage(row: PartnerRow): Partner {
-  return create(PartnerSchema, {
-    id: row.id,
-    name: row.name,
-    slug: row.slug,
-    type: row.type,
-    plan: row.plan,
-    status: row.status,
-    maxOrganizations: row.max_organizations ?? undefined,
-    maxDevices: row.max_devices ?? undefined,
-    settingsJson: JSON.stringify(row.settings),
-    ssoConfigJson: JSON.stringify(row.sso_config),
-    billingEmail: row.billing_email ?? undefined,
-    createdAt: timestampFromDate(row.created_at),
-    updatedAt: timestampFromDate(row.updated_at),
-    deletedAt: row.deleted_at ? timestampFromDate(row.deleted_at) : undefined,
-  });
 }

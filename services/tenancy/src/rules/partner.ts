@@ -1,26 +1,31 @@
-import { type FieldErrors, validationError } from "@muster/kit";
+import { AppError } from "@muster/kit";
+import { checks, type JsonObject } from "./fields.ts";
+import { checkPartnerSettings, mergeSettings } from "./settings.ts";
 
 export const partnerTypes = ["msp", "enterprise", "internal"] as const;
 export const partnerPlans = ["free", "starter", "community", "pro", "enterprise", "unlimited"] as const;
-
-export type PartnerType = (typeof partnerTypes)[number];
-export type PartnerPlan = (typeof partnerPlans)[number];
+export const partnerStatuses = ["pending", "active", "suspended", "churned"] as const;
 
 export type NewPartner = {
   name: string;
   slug: string;
-  type: PartnerType;
-  plan: PartnerPlan;
+  type: (typeof partnerTypes)[number];
+  plan: (typeof partnerPlans)[number];
   maxOrganizations: number | null;
   maxDevices: number | null;
   billingEmail: string | null;
 };
 
-// The unreserved characters of RFC 3986, beginning with a letter or digit: never "." or "..".
-const slugPattern = /^[A-Za-z0-9][A-Za-z0-9._~-]*$/;
+/** What a change writes, all of it. */
+export type PartnerFields = Omit<NewPartner, "type" | "plan"> & {
+  type: string;
+  plan: string;
+  status: string;
+  settings: JsonObject;
+  ssoConfig: JsonObject;
+};
 
-/** The fields of a new partner with the interface's defaults; throws `validation_failed` naming each bad field. */
-export function newPartner(input: {
+type PartnerInput = {
   name: string;
   slug: string;
   type: string;
@@ -28,27 +33,73 @@ export function newPartner(input: {
   maxOrganizations?: number | undefined;
   maxDevices?: number | undefined;
   billingEmail?: string | undefined;
-}): NewPartner {
-  const errors: FieldErrors = {};
-  const type = partnerTypes.find((t) => t === (input.type || "msp"));
-  const plan = partnerPlans.find((p) => p === (input.plan || "free"));
-  if (input.name.trim() === "" || input.name.length > 255) errors.name = ["1 to 255 characters"];
-  if (!slugPattern.test(input.slug) || input.slug.length > 100) {
-    errors.slug = ["1 to 100 letters, digits and - . _ ~, beginning with a letter or digit"];
-  }
-  if (!type) errors.type = [`One of ${partnerTypes.join(", ")}`];
-  if (!plan) errors.plan = [`One of ${partnerPlans.join(", ")}`];
-  if ((input.maxOrganizations ?? 0) < 0) errors.maxOrganizations = ["0 or more"];
-  if ((input.maxDevices ?? 0) < 0) errors.maxDevices = ["0 or more"];
-  if ((input.billingEmail ?? "").length > 255) errors.billingEmail = ["At most 255 characters"];
-  if (!type || !plan || Object.keys(errors).length > 0) throw validationError(errors);
-  return {
-    name: input.name,
-    slug: input.slug,
-    type,
-    plan,
-    maxOrganizations: input.maxOrganizations ?? null,
-    maxDevices: input.maxDevices ?? null,
-    billingEmail: input.billingEmail ?? null,
+};
+
+export type PartnerPatch = PartnerInput & { status: string; settingsJson: string; ssoConfigJson: string };
+
+/** Paths of an update mask that people of the partner itself may write. */
+export const ownPartnerPaths = ["name", "billing_email", "settings_json"] as const;
+export const partnerPaths = [
+  ...ownPartnerPaths,
+  "slug",
+  "type",
+  "plan",
+  "status",
+  "max_organizations",
+  "max_devices",
+  "sso_config_json",
+] as const;
+
+/** The fields of a new partner with the interface's defaults; throws `validation_failed` naming each bad field. */
+export function newPartner(input: PartnerInput): NewPartner {
+  const check = checks();
+  const partner: NewPartner = {
+    name: check.name("name", input.name),
+    slug: check.slug("slug", input.slug),
+    type: check.oneOf("type", input.type || "msp", partnerTypes),
+    plan: check.oneOf("plan", input.plan || "free", partnerPlans),
+    maxOrganizations: check.cap("maxOrganizations", input.maxOrganizations),
+    maxDevices: check.cap("maxDevices", input.maxDevices),
+    billingEmail: input.billingEmail === undefined ? null : check.text("billingEmail", input.billingEmail, 255),
   };
+  check.done();
+  return partner;
+}
+
+/**
+ * The partner after a change: masked fields are written (an absent one becomes null), settings merge key by key, everything
+ * else stays. Paths outside `allowed` count as not given. Throws `no_updates` or `validation_failed`.
+ */
+export function changePartner(
+  stored: PartnerFields,
+  paths: readonly string[],
+  patch: PartnerPatch,
+  allowed: readonly string[] = partnerPaths,
+): PartnerFields {
+  const given = paths.filter((path) => allowed.includes(path));
+  if (given.length === 0) throw new AppError("no_updates", "No updates provided");
+  const check = checks();
+  const changed = { ...stored };
+  for (const path of given) {
+    if (path === "name") changed.name = check.name("name", patch.name);
+    if (path === "slug") changed.slug = check.slug("slug", patch.slug);
+    if (path === "type") changed.type = check.oneOf("type", patch.type, partnerTypes);
+    if (path === "plan") changed.plan = check.oneOf("plan", patch.plan, partnerPlans);
+    if (path === "status") changed.status = check.oneOf("status", patch.status, partnerStatuses);
+    if (path === "max_organizations") changed.maxOrganizations = check.cap("maxOrganizations", patch.maxOrganizations);
+    if (path === "max_devices") changed.maxDevices = check.cap("maxDevices", patch.maxDevices);
+    if (path === "sso_config_json") changed.ssoConfig = check.object("ssoConfig", patch.ssoConfigJson);
+    if (path === "billing_email") {
+      changed.billingEmail =
+        patch.billingEmail === undefined ? null : check.text("billingEmail", patch.billingEmail, 255);
+    }
+    if (path === "settings_json") {
+      // The order has its own endpoint, and its own column.
+      const { organizationOrder: _ignored, ...settings } = check.object("settings", patch.settingsJson);
+      checkPartnerSettings(settings, "settings", check);
+      changed.settings = mergeSettings(stored.settings, settings, "settings", check);
+    }
+  }
+  check.done();
+  return changed;
 }

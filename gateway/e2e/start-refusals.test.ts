@@ -1,0 +1,142 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { generateNkey } from "@muster/bus";
+import { roleNames } from "@muster/db";
+import { generateCallerKey } from "@muster/rpc";
+import { type TestDatabase, testDatabase } from "@muster/testing";
+import pg from "pg";
+
+const folder = fileURLToPath(new URL("../../services/tenancy/", import.meta.url));
+const roles = roleNames("tenancy");
+let database: TestDatabase;
+let keysDir: string;
+
+beforeAll(async () => {
+  database = await testDatabase({ service: "tenancy", dirs: [{ label: "tenancy", path: join(folder, "migrations") }] });
+  keysDir = await mkdtemp(join(tmpdir(), "muster-refusal-"));
+});
+afterAll(async () => {
+  await database?.drop();
+  await rm(keysDir, { recursive: true, force: true });
+});
+
+/** Starts the real process and gives its exit status and output; "ready" ends it. */
+async function start(env: Record<string, string>): Promise<{ status: number | null; output: string }> {
+  const child = spawn(process.execPath, [join(folder, "dist", "main.js")], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL_APP: database.appUrl,
+      AUTO_MIGRATE: "false",
+      NATS_URL: "nats://127.0.0.1:1",
+      NATS_NKEY_SEED: generateNkey().seed,
+      RPC_HOST: "127.0.0.1",
+      RPC_PORT: "0",
+      OPS_HOST: "127.0.0.1",
+      OPS_PORT: "0",
+      CALLER_PRIVATE_KEYS: generateCallerKey().privateKey,
+      CALLER_PUBLIC_KEYS_DIR: keysDir,
+      ...env,
+    },
+  });
+  let output = "";
+  const collect = (chunk: Buffer) => {
+    output += chunk.toString();
+    if (output.includes('"msg":"ready"')) child.kill("SIGTERM");
+  };
+  child.stdout.on("data", collect);
+  child.stderr.on("data", collect);
+  const status = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { status, output };
+}
+
+async function asSuperuser(...statements: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: database.superuserUrl });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+describe("a service process", () => {
+  it("starts with its own role and ends on SIGTERM", async () => {
+    const { status, output } = await start({});
+    expect(output).toContain('"msg":"ready"');
+    expect(status).toBe(0);
+  });
+
+  it.each([
+    ["as superuser", () => ({ DATABASE_URL_APP: database.superuserUrl }), /superuser/i],
+    ["as the owner of its tables", () => ({ DATABASE_URL_APP: database.ownerUrl }), /own/i],
+    ["without its settings", () => ({ NATS_URL: "" }), /NATS_URL/],
+    ["with a port that is none", () => ({ RPC_PORT: "70000" }), /RPC_PORT/],
+  ] as const)("refuses to start %s and says which", async (_name, env, said) => {
+    const { status, output } = await start(env());
+    expect(output).toMatch(said);
+    expect(status).toBe(1);
+  });
+
+  it.each([
+    [
+      "a table lacks row-level security",
+      ["ALTER TABLE tenancy.partners DISABLE ROW LEVEL SECURITY"],
+      ["ALTER TABLE tenancy.partners ENABLE ROW LEVEL SECURITY"],
+      /partners/,
+    ],
+    [
+      "its role lost a right",
+      [`REVOKE SELECT ON tenancy.partners FROM ${roles.app}`],
+      [`GRANT SELECT ON tenancy.partners TO ${roles.app}`],
+      /partners/,
+    ],
+    [
+      "a migration was edited",
+      ["UPDATE tenancy.schema_migrations SET checksum = repeat('0', 64) WHERE name LIKE '0001_partners%'"],
+      [],
+      /0001_partners/,
+    ],
+  ])("refuses to start when %s and says which", async (_name, spoil, mend, said) => {
+    const { rows } = await checksums();
+    await asSuperuser(...spoil);
+    try {
+      const { status, output } = await start({});
+      expect(output).toMatch(said);
+      expect(status).toBe(1);
+    } finally {
+      await asSuperuser(...mend, ...rows);
+    }
+  });
+
+  it("accepts a migration that a newer version recorded", async () => {
+    await asSuperuser(
+      `INSERT INTO tenancy.schema_migrations (label, name, checksum, duration_ms)
+       SELECT label, '9999_from_the_future.sql', repeat('1', 64), 1 FROM tenancy.schema_migrations
+       WHERE name LIKE '0001_partners%'`,
+    );
+    const { status, output } = await start({});
+    expect(output).toContain('"msg":"ready"');
+    expect(status).toBe(0);
+  });
+});
+
+/** Statements that put the recorded checksums back. */
+async function checksums(): Promise<{ rows: string[] }> {
+  const client = new pg.Client({ connectionString: database.superuserUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ name: string; checksum: string }>(
+      "SELECT name, checksum FROM tenancy.schema_migrations",
+    );
+    return {
+      rows: rows.map((r) => `UPDATE tenancy.schema_migrations SET checksum = '${r.checksum}' WHERE name = '${r.name}'`),
+    };
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,97 @@
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Bus, type Follower, openBus } from "@muster/bus";
+import { createLogger } from "@muster/kit";
+import { SessionRevokedSchema } from "@muster/proto/muster/events/v1/auth_pb";
+import { type TestNats, testNats, until } from "@muster/testing";
+import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
+import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
+import { followAuthStream } from "./auth-stream.ts";
+
+const log = createLogger("auth-stream-test", "fatal");
+
+let nats: TestNats;
+let services: FakeServices;
+let identity: Bus;
+const gateways: { gateway: TestGateway; bus: Bus; follower: Follower }[] = [];
+
+beforeAll(async () => {
+  nats = await testNats();
+  services = await startFakeServices();
+  const open = (name: "identity" | "gateway") =>
+    openBus({ servers: nats.url, seed: nats.seeds[name], name, replicas: 1, log });
+  identity = await open("identity");
+  await identity.ensureStream("AUTH");
+  for (let i = 0; i < 2; i++) {
+    const gateway = await startTestGateway(services);
+    const bus = await open("gateway");
+    gateways.push({ gateway, bus, follower: followAuthStream(bus, gateway.sessions, log) });
+  }
+});
+
+afterAll(async () => {
+  for (const { gateway, bus, follower } of gateways) {
+    await follower.stop();
+    await bus.close();
+    await gateway.close();
+  }
+  await identity.close();
+  await services.close();
+  await nats.remove();
+});
+
+const codesFor = (token: string) =>
+  Promise.all(
+    gateways.map(async ({ gateway }) => {
+      const reply = await fetch(`${gateway.url}/api/v1/auth/me`, { headers: { authorization: `Bearer ${token}` } });
+      const body = (await reply.json()) as { code?: string };
+      return body.code ?? reply.status;
+    }),
+  );
+
+async function revoke(sessionId: string): Promise<void> {
+  const body = toBinary(SessionRevokedSchema, create(SessionRevokedSchema, { sessionId }));
+  await identity.transport.publish({ subject: "auth.session", msgId: `session/${randomUUID()}`, body });
+}
+
+describe("the AUTH stream", () => {
+  it("takes a revoked session from every gateway, though identity would still vouch for it", async () => {
+    const { token, principal } = await services.signIn();
+    expect(await codesFor(token)).toEqual([200, 200]);
+    await until("both gateways to refuse", async () => {
+      // Again each time: a follower that has only just begun starts at the end of the stream.
+      await revoke(principal.sessionId);
+      return (await codesFor(token)).every((code) => code === "session_revoked");
+    });
+    expect(await codesFor(token)).toEqual(["session_revoked", "session_revoked"]);
+  });
+
+  it("that lost its messages makes every session be asked for again", async () => {
+    const { token } = await services.signIn();
+    expect(await codesFor(token)).toEqual([200, 200]);
+    await nats.kill9();
+    await rm(nats.storeDir, { recursive: true });
+    await nats.start();
+    await until(
+      "both caches to be dropped",
+      () => gateways.every(({ gateway }) => gateway.sessions.size === 0),
+      30_000,
+    );
+    expect(await codesFor(token)).toEqual([200, 200]);
+  });
+
+  it("that is away leaves sessions to the cache's own age: 2 s", async () => {
+    const { token, principal } = await services.signIn();
+    expect(await codesFor(token)).toEqual([200, 200]);
+    await nats.kill9();
+    services.people.delete(principal.sessionId);
+    const startedMs = performance.now();
+    await until("both gateways to refuse", async () =>
+      (await codesFor(token)).every((code) => code === "session_revoked"),
+    );
+    expect(performance.now() - startedMs).toBeLessThan(2_500);
+    await nats.start();
+  });
+});

@@ -1,0 +1,120 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { describe, expect, it } from "@jest/globals";
+import type { BusMessage, FollowHandlers } from "@muster/bus";
+import { createLogger } from "@muster/kit";
+import { PrincipalSchema } from "@muster/proto/muster/identity/v1/session_pb";
+import type { Access } from "../route.ts";
+import { followAuthStream } from "./auth-stream.ts";
+import { bearerToken, checkAccess } from "./authenticate.ts";
+import { sessionOf } from "./principal.ts";
+
+describe("bearerToken", () => {
+  it.each([
+    ["Bearer abc", "abc"],
+    ["bearer abc", "abc"],
+    ["BEARER  abc ", "abc"],
+    ["Bearer ", null],
+    ["Bearer", null],
+    ["Basic abc", null],
+    ["abc", null],
+    ["", null],
+    [null, null],
+  ])("of %j is %j", (header, token) => {
+    expect(bearerToken(header)).toBe(token);
+  });
+});
+
+describe("checkAccess", () => {
+  const now = Date.parse("2026-01-01T12:00:00Z");
+  const rules = { mfaMaxAgeMs: 480 * 60_000, mfaEnrollUrl: "https://muster.test/profile" };
+  const check = (access: Access, change: object) => {
+    const principal = create(PrincipalSchema, { scope: "system", permissions: ["organizations:write"], ...change });
+    try {
+      checkAccess(access, sessionOf(principal), rules, () => now);
+    } catch (error) {
+      const { code, facts } = error as { code: string; facts: object };
+      return { code, ...facts };
+    }
+    return "allowed";
+  };
+  const strict: Access = { auth: "session", permission: "organizations:write", mfa: true, scopes: ["system"] };
+  const mfaAt = (minutesAgo: number) => timestampFromDate(new Date(now - minutesAgo * 60_000));
+
+  it.each([
+    ["everything it takes", { mfaAt: mfaAt(1) }, "allowed"],
+    ["a second factor at the edge of its age", { mfaAt: mfaAt(480) }, "allowed"],
+    ["a second factor too old", { mfaAt: mfaAt(481) }, { code: "mfa_required", enrollUrl: rules.mfaEnrollUrl }],
+    ["no second factor", {}, { code: "mfa_required", enrollUrl: rules.mfaEnrollUrl }],
+    [
+      "no second factor and no permission",
+      { permissions: [] },
+      { code: "permission_denied", required: "organizations:write" },
+    ],
+    ["another scope", { mfaAt: mfaAt(1), scope: "partner" }, { code: "scope_not_allowed", allowed: ["system"] }],
+  ])("with %s", (_what, change, expected) => {
+    expect(check(strict, change)).toEqual(expected);
+  });
+
+  it("tells an organization's user without organization that the account is misconfigured", () => {
+    const row: Access = { auth: "session", permission: "organizations:write" };
+    expect(check(row, { scope: "organization" })).toEqual({ code: "misconfigured_account" });
+    expect(check(row, { scope: "organization", orgId: "o1" })).toBe("allowed");
+    expect(check({ auth: "session" }, { scope: "organization" })).toBe("allowed");
+  });
+});
+
+describe("sessionOf", () => {
+  const accessOf = (change: object) =>
+    sessionOf(create(PrincipalSchema, { scope: "partner", ...change })).caller.orgAccess;
+
+  it("reaches no organization unless the grant says so", () => {
+    expect(accessOf({ orgAccess: "all" })).toEqual({ mode: "all" });
+    expect(accessOf({ orgAccess: "selected", orgIds: ["o1"] })).toEqual({ mode: "list", orgIds: ["o1"] });
+    expect(accessOf({ orgAccess: "none", orgIds: ["o1"] })).toEqual({ mode: "list", orgIds: [] });
+    expect(accessOf({ orgAccess: "", orgIds: ["o1"] })).toEqual({ mode: "list", orgIds: [] });
+    expect(accessOf({ scope: "organization", orgId: "o1", orgAccess: "all" })).toEqual({
+      mode: "list",
+      orgIds: ["o1"],
+    });
+    expect(() => accessOf({ scope: "root" })).toThrow("unknown scope");
+  });
+});
+
+describe("the AUTH stream", () => {
+  const follow = () => {
+    const seen: string[] = [];
+    let handlers: FollowHandlers | undefined;
+    const sessions = { revoked: (id: string) => seen.push(`revoked ${id}`), dropAll: () => seen.push("all") };
+    const bus = {
+      follow(_options: object, given: FollowHandlers) {
+        handlers = given;
+        return { stop: async () => undefined };
+      },
+    };
+    followAuthStream(bus, sessions as never, createLogger("test", "fatal"));
+    const message = (subject: string, body: Uint8Array): BusMessage => ({
+      subject,
+      body,
+      msgId: "",
+      streamSeq: 1,
+      deliveries: 1,
+      traceparent: null,
+    });
+    return {
+      seen,
+      say: (subject: string, body: Uint8Array) => handlers?.onMessage(message(subject, body)),
+      gap: () => handlers?.onGap(),
+    };
+  };
+  // SessionRevoked{session_id: "s1"}: field 1, length 2.
+  const revoked = new Uint8Array([0x0a, 2, 0x73, 0x31]);
+
+  it("drops the session a message names, and all after a gap or a message nobody can read", () => {
+    const { seen, say, gap } = follow();
+    say("auth.session", revoked);
+    gap();
+    say("auth.session", new Uint8Array([0xff]));
+    expect(seen).toEqual(["revoked s1", "all", "all"]);
+  });
+});

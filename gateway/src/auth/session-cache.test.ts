@@ -1,0 +1,207 @@
+import { create } from "@bufbuild/protobuf";
+import { beforeEach, describe, expect, it } from "@jest/globals";
+import { AppError, createLogger } from "@muster/kit";
+import { type Principal, PrincipalSchema } from "@muster/proto/muster/identity/v1/session_pb";
+import type { Session } from "../route.ts";
+import type { AccessToken } from "./access-token.ts";
+import { createSessionCache, freshMs, hardMs, type SessionCache } from "./session-cache.ts";
+
+const token: AccessToken = { userId: "u1", sessionId: "s1", userVersion: 1, expiresAtMs: Number.POSITIVE_INFINITY };
+const person = (change: Partial<Principal> = {}) =>
+  create(PrincipalSchema, { userId: "u1", sessionId: "s1", userVersion: 1, scope: "system", ...change } as never);
+
+type Question = { answer(principal: Principal): void; refuse(error: unknown): void };
+
+let nowMs: number;
+let questions: Question[];
+let dropped: string[];
+let sessions: SessionCache;
+
+beforeEach(() => {
+  nowMs = 1_000_000;
+  questions = [];
+  dropped = [];
+  sessions = createSessionCache({
+    resolve: () => new Promise((answer, refuse) => questions.push({ answer, refuse })),
+    max: 100,
+    log: createLogger("test", "fatal"),
+    onDrop: (sessionId) => dropped.push(sessionId),
+    nowMs: () => nowMs,
+  });
+});
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+async function cached(principal = person()): Promise<Session> {
+  const session = sessions.get(token);
+  questions.at(-1)?.answer(principal);
+  return session;
+}
+
+function codeOf(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    return (error as AppError).code;
+  }
+  return "none";
+}
+
+describe("a session in the cache", () => {
+  it("is asked for once, however many requests wait for it", async () => {
+    const all = [sessions.get(token), sessions.get(token), sessions.get(token)];
+    questions[0]?.answer(person());
+    const [first, ...others] = await Promise.all(all);
+    for (const other of others) expect(other).toBe(first);
+    expect(questions).toHaveLength(1);
+  });
+
+  it("is used without asking while it is fresh", async () => {
+    const session = await cached();
+    nowMs += freshMs - 1;
+    expect(sessions.get(token)).toBe(session);
+    expect(questions).toHaveLength(1);
+  });
+
+  it("is used and asked for behind the request, once, when it is stale", async () => {
+    const session = await cached();
+    nowMs += freshMs;
+    expect(sessions.get(token)).toBe(session);
+    expect(sessions.get(token)).toBe(session);
+    expect(questions).toHaveLength(2);
+    questions[1]?.answer(person());
+    await settle();
+    nowMs += freshMs - 1;
+    expect(sessions.get(token)).toBe(session);
+    expect(questions).toHaveLength(2);
+  });
+
+  it("is never used beyond its hard life, counted from when it was asked for", async () => {
+    const asked = sessions.get(token);
+    nowMs += 1_500;
+    questions[0]?.answer(person());
+    const session = await asked;
+    nowMs += hardMs - 1_500 - 1;
+    expect(sessions.get(token)).toBe(session);
+    nowMs += 1;
+    expect(sessions.get(token)).toBeInstanceOf(Promise);
+  });
+
+  it("is not admitted on an answer that took longer than the hard life", async () => {
+    const asked = sessions.get(token);
+    nowMs += hardMs + 1;
+    questions[0]?.answer(person());
+    await expect(asked).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("stays the same object while nothing changed, and is another one after a change", async () => {
+    const session = await cached();
+    nowMs += hardMs;
+    expect(await cached()).toBe(session);
+    nowMs += hardMs;
+    const changed = await cached(person({ permissions: ["audit:read"] }));
+    expect(changed).not.toBe(session);
+    expect(changed.caller.permissions).toEqual(["audit:read"]);
+    expect(dropped).toEqual(["s1"]);
+  });
+
+  it("is asked for again when the token is newer than what is remembered of the person", async () => {
+    await cached();
+    const newer = sessions.get({ ...token, userVersion: 2 });
+    expect(newer).toBeInstanceOf(Promise);
+    questions.at(-1)?.answer(person({ userVersion: 2 }));
+    expect((await newer).principal.userVersion).toBe(2);
+  });
+
+  it("survives identity being away until its hard life ends", async () => {
+    const session = await cached();
+    nowMs += freshMs;
+    expect(sessions.get(token)).toBe(session);
+    questions[1]?.refuse(new AppError("unavailable", "away"));
+    await settle();
+    expect(sessions.get(token)).toBe(session);
+    nowMs += hardMs;
+    const asked = sessions.get(token);
+    questions.at(-1)?.refuse(new AppError("unavailable", "away"));
+    await expect(asked).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("belongs to its user alone", async () => {
+    await cached();
+    const other = sessions.get({ ...token, userId: "u2" });
+    questions.at(-1)?.answer(person());
+    await expect(other).rejects.toMatchObject({ code: "session_revoked" });
+  });
+});
+
+describe("a revoked session", () => {
+  it("is refused at once", async () => {
+    await cached();
+    sessions.revoked("s1");
+    expect(codeOf(() => sessions.get(token))).toBe("session_revoked");
+    expect(dropped).toEqual(["s1"]);
+  });
+
+  it("is refused even when an answer from before arrives after it", async () => {
+    const asked = sessions.get(token);
+    sessions.revoked("s1");
+    questions[0]?.answer(person());
+    await expect(asked).rejects.toMatchObject({ code: "session_revoked" });
+    expect(codeOf(() => sessions.get(token))).toBe("session_revoked");
+  });
+
+  it("stays refused for as long as its access tokens may live", async () => {
+    sessions.revoked("s1");
+    nowMs += 60 * 60_000;
+    expect(codeOf(() => sessions.get(token))).toBe("session_revoked");
+  });
+
+  it("that identity names is not asked for again for 2 s", async () => {
+    const asked = sessions.get(token);
+    questions[0]?.refuse(new AppError("session_revoked", "Session is revoked"));
+    await expect(asked).rejects.toMatchObject({ code: "session_revoked" });
+    nowMs += 1_999;
+    expect(codeOf(() => sessions.get(token))).toBe("session_revoked");
+    expect(questions).toHaveLength(1);
+    nowMs += 1;
+    void Promise.resolve(sessions.get(token)).catch(() => undefined);
+    expect(questions).toHaveLength(2);
+  });
+
+  it("found by a refresh behind a request is refused from then on", async () => {
+    await cached();
+    nowMs += freshMs;
+    sessions.get(token);
+    questions[1]?.refuse(new AppError("session_revoked", "Session is revoked"));
+    await settle();
+    expect(codeOf(() => sessions.get(token))).toBe("session_revoked");
+  });
+});
+
+describe("a gap in the AUTH stream", () => {
+  it("makes every session be asked for again, and keeps no answer from before it", async () => {
+    await cached();
+    nowMs += freshMs;
+    sessions.get(token);
+    sessions.dropAll();
+    const after = sessions.get(token);
+    expect(questions).toHaveLength(3);
+    questions[1]?.answer(person());
+    await settle();
+    expect(sessions.size).toBe(0);
+    questions[2]?.answer(person());
+    await after;
+    expect(sessions.size).toBe(1);
+  });
+});
+
+describe("the cache", () => {
+  it("holds no more than its bound", async () => {
+    for (let i = 0; i < 250; i++) {
+      const session = sessions.get({ ...token, sessionId: `s${i}` });
+      questions.at(-1)?.answer(person({ sessionId: `s${i}` }));
+      await session;
+    }
+    expect(sessions.size).toBe(100);
+  });
+});

@@ -1,0 +1,91 @@
+import { AppError } from "@muster/kit";
+import { z } from "zod";
+import { type Route, route } from "../route.ts";
+import { signedIn, signedInOf, success } from "./auth.ts";
+
+const tag = "Sessions";
+
+const password = z.string().min(1).max(1_024);
+const totpCode = z.string().regex(/^\s*\d{3}\s?\d{3}\s*$/, "A code of six digits");
+const anyCode = z.string().min(1).max(64).meta({ description: "TOTP or recovery code." });
+
+const verify = route({
+  method: "POST",
+  path: "/auth/mfa/verify",
+  access: { auth: "optional" },
+  tag,
+  summary: "Complete a sign-in with a second factor, or step a session up",
+  description:
+    "With `mfaToken` the sign-in it came from is completed. Without it the caller's own session counts as having completed a " +
+    "second factor; its refresh token stays the same.",
+  body: z.object({ mfaToken: z.string().min(1).max(255).optional(), code: anyCode }),
+  noStore: true,
+  reply: signedIn,
+  errors: ["unauthenticated", "invalid_mfa_token", "invalid_mfa_code", "mfa_not_enabled", "rate_limited"],
+  async handle({ body, session, rpc }, { services, sessions }) {
+    const mfaToken = body.mfaToken ?? "";
+    if (mfaToken === "" && session === null) throw new AppError("unauthenticated", "Authentication is required");
+    const reply = signedInOf(await services.mfa.verifyMfa({ mfaToken, code: body.code }, await rpc()));
+    if (mfaToken === "") sessions.forget((other) => other.id === session?.id);
+    return reply;
+  },
+});
+
+const setup = route({
+  method: "POST",
+  path: "/auth/mfa/totp/setup",
+  access: { auth: "session" },
+  tag,
+  summary: "Begin TOTP enrollment",
+  body: z.object({ password }),
+  noStore: true,
+  reply: z
+    .object({
+      secret: z.string().meta({ description: "Base 32." }),
+      otpauthUrl: z.string(),
+      qrCodeDataUrl: z.string().meta({ description: "PNG as data: URL." }),
+    })
+    .meta({ id: "TotpEnrollment" }),
+  errors: ["invalid_credentials", "mfa_already_enabled", "rate_limited", "overloaded"],
+  async handle({ body, rpc }, { services }) {
+    const { secret, otpauthUrl, qrCodeDataUrl } = await services.mfa.setupTotp(body, await rpc());
+    return { secret, otpauthUrl, qrCodeDataUrl };
+  },
+});
+
+const enable = route({
+  method: "POST",
+  path: "/auth/mfa/totp/enable",
+  access: { auth: "session" },
+  tag,
+  summary: "Confirm TOTP enrollment with a first code",
+  description: "Counts as a completed challenge of this session. The recovery codes are shown this once.",
+  body: z.object({ code: totpCode }),
+  noStore: true,
+  reply: z.object({ recoveryCodes: z.array(z.string()) }).meta({ id: "RecoveryCodes" }),
+  errors: ["invalid_mfa_code", "mfa_already_enabled", "mfa_not_enabled", "rate_limited"],
+  async handle({ body, session, rpc }, { services, sessions }) {
+    const { recoveryCodes } = await services.mfa.enableTotp(body, await rpc());
+    sessions.forget(({ principal }) => principal.userId === session.principal.userId);
+    return { recoveryCodes };
+  },
+});
+
+const disable = route({
+  method: "POST",
+  path: "/auth/mfa/totp/disable",
+  access: { auth: "session" },
+  tag,
+  summary: "Remove the second factor and its recovery codes",
+  body: z.object({ password, code: anyCode }),
+  noStore: true,
+  reply: success,
+  errors: ["invalid_credentials", "invalid_mfa_code", "mfa_not_enabled", "rate_limited", "overloaded"],
+  async handle({ body, session, rpc }, { services, sessions }) {
+    await services.mfa.disableTotp(body, await rpc());
+    sessions.forget(({ principal }) => principal.userId === session.principal.userId);
+    return { success: true as const };
+  },
+});
+
+export const mfaRoutes: readonly Route[] = [verify, setup, enable, disable];

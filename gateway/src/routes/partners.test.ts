@@ -1,0 +1,259 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { AppError } from "@muster/kit";
+import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
+import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
+
+let services: FakeServices;
+let gateway: TestGateway;
+let token: string;
+
+beforeAll(async () => {
+  services = await startFakeServices();
+  gateway = await startTestGateway(services);
+  token = (await services.signIn()).token;
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await services.close();
+});
+
+async function call(method: string, path: string, body?: unknown, as: string = token) {
+  const reply = await fetch(`${gateway.url}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${as}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: reply.status, headers: reply.headers, body: (await reply.json()) as Record<string, unknown> };
+}
+
+const id = "018f0000-0000-7000-8000-000000000001";
+const at = timestampFromDate(new Date("2026-01-02T03:04:05.006Z"));
+const stored = {
+  id,
+  name: "Acme",
+  slug: "acme",
+  type: "msp",
+  plan: "free",
+  status: "active",
+  settingsJson: "{}",
+  createdAt: at,
+  updatedAt: at,
+};
+const shown = {
+  id,
+  name: "Acme",
+  slug: "acme",
+  type: "msp",
+  plan: "free",
+  status: "active",
+  maxOrganizations: null,
+  maxDevices: null,
+  settings: {},
+  ssoConfig: {},
+  billingEmail: null,
+  createdAt: "2026-01-02T03:04:05.006Z",
+  updatedAt: "2026-01-02T03:04:05.006Z",
+  deletedAt: null,
+};
+
+describe("partners", () => {
+  it("are created with 201 and every field, absent ones null", async () => {
+    let asked: unknown;
+    services.tenancy.createPartner = (request) => {
+      asked = request;
+      return { partner: stored };
+    };
+    const { status, body } = await call("POST", "/orgs/partners", {
+      name: " Acme ",
+      slug: "acme",
+      maxDevices: null,
+      plan: "free",
+    });
+    expect([status, body]).toEqual([201, shown]);
+    expect(asked).toMatchObject({ name: "Acme", slug: "acme", type: "", plan: "free" });
+    expect((asked as { maxDevices?: number }).maxDevices).toBeUndefined();
+  });
+
+  it("are listed with the clamped page, and null for a total nobody counted", async () => {
+    let asked: unknown;
+    services.tenancy.listPartners = ({ page }) => {
+      asked = page;
+      return { partners: [stored], page: { page: 1, limit: 100, nextCursor: "c" } };
+    };
+    const { status, body } = await call("GET", "/orgs/partners?page=-3&limit=1000&skipCount=true");
+    expect(status).toBe(200);
+    expect(asked).toMatchObject({ page: 1, limit: 100, skipCount: true, cursor: "" });
+    expect(body).toEqual({ data: [shown], pagination: { page: 1, limit: 100, total: null, nextCursor: "c" } });
+  });
+
+  it.each([
+    ["abc", 50],
+    ["", 50],
+    ["0", 1],
+    ["-5", 1],
+    ["7.9", 7],
+    ["1e9", 100],
+  ])("take limit=%j as %d", async (limit, expected) => {
+    let asked: number | undefined;
+    services.tenancy.listPartners = ({ page }) => {
+      asked = page?.limit;
+      return { partners: [], page: { page: 1, limit: page?.limit ?? 0, total: 0n } };
+    };
+    expect((await call("GET", `/orgs/partners?limit=${limit}`)).status).toBe(200);
+    expect(asked).toBe(expected);
+  });
+
+  it("take their id in either case, and answer 400 for what is none", async () => {
+    let asked: string | undefined;
+    services.tenancy.getPartner = (request) => {
+      asked = request.id;
+      return { partner: stored };
+    };
+    expect((await call("GET", `/orgs/partners/${id.toUpperCase()}`)).body).toEqual(shown);
+    expect(asked).toBe(id);
+    const { status, body } = await call("GET", "/orgs/partners/nonsense");
+    expect([status, body.code]).toEqual([400, "validation_failed"]);
+    expect((await call("GET", `/orgs/partners/${"x".repeat(600)}`)).status).toBe(404);
+  });
+
+  it("pass typed errors of tenancy on with their facts", async () => {
+    services.tenancy.getPartner = () => {
+      throw new AppError("partner_not_found", "Partner not found");
+    };
+    services.tenancy.createPartner = () => {
+      throw new AppError("limit_reached", "Too many partners", { facts: { limit: 3 } });
+    };
+    const missing = await call("GET", `/orgs/partners/${id}`);
+    expect([missing.status, missing.body]).toEqual([
+      404,
+      { error: "Partner not found", code: "partner_not_found", requestId: missing.headers.get("x-request-id") },
+    ]);
+    const full = await call("POST", "/orgs/partners", { name: "n", slug: "s" });
+    expect([full.status, full.body.limit]).toEqual([409, 3]);
+  });
+
+  it("say nothing of a service's inner failure", async () => {
+    services.tenancy.getPartner = () => {
+      throw new Error("relation partners does not exist");
+    };
+    const { status, body } = await call("GET", `/orgs/partners/${id}`);
+    expect([status, body.error, body.code]).toEqual([500, "Internal server error", "internal"]);
+  });
+
+  it("do not take a service's refusal of our own token for the client's fault", async () => {
+    services.tenancy.getPartner = () => {
+      throw new AppError("unauthenticated", "Caller is not authenticated");
+    };
+    const { status, body, headers } = await call("GET", `/orgs/partners/${id}`);
+    expect([status, body.code, headers.get("retry-after")]).toEqual([503, "unavailable", "1"]);
+  });
+
+  it("answer 403 before they look at the input: permission, then scope", async () => {
+    const { token: bare } = await services.signIn({ permissions: ["audit:read"], scope: "partner" });
+    const { token: partner } = await services.signIn({ scope: "partner" });
+    const denied = await call("POST", "/orgs/partners", { name: 1 }, bare);
+    expect([denied.status, denied.body.code, denied.body.required]).toEqual([
+      403,
+      "permission_denied",
+      "organizations:write",
+    ]);
+    const elsewhere = await call("POST", "/orgs/partners", { name: 1 }, partner);
+    expect([elsewhere.status, elsewhere.body.code]).toEqual([403, "scope_not_allowed"]);
+  });
+
+  it("refuse a query value that comes twice", async () => {
+    const { status, body } = await call("GET", "/orgs/partners?limit=1&limit=2");
+    expect([status, body.code]).toEqual([400, "validation_failed"]);
+  });
+});
+
+describe("audit logs", () => {
+  const row = {
+    id,
+    orgId: "",
+    seq: 7n,
+    timestamp: at,
+    actorType: "user",
+    actorId: id,
+    actorEmail: "ada@example.com",
+    action: "partner.create",
+    category: "system",
+    resourceType: "partner",
+    resourceId: id,
+    detailsJson: '{"changes":{}}',
+    ipAddress: "192.0.2.1",
+    result: "success",
+    checksum: "c7",
+  };
+
+  it("show rows in the interface's shape, with totalPages", async () => {
+    let asked: unknown;
+    services.audit.listLogs = (request) => {
+      asked = request;
+      return { logs: [row], page: { page: 2, limit: 10, total: 21n } };
+    };
+    const query = `page=2&limit=10&user=Ada&action=partner&resource=acme&from=2026-01-01&to=2026-02-01T00:00:00%2B01:00&orgId=${id.toUpperCase()}&excludeActions=user.login,user.logout`;
+    const { status, body } = await call("GET", `/audit-logs/logs?${query}`);
+    expect(status).toBe(200);
+    expect(asked).toMatchObject({
+      orgId: id,
+      user: "Ada",
+      action: "partner",
+      resource: "acme",
+      from: timestampFromDate(new Date("2026-01-01T00:00:00Z")),
+      to: timestampFromDate(new Date("2026-01-31T23:00:00Z")),
+      excludeActions: ["user.login", "user.logout"],
+    });
+    expect(body.pagination).toEqual({
+      page: 2,
+      limit: 10,
+      total: 21,
+      totalPages: 3,
+      nextCursor: null,
+      totalIsEstimate: false,
+      searchedTo: null,
+    });
+    expect(body.data).toEqual([
+      {
+        id,
+        timestamp: "2026-01-02T03:04:05.006Z",
+        orgId: null,
+        actorType: "user",
+        user: { id, name: null, email: "ada@example.com", role: null },
+        action: "partner.create",
+        resource: { type: "partner", id, name: null },
+        category: "system",
+        result: "success",
+        errorMessage: null,
+        ipAddress: "192.0.2.1",
+        userAgent: null,
+        details: { changes: {} },
+        seq: 7,
+        checksum: "c7",
+        prevChecksum: null,
+      },
+    ]);
+  });
+
+  it("have no total and no totalPages under skipCount", async () => {
+    services.audit.listLogs = () => ({ logs: [], page: { page: 1, limit: 50 } });
+    const { body } = await call("GET", "/audit-logs/logs?skipCount=true");
+    expect(body.pagination).toMatchObject({ total: null, totalPages: null });
+  });
+
+  it.each(["from=yesterday", "to=2026-13-01", "orgId=x", "skipCount=maybe", "from=2026-01-01T00:00:00"])(
+    "refuse %s",
+    async (query) => {
+      const { status, body } = await call("GET", `/audit-logs/logs?${query}`);
+      expect([status, body.code]).toEqual([400, "validation_failed"]);
+    },
+  );
+
+  it("need audit:read", async () => {
+    const { token: other } = await services.signIn({ permissions: ["organizations:read"] });
+    const { status, body } = await call("GET", `/audit-logs/logs/${id}`, undefined, other);
+    expect([status, body.required]).toEqual([403, "audit:read"]);
+  });
+});

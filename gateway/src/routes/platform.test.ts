@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { fullPath } from "../route.ts";
+import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
+import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
+import { routes } from "./index.ts";
+
+let services: FakeServices;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  services = await startFakeServices();
+  gateway = await startTestGateway(services, { env: { AUDIT_URL: "http://127.0.0.1:1" } });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await services.close();
+});
+
+const get = (path: string) => fetch(`${gateway.url}${path}`);
+
+describe("GET /health", () => {
+  it("names version and state of every service, and no address", async () => {
+    const reply = await get("/health");
+    const text = await reply.text();
+    const ok = { status: "ok", version: "9.9.9" };
+    expect(reply.status).toBe(200);
+    expect(JSON.parse(text)).toEqual({
+      status: "degraded",
+      version: "1.2.3",
+      services: {
+        identity: ok,
+        tenancy: ok,
+        audit: { status: "unavailable", version: null },
+        "device-logs": ok,
+        "webhook-dispatcher": ok,
+        "agent-release": ok,
+      },
+    });
+    expect(text).not.toContain("127.0.0.1");
+  });
+});
+
+describe("GET /.well-known/jwks.json", () => {
+  it("gives the public keys of access tokens and nothing private", async () => {
+    const reply = await get("/.well-known/jwks.json");
+    const { keys } = (await reply.json()) as { keys: Record<string, unknown>[] };
+    expect(reply.headers.get("content-type")).toBe("application/jwk-set+json");
+    expect(keys).toEqual([expect.objectContaining({ kty: "EC", crv: "P-256", kid: "test", use: "sig" })]);
+    expect(keys[0]).not.toHaveProperty("d");
+  });
+});
+
+describe("GET /api/v1/openapi.json", () => {
+  type Operation = {
+    security: object[];
+    responses: Record<string, unknown>;
+    parameters?: { name: string; in: string }[];
+  };
+  const load = async () =>
+    (await (await get("/api/v1/openapi.json")).json()) as {
+      openapi: string;
+      paths: Record<string, Record<string, Operation>>;
+    };
+
+  it("is valid OpenAPI 3.1", async () => {
+    const result = await new Validator().validate(await load());
+    expect(result).toMatchObject({ valid: true });
+  });
+
+  it("describes every row: errors, parameters, security", async () => {
+    const { paths } = await load();
+    for (const row of routes) {
+      const path = fullPath(row).replace(/:([A-Za-z]+)/g, "{$1}");
+      const operation = paths[path]?.[row.method.toLowerCase()];
+      if (!operation) throw new Error(`${row.method} ${path} is not described`);
+      expect(operation.security).toEqual(row.access.auth === "none" ? [] : [{ session: [] }]);
+      expect(Object.keys(operation.responses)).toEqual(
+        expect.arrayContaining([String(row.status ?? 200), "400", "500", "503"]),
+      );
+      const inPath = (operation.parameters ?? [])
+        .filter((parameter) => parameter.in === "path")
+        .map(({ name }) => name);
+      expect(inPath).toEqual(Object.keys(row.params?.shape ?? {}));
+    }
+  });
+
+  it("refers only to schemas it holds", async () => {
+    const document = (await load()) as unknown as { components: { schemas: Record<string, unknown> } };
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(
+      ([, name]) => name,
+    );
+    expect(references.length).toBeGreaterThan(10);
+    for (const name of references) expect(Object.keys(document.components.schemas)).toContain(name);
+  });
+});
+
+describe("GET /docs", () => {
+  it("is a page whose every asset is served from here", async () => {
+    const reply = await get("/docs");
+    const html = await reply.text();
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+    expect(reply.headers.get("content-security-policy")).toContain("default-src 'none'");
+    const assets = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address as string);
+    expect(assets.length).toBe(4);
+    for (const address of assets) {
+      expect(address).toMatch(/^\/docs\/assets\//);
+      expect((await get(address)).status).toBe(200);
+    }
+  });
+
+  it("serves no other file, and answers what it does not know with the error body", async () => {
+    for (const path of ["/docs/assets/package.json", "/docs/nothing", "/docs/assets/index.html"]) {
+      const reply = await get(path);
+      expect(reply.status).toBe(404);
+      expect(await reply.json()).toMatchObject({ code: "not_found", requestId: reply.headers.get("x-request-id") });
+    }
+  });
+});

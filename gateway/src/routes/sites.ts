@@ -1,0 +1,180 @@
+import { validationError } from "@muster/kit";
+import type { Site } from "@muster/proto/muster/tenancy/v1/site_pb";
+import { z } from "zod";
+import { type Route, route } from "../route.ts";
+import { jsonText, maskOf } from "./field-mask.ts";
+import {
+  id,
+  idOut,
+  idParams,
+  listQuery,
+  nameIn,
+  objectIn,
+  objectOf,
+  objectOut,
+  objectsBodyLimitBytes,
+  pageOf,
+  pagination,
+  paginationOf,
+  success,
+  timeOf,
+  timeOut,
+} from "./schemas.ts";
+
+const tag = "Sites";
+
+const site = z
+  .object({
+    id: idOut,
+    orgId: idOut,
+    name: z.string(),
+    address: objectOut,
+    timezone: z.string(),
+    contact: objectOut,
+    settings: objectOut,
+    createdAt: timeOut,
+    updatedAt: timeOut,
+  })
+  .meta({ id: "Site" });
+
+const timezone = z.string().min(1).max(50).meta({ description: "IANA timezone identifier.", example: "Europe/Berlin" });
+
+const newSite = z.object({
+  orgId: id,
+  name: nameIn,
+  timezone: timezone.optional().meta({ description: "IANA timezone identifier; default UTC." }),
+  address: objectIn.nullish(),
+  contact: objectIn.nullish(),
+  settings: objectIn.nullish(),
+});
+
+const patch = z.object({
+  name: nameIn.optional(),
+  timezone: timezone.optional(),
+  address: objectIn.nullish(),
+  contact: objectIn.nullish(),
+  settings: objectIn.optional().meta({ description: "Merged: keys that are sent win, null removes a key." }),
+});
+
+const paths = {
+  name: "name",
+  timezone: "timezone",
+  address: "address_json",
+  contact: "contact_json",
+  settings: "settings_json",
+};
+
+function messageOf(body: Omit<z.output<typeof patch>, "settings"> & { settings?: Record<string, unknown> | null }) {
+  return {
+    name: body.name ?? "",
+    timezone: body.timezone ?? "",
+    addressJson: jsonText(body.address),
+    contactJson: jsonText(body.contact),
+    settingsJson: jsonText(body.settings),
+  };
+}
+
+const list = route({
+  method: "GET",
+  path: "/orgs/sites",
+  access: { auth: "session", permission: "organizations:read" },
+  tag,
+  summary: "List sites by name",
+  description: "Without a filter the sites of all accessible organizations.",
+  query: listQuery.extend({
+    orgId: id.optional().meta({ description: "Only this organization's." }),
+    organizationId: id.optional().meta({ description: "The same as `orgId`." }),
+  }),
+  reply: z.object({ data: z.array(site), pagination }),
+  errors: ["organization_access_denied"],
+  async handle({ query, rpc }, { services }) {
+    if (query.orgId && query.organizationId && query.orgId !== query.organizationId) {
+      throw validationError({ organizationId: ["Differs from orgId"] });
+    }
+    const wanted = { page: pageOf(query), orgId: query.orgId ?? query.organizationId ?? "" };
+    const reply = await services.sites.listSites(wanted, await rpc());
+    return { data: reply.sites.map(siteOf), pagination: paginationOf(reply.page) };
+  },
+});
+
+const create = route({
+  method: "POST",
+  path: "/orgs/sites",
+  access: { auth: "session", permission: "organizations:write" },
+  tag,
+  summary: "Create a site",
+  body: newSite,
+  bodyLimitBytes: objectsBodyLimitBytes,
+  status: 201,
+  reply: site,
+  errors: ["organization_access_denied", "site_restricted"],
+  async handle({ body, rpc }, { services }) {
+    const reply = await services.sites.createSite({ ...messageOf(body), orgId: body.orgId }, await rpc());
+    return siteOf(reply.site);
+  },
+});
+
+const get = route({
+  method: "GET",
+  path: "/orgs/sites/:id",
+  access: { auth: "session", permission: "organizations:read" },
+  tag,
+  summary: "One site",
+  params: idParams,
+  reply: site,
+  errors: ["site_not_found", "site_access_denied"],
+  async handle({ params, rpc }, { services }) {
+    const reply = await services.sites.getSite({ id: params.id }, await rpc());
+    return siteOf(reply.site);
+  },
+});
+
+const update = route({
+  method: "PATCH",
+  path: "/orgs/sites/:id",
+  access: { auth: "session", permission: "organizations:write" },
+  tag,
+  summary: "Change a site",
+  params: idParams,
+  body: patch,
+  bodyLimitBytes: objectsBodyLimitBytes,
+  reply: site,
+  errors: ["no_updates", "site_not_found", "site_access_denied"],
+  async handle({ params, body, rpc }, { services }) {
+    const wanted = { id: params.id, updateMask: maskOf(body, paths), site: messageOf(body) };
+    const reply = await services.sites.updateSite(wanted, await rpc());
+    return siteOf(reply.site);
+  },
+});
+
+const remove = route({
+  method: "DELETE",
+  path: "/orgs/sites/:id",
+  access: { auth: "session", permission: "organizations:write" },
+  tag,
+  summary: "Delete a site for good",
+  params: idParams,
+  reply: success,
+  errors: ["site_not_found", "site_access_denied", "site_restricted"],
+  async handle({ params, rpc }, { services }) {
+    await services.sites.deleteSite({ id: params.id }, await rpc());
+    return { success: true as const };
+  },
+});
+
+function siteOf(message: Site | undefined): z.input<typeof site> {
+  if (!message) throw new Error("tenancy answered without a site");
+  return {
+    id: message.id,
+    orgId: message.orgId,
+    name: message.name,
+    address: objectOf(message.addressJson),
+    timezone: message.timezone,
+    contact: objectOf(message.contactJson),
+    settings: objectOf(message.settingsJson),
+    createdAt: timeOf(message.createdAt),
+    updatedAt: timeOf(message.updatedAt),
+  };
+}
+
+export const siteRoutes: readonly Route[] = [list, create, get, update, remove];

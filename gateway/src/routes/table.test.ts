@@ -1,0 +1,77 @@
+import { describe, expect, it } from "@jest/globals";
+import type { Scope } from "@muster/kit";
+import { additionalRows, type InterfaceRow, interfaceRows } from "../../e2e/interface-rows.ts";
+import { buildRouteTable } from "../http/route-table.ts";
+import { fullPath, type Route } from "../route.ts";
+import { routes } from "./index.ts";
+
+/** Method and path with parameters unnamed and without a trailing slash. */
+const keyOf = (method: string, path: string) => `${method} ${path.replace(/:[A-Za-z]+/g, ":").replace(/(.)\/$/, "$1")}`;
+const keyOfRow = ({ method, path }: InterfaceRow) =>
+  keyOf(method, path.startsWith("{base}") ? path.slice("{base}".length) : `/api/v1${path}`);
+const keyOfRoute = (row: Route) => keyOf(row.method, fullPath(row));
+
+const documented = new Map([...interfaceRows, ...additionalRows].map((row) => [keyOfRow(row), row]));
+const everyone: readonly Scope[] = ["organization", "partner", "system"];
+
+function needsOf({ access }: Route) {
+  const session = access.auth === "session" ? access : null;
+  return {
+    auth: access.auth,
+    permission: session?.permission ?? null,
+    mfa: session?.mfa ?? false,
+    scopes: [...(session?.scopes ?? everyone)].sort(),
+  };
+}
+
+describe("the route table", () => {
+  it.each(routes.map((row) => [`${row.method} ${fullPath(row)}`, row] as const))(
+    "%s stands in the interface with the same rights",
+    (_name, row) => {
+      const expected = documented.get(keyOfRoute(row));
+      if (expected === undefined) throw new Error("no row of the interface or of 01-conventions");
+      const { auth, permission, mfa, scopes } = expected;
+      expect(needsOf(row)).toEqual({ auth, permission, mfa, scopes: [...scopes].sort() });
+    },
+  );
+
+  it("has no row twice and a path for each row", () => {
+    const find = buildRouteTable(routes);
+    for (const row of routes) {
+      const match = find(fullPath(row).replace(/:[A-Za-z]+/g, "x"));
+      expect([...(match?.entry.byMethod.keys() ?? [])]).toContain(row.method);
+    }
+  });
+
+  it("describes each row, creates with 201, and keeps secrets out of caches", () => {
+    for (const row of routes) {
+      expect(row.summary).not.toBe("");
+      expect(row.method === "GET" ? row.body : undefined).toBeUndefined();
+      if (row.path.startsWith("/auth/")) expect(row.noStore).toBe(true);
+    }
+  });
+
+  it("names each parameter of its path in its schema", () => {
+    for (const row of routes) {
+      const inPath = [...row.path.matchAll(/:([A-Za-z]+)/g)].map(([, name]) => name);
+      expect(Object.keys(row.params?.shape ?? {})).toEqual(inPath);
+      for (const name of row.slashes ?? []) expect(inPath).toContain(name);
+    }
+  });
+
+  it("says which rows of the interface are not served yet", () => {
+    const served = new Set(routes.map(keyOfRoute));
+    const missing = interfaceRows.filter((row) => !served.has(keyOfRow(row)));
+    const issues = [...new Set(missing.map(({ issue }) => issue))];
+    const lines = issues.map((issue) => {
+      const theirs = missing.filter((row) => row.issue === issue).map(({ method, path }) => `${method} ${path}`);
+      return `  ${issue === null ? "issue to come" : `issue ${issue}`}: ${theirs.join(", ")}`;
+    });
+    process.stdout.write(
+      `Served ${interfaceRows.length - missing.length} of ${interfaceRows.length} rows.\n${lines.join("\n")}\n`,
+    );
+    expect(new Set([...interfaceRows, ...additionalRows].map(keyOfRow)).size).toBe(
+      interfaceRows.length + additionalRows.length,
+    );
+  });
+});

@@ -1,0 +1,285 @@
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { AppError, createLogger, systemCaller } from "@muster/kit";
+import { deadLetters } from "./dead-letters.ts";
+import { type OutboxTransport, type Relay, startRelay } from "./relay.ts";
+import { leaseMs, relayStore } from "./relay-store.ts";
+import { sql } from "./statement.ts";
+import { type TestDatabase, testDatabase, withClient } from "./testing/test-database.ts";
+
+const log = createLogger("test", "silent");
+const system = { caller: systemCaller("tenancy") };
+const unavailable = () => new AppError("unavailable", "away");
+
+/** Streams in memory, by first word of the subject, with what can go wrong. */
+function memoryBus() {
+  const streams = new Map<string, { created: string; messages: (string | null)[] }>();
+  const received: string[] = [];
+  const sent: unknown[] = [];
+  const reconnects: (() => void)[] = [];
+  let refuse: (subject: string) => Error | undefined = () => undefined;
+  const streamOf = (name: string) => {
+    const stream = streams.get(name) ?? { created: "c1", messages: [] };
+    streams.set(name, stream);
+    return stream;
+  };
+  const transport: OutboxTransport = {
+    async publish(message) {
+      const { subject, msgId } = message;
+      const error = refuse(subject);
+      if (error) throw error;
+      const name = subject.split(".")[0]?.toUpperCase() ?? "";
+      const stream = streamOf(name);
+      received.push(msgId);
+      sent.push(message);
+      return { stream: name, created: stream.created, seq: stream.messages.push(msgId) };
+    },
+    async lookup(name, seq) {
+      const stream = streamOf(name);
+      return { created: stream.created, msgId: stream.messages[seq - 1] ?? null };
+    },
+    onReconnect: (listener) => void reconnects.push(listener),
+  };
+  return {
+    transport,
+    received,
+    sent,
+    messages: (name: string) => streamOf(name).messages,
+    recreate: (name: string, created: string) => void streams.set(name, { created, messages: [] }),
+    reconnect: () => reconnects.forEach((listener) => void listener()),
+    refuse(decide: (subject: string) => Error | undefined) {
+      refuse = decide;
+    },
+  };
+}
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadlineMs = performance.now() + 20_000;
+  while (!(await holds())) {
+    if (performance.now() > deadlineMs) throw new Error(`did not happen: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+let test: TestDatabase;
+let bus: ReturnType<typeof memoryBus>;
+let relays: Relay[];
+
+beforeEach(async () => {
+  test = await testDatabase({ service: "tenancy", dirs: [] });
+  bus = memoryBus();
+  relays = [];
+});
+afterEach(async () => {
+  await Promise.all(relays.map((relay) => relay.stop()));
+  await test.drop();
+});
+
+const start = (options: { pollMs?: number; readBackMs?: number } = {}): Relay => {
+  const relay = startRelay({ db: test.db, transport: bus.transport, log, pollMs: 20, ...options });
+  relays.push(relay);
+  return relay;
+};
+const emit = (subject: string, ...msgIds: string[]) =>
+  test.db.tx({ caller: null }, async (t) => {
+    for (const msgId of msgIds) t.emit({ subject, msgId, body: Buffer.from(msgId) });
+  });
+const unpublished = async (): Promise<number> => {
+  const rows = await test.db.read(system, sql`select id from outbox where published_at is null`);
+  return rows.length;
+};
+const allPublished = () => until("everything is published", async () => (await unpublished()) === 0);
+const heldBy = async () => {
+  const [row] = await test.db.read<{ holder: string | null; fence: number }>(
+    system,
+    sql`select holder, fence from relay_lease`,
+  );
+  return row;
+};
+
+describe("the relay", () => {
+  it("publishes what was there before and what comes, in order, and marks it with the promise", async () => {
+    await emit("audit.a.1", "m1", "m2");
+    start();
+    await until("the first messages", () => bus.received.length === 2);
+    await emit("audit.a.1", "m3");
+    await allPublished();
+    expect(bus.received).toEqual(["m1", "m2", "m3"]);
+    expect(
+      await test.db.read(system, sql`select msg_id, stream, stream_created, stream_seq from outbox order by id`),
+    ).toEqual([1, 2, 3].map((seq) => ({ msg_id: `m${seq}`, stream: "AUDIT", stream_created: "c1", stream_seq: seq })));
+  });
+
+  it("passes on subject, id, body and trace as they were emitted", async () => {
+    start();
+    const message = { subject: "audit.a.1", msgId: "o/1", body: Buffer.from([0, 255]), traceparent: "00-ab-cd-01" };
+    await test.db.tx({ caller: null }, async (t) => t.emit(message));
+    await allPublished();
+    expect(bus.sent).toEqual([message]);
+  });
+
+  it("is woken by COMMIT and need not wait for its poll", async () => {
+    start({ pollMs: 60_000 });
+    await until("the lease", async () => (await heldBy())?.holder !== null);
+    await emit("audit.a.1", "m1");
+    await until("the message", () => bus.received.length === 1);
+  });
+
+  it("publishes more than a batch, all in order", async () => {
+    const ids = Array.from({ length: 1_500 }, (_, i) => `m${i}`);
+    await emit("audit.a.1", ...ids);
+    start();
+    await allPublished();
+    expect(bus.received).toEqual(ids);
+  });
+
+  it("does not miss a row whose transaction committed after later ones", async () => {
+    start();
+    let commitSlow: () => void = () => {};
+    let slowInserted: () => void = () => {};
+    const mayCommit = new Promise<void>((resolve) => {
+      commitSlow = resolve;
+    });
+    const inserted = new Promise<void>((resolve) => {
+      slowInserted = resolve;
+    });
+    const slow = test.db.tx({ caller: null }, async (t) => {
+      await t.execute(sql`insert into outbox (subject, msg_id, body) values ('audit.a.1', 'slow', '')`);
+      slowInserted();
+      await mayCommit;
+    });
+    await inserted;
+    await emit("audit.a.1", "fast");
+    await until("the later message", () => bus.received.includes("fast"));
+    commitSlow();
+    await slow;
+    await until("the earlier message", () => bus.received.includes("slow"));
+  });
+
+  it("leaves the work to one of two, and the other goes on when that one stops", async () => {
+    const first = start();
+    const second = start();
+    await emit("audit.a.1", "m1", "m2", "m3");
+    await allPublished();
+    expect(bus.received).toEqual(["m1", "m2", "m3"]);
+    const before = await heldBy();
+    await first.stop();
+    await until("a holder", async () => (await heldBy())?.holder !== null);
+    await emit("audit.a.1", "m4");
+    await allPublished();
+    await second.stop();
+    expect(bus.received).toEqual(["m1", "m2", "m3", "m4"]);
+    expect(await heldBy()).toMatchObject({ holder: null });
+    expect((await heldBy())?.fence).toBeGreaterThanOrEqual(before?.fence ?? 0);
+  });
+
+  it("takes over an expired lease under a higher fence, and the former holder can mark nothing", async () => {
+    const stalled = relayStore(test.db, "stalled");
+    const fence = await stalled.acquire();
+    expect(await relayStore(test.db, "other").acquire()).toBeNull();
+    await withClient(test.superuserUrl, (admin) =>
+      admin.query("update tenancy.relay_lease set expires_at = clock_timestamp() - interval '1 millisecond'"),
+    );
+    const next = await relayStore(test.db, "other").acquire();
+    expect(next).toBe((fence ?? 0) + 1);
+    await emit("audit.a.1", "m1");
+    const [row] = await stalled.unpublished(1, []);
+    if (!row) throw new Error("no row");
+    const placed = { ...row, stream: "AUDIT", created: "c1", seq: 1 };
+    expect(await stalled.mark(fence ?? 0, [placed])).toBe(false);
+    expect(await stalled.renew(fence ?? 0)).toBe(false);
+    expect(await stalled.bury(fence ?? 0, row, "x", 1)).toBe(false);
+    expect(await stalled.unmark(fence ?? 0, "AUDIT")).toBe(0);
+    await stalled.release(fence ?? 0);
+    expect(await heldBy()).toEqual({ holder: "other", fence: next });
+    expect(await unpublished()).toBe(1);
+    expect(leaseMs).toBe(5_000);
+  });
+
+  it("publishes again what a stream lost from its tail, after a reconnect", async () => {
+    start();
+    await emit("audit.a.1", "m1", "m2", "m3");
+    await emit("events.o.t", "e1");
+    await allPublished();
+    bus.messages("AUDIT").length = 1;
+    bus.reconnect();
+    await until("the lost messages", () => ["m2", "m3"].every((id) => bus.messages("AUDIT").includes(id)));
+    await allPublished();
+    expect(bus.received.filter((id) => id === "e1")).toHaveLength(1);
+  });
+
+  it("publishes again into a stream that was created anew, also without a reconnect", async () => {
+    start({ readBackMs: 50 });
+    await emit("audit.a.1", "m1", "m2");
+    await allPublished();
+    bus.recreate("AUDIT", "c2");
+    await until("both again", () => bus.messages("AUDIT").join() === "m1,m2");
+  });
+
+  it("finds at its start what was lost while no relay ran", async () => {
+    await start().stop();
+    const first = start();
+    await emit("audit.a.1", "m1", "m2");
+    await allPublished();
+    await first.stop();
+    bus.recreate("AUDIT", "c2");
+    start();
+    await until("both again", () => bus.messages("AUDIT").join() === "m1,m2");
+  });
+
+  it("lets the messages of other streams go on while one stream is away, and loses none", async () => {
+    bus.refuse((subject) => (subject.startsWith("events.") ? unavailable() : undefined));
+    start();
+    await emit("events.o.t", ...Array.from({ length: 300 }, (_, i) => `e${i}`));
+    await emit("audit.a.1", "m1");
+    await until("the neighbour", () => bus.received.includes("m1"));
+    bus.refuse(() => undefined);
+    await allPublished();
+    expect(bus.received.filter((id) => id.startsWith("e"))).toHaveLength(300);
+    expect(await deadLetters(test.db).list()).toEqual([]);
+  });
+
+  it("puts a message that is refused among the dead letters, and its neighbours go on", async () => {
+    bus.refuse((subject) => (subject === "audit.bad" ? new AppError("permission_denied", "not yours") : undefined));
+    start();
+    await emit("audit.bad", "poison");
+    await emit("audit.a.1", "m1");
+    await until("the neighbour", () => bus.received.includes("m1"));
+    await allPublished();
+    expect(await deadLetters(test.db).list()).toMatchObject([
+      { subject: "audit.bad", msgId: "poison", reason: "not yours", attempts: 5 },
+    ]);
+  });
+
+  it("deletes rows 10 minutes after their promise, not before", async () => {
+    const store = relayStore(test.db, "x");
+    await emit("audit.a.1", "old", "young", "waiting");
+    await test.db.tx(system, (t) =>
+      t.execute(sql`
+        update outbox set published_at = now() - case msg_id when 'old' then interval '601 s' else interval '599 s' end
+        where msg_id <> 'waiting'`),
+    );
+    expect(await store.clean()).toBe(false);
+    expect(await test.db.read(system, sql`select msg_id as id from outbox order by outbox.id`)).toEqual([
+      { id: "young" },
+      { id: "waiting" },
+    ]);
+    expect(await store.backlog()).toMatchObject({ rows: 1 });
+  });
+
+  it("survives a database that ends its connections", async () => {
+    start();
+    await emit("audit.a.1", "m1");
+    await allPublished();
+    await withClient(test.superuserUrl, (admin) =>
+      admin.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
+                   where datname = current_database() and pid <> pg_backend_pid()`),
+    );
+    await until("an emit that succeeds", () =>
+      emit("audit.a.1", "m2").then(
+        () => true,
+        () => false,
+      ),
+    );
+    await until("the message", () => bus.received.includes("m2"));
+  });
+});

@@ -1,0 +1,52 @@
+import { EventEmitter } from "node:events";
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "@jest/globals";
+import type { PoolClient } from "pg";
+import { sql } from "./statement.ts";
+import { openTransaction } from "./transaction.ts";
+
+const plain = { readOnly: false, traceparent: null };
+const settings = { text: "select settings", values: [] };
+
+/** A connection that notes what it is asked and answers at once. */
+function fakeClient(answer: (text: string) => { command: string }): { client: PoolClient; asked: string[] } {
+  const asked: string[] = [];
+  const client = Object.assign(new EventEmitter(), {
+    connection: { stream: new PassThrough() },
+    query: async ({ text }: { text: string }) => {
+      asked.push(text);
+      return { rows: [], rowCount: 0, ...answer(text) };
+    },
+  });
+  return { client: client as unknown as PoolClient, asked };
+}
+
+describe("a transaction", () => {
+  it("sends BEGIN, settings and the first statement before any answer, and COMMIT after them", async () => {
+    const { client, asked } = fakeClient((text) => ({ command: text }));
+    const { tx, commit } = openTransaction(client, settings, plain);
+    const first = tx.query(sql`select 1`);
+    expect(asked).toEqual(["BEGIN", "select settings", "select 1"]);
+    const committed = commit();
+    expect(asked).toEqual(["BEGIN", "select settings", "select 1", "COMMIT"]);
+    await Promise.all([first, committed]);
+  });
+
+  it("is an error when COMMIT is answered with anything else", async () => {
+    const { client } = fakeClient((text) => ({ command: text === "COMMIT" ? "ROLLBACK" : text }));
+    await expect(openTransaction(client, settings, plain).commit()).rejects.toThrow(
+      "COMMIT was answered with ROLLBACK",
+    );
+  });
+
+  it("says that it may have been committed when the answer to COMMIT is lost", async () => {
+    const { client } = fakeClient((text) => {
+      if (text === "COMMIT") throw new Error("Connection terminated unexpectedly");
+      return { command: text };
+    });
+    await expect(openTransaction(client, settings, plain).commit()).rejects.toMatchObject({
+      code: "unavailable",
+      cause: { message: expect.stringMatching(/may have been committed/) },
+    });
+  });
+});

@@ -1,0 +1,162 @@
+import { fileURLToPath } from "node:url";
+import { fromBinary } from "@bufbuild/protobuf";
+import type { Bus, BusMessage } from "@muster/bus";
+import { type Database, deadLetters, type MigrationDir, sql, type Tx } from "@muster/db";
+import { backoffMs, counter, isUuid, type Logger, sleep, systemCaller } from "@muster/kit";
+import { type TenantChanged, TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
+import type { TenancySnapshot } from "./tenancy-snapshot.ts";
+import { applyTenants, copyHash, dropUnheard, type TenantChange, tenantKinds } from "./tenant-store.ts";
+
+/** The table `tenant`; runs before the service's own migrations. */
+export const tenantMigrations: MigrationDir = {
+  label: "service",
+  path: fileURLToPath(new URL("../migrations", import.meta.url)),
+};
+
+/** Told of each row whose status or deletion is new, in the transaction that makes it so. */
+export type OnTenantChange = (tx: Tx, change: TenantChange) => Promise<void> | void;
+
+export type TenantCopyDeps = {
+  db: Database;
+  /** Name of the service: its durable on TENANCY. */
+  service: string;
+  log: Logger;
+  onChange?: OnTenantChange;
+};
+
+const checkEveryMs = 86_400_000;
+const batchMax = 100;
+
+const eventsCounter = counter("muster_tenant_copy_events_total", "Events of stream TENANCY taken into the copy.", ["kind"]);
+const rebuildCounter = counter("muster_tenant_copy_rebuilds_total", "Times the copy was filled from tenancy's snapshot.");
+
+/** Keeps the copy in step with stream TENANCY until stopped; unreadable events go to the dead letters. */
+export function followTenancy(bus: Pick<Bus, "consume">, deps: TenantCopyDeps): { stop(): Promise<void> } {
+  const letters = deadLetters(deps.db);
+  const letterOf = (m: BusMessage, reason: string) => {
+    const { subject, msgId, body, traceparent } = m;
+    return { subject, msgId, reason, body, traceparent, attempts: m.deliveries };
+  };
+  return bus.consume(
+    {
+      stream: "TENANCY",
+      durable: deps.service,
+      filterSubject: "tenancy.>",
+      maxAckPending: batchMax,
+      batchMax,
+      batchBytes: 1_048_576,
+      maxDeliver: 10,
+      onPoison: async (message, reason) => void (await letters.put(letterOf(message, reason))),
+    },
+    async (batch) => {
+      const read = batch.filter(({ subject }) => isTenantSubject(subject)).map((message) => ({ message, ...readChange(message) }));
+      if (read.length === 0) return;
+      await deps.db.tx(systemOf(deps), async (tx) => {
+        for (const { message, reason } of read) {
+          if (reason === null) continue;
+          deps.log.error({ subject: message.subject, msgId: message.msgId, reason }, "tenancy event unreadable");
+          await letters.put(letterOf(message, reason), tx);
+        }
+        const changes = read.flatMap(({ change }) => (change ? [change] : []));
+        await tell(tx, deps, await applyTenants(tx, changes));
+        for (const { kind } of changes) eventsCounter.inc({ kind });
+      });
+    },
+  );
+}
+
+/**
+ * Compares the copy with tenancy by hash and fills it anew when they differ. A difference that goes away within `settleMs`
+ * was only an event under way. Throws what tenancy or the database answers.
+ */
+export async function reconcileTenants(
+  deps: TenantCopyDeps,
+  snapshot: TenancySnapshot,
+  settleMs = 2_000,
+): Promise<"same" | "rebuilt"> {
+  for (let look = 0; look < 3; look++) {
+    const theirs = await snapshot.hash();
+    const ours = await deps.db.tx(systemOf(deps), (tx) => copyHash(tx), { readOnly: true });
+    if (ours.sha256 === theirs.sha256) return "same";
+    if (ours.count === 0) break;
+    await sleep(settleMs);
+  }
+  await rebuild(deps, snapshot);
+  return "rebuilt";
+}
+
+/** Reconciles now, again until it succeeds, and then once a day. */
+export function startReconciling(deps: TenantCopyDeps, snapshot: TenancySnapshot): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  const run = async () => {
+    for (let attempt = 0; !stopping.signal.aborted; attempt++) {
+      try {
+        const outcome = await reconcileTenants(deps, snapshot);
+        deps.log.info({ outcome }, "tenant copy compared with tenancy");
+        return;
+      } catch (err) {
+        if (stopping.signal.aborted) return;
+        deps.log.warn({ err }, "tenant copy cannot be compared with tenancy now");
+        await sleep(backoffMs(attempt, 250, 30_000), stopping.signal);
+      }
+    }
+  };
+  const begin = () => {
+    running = running.then(run);
+  };
+  begin();
+  const timer = setInterval(begin, checkEveryMs);
+  timer.unref();
+  return {
+    async stop() {
+      clearInterval(timer);
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+async function rebuild(deps: TenantCopyDeps, snapshot: TenancySnapshot): Promise<void> {
+  const { db, log } = deps;
+  // What the copy heard of before this is judged by the snapshot. As text: a Date would drop the microseconds.
+  const [clock] = await db.read<{ at: string }>(systemOf(deps), sql`SELECT clock_timestamp()::text AS at`);
+  const asOf = clock?.at ?? null;
+  if (asOf === null) throw new Error("PostgreSQL answered without its clock");
+  let tenants = 0;
+  let cursor = "";
+  do {
+    const page = await snapshot.page(cursor);
+    await db.tx(systemOf(deps), async (tx) => tell(tx, deps, await applyTenants(tx, page.tenants, asOf)));
+    tenants += page.tenants.length;
+    cursor = page.nextCursor;
+  } while (cursor !== "");
+  await db.tx(systemOf(deps), async (tx) => tell(tx, deps, await dropUnheard(tx, asOf)));
+  rebuildCounter.inc();
+  log.info({ tenants }, "tenant copy filled from the snapshot");
+}
+
+async function tell(tx: Tx, deps: TenantCopyDeps, changes: readonly TenantChange[]): Promise<void> {
+  if (!deps.onChange) return;
+  for (const change of changes) await deps.onChange(tx, change);
+}
+
+const systemOf = (deps: TenantCopyDeps) => ({ caller: systemCaller(deps.service) });
+
+function isTenantSubject(subject: string): boolean {
+  const [, kind, change] = subject.split(".");
+  return tenantKinds.some((k) => k === kind) && ["created", "updated", "deleted"].includes(change ?? "");
+}
+
+function readChange(message: BusMessage): { change: TenantChanged | null; reason: string | null } {
+  try {
+    const change = fromBinary(TenantChangedSchema, message.body);
+    const known = tenantKinds.some((kind) => kind === change.kind && message.subject.startsWith(`tenancy.${kind}.`));
+    if (!known) return { change: null, reason: `kind "${change.kind.slice(0, 40)}" under this subject` };
+    const ids = [change.id, change.partnerId, ...(change.kind === "partner" ? [] : [change.orgId])];
+    if (!ids.every(isUuid)) return { change: null, reason: "an id is no UUID" };
+    return { change, reason: null };
+  } catch (error) {
+    return { change: null, reason: `not decodable: ${(error as Error).message}` };
+  }
+}

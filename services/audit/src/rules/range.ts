@@ -1,0 +1,47 @@
+import { AppError, type Caller, isUuid, validationError } from "@muster/kit";
+
+/** The chains a list reads: a few by name, all of a partner, or all there are. */
+export type Range =
+  | { kind: "chains"; chainIds: readonly string[] }
+  | { kind: "partner"; partnerId: string }
+  | { kind: "all" };
+
+/** A list position: the last row looked at, and how many matches are still to be skipped before the page begins. */
+export type Position = { timestamp: Date; id: string; skip: number };
+
+/**
+ * What a caller's list reads, within row-level security. Throws `site_restricted`: a trail tells of the whole
+ * organization, so who is limited to some of its sites reads none of it.
+ */
+export function rangeOf(caller: Caller, orgId: string | null): Range {
+  if (caller.siteIds !== null) {
+    throw new AppError("site_restricted", "Audit logs are not available to users limited to some sites");
+  }
+  if (orgId) return { kind: "chains", chainIds: [orgId] };
+  switch (caller.scope) {
+    case "system":
+      return { kind: "all" };
+    case "organization":
+      return { kind: "chains", chainIds: caller.orgId ? [caller.orgId] : [] };
+    case "partner":
+      if (!caller.partnerId) return { kind: "chains", chainIds: [] };
+      if (caller.orgAccess.mode === "all") return { kind: "partner", partnerId: caller.partnerId };
+      return { kind: "chains", chainIds: [...new Set([caller.partnerId, ...caller.orgAccess.orgIds])] };
+    default:
+      return caller.scope satisfies never;
+  }
+}
+
+/** Reads the parts of a decoded cursor; anything else than a position is a 400 on `cursor`. */
+export function positionOf([time = "", id = "", skip = ""]: readonly string[]): Position {
+  const timestamp = new Date(time);
+  if (Number.isNaN(timestamp.getTime()) || !isUuid(id) || !/^\d{1,9}$/.test(skip)) {
+    throw validationError({ cursor: ["Not a cursor of this list"] });
+  }
+  return { timestamp, id, skip: Number(skip) };
+}
+
+/** The parts of a cursor that positionOf reads. */
+export function cursorParts({ timestamp, id, skip }: Position): string[] {
+  return [timestamp.toISOString(), id, String(skip)];
+}

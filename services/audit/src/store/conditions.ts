@@ -1,0 +1,95 @@
+import { containsPattern, jsonPatterns } from "../rules/contains.ts";
+import type { Position, Range } from "../rules/range.ts";
+
+export type LogFilter = {
+  user: string | null;
+  action: string | null;
+  resource: string | null;
+  query: string | null;
+  from: Date | null;
+  to: Date | null;
+  excludeActions: readonly string[];
+};
+
+/** Filters that no index of a whole range answers: every row has to be looked at. */
+export const looksAtRows = (f: LogFilter): boolean =>
+  Boolean(f.user || f.action || f.resource || f.query || f.excludeActions.length > 0);
+
+/** Values of a statement under construction: each gets the next placeholder. */
+export class Values {
+  readonly list: unknown[] = [];
+
+  add(value: unknown): string {
+    return `$${this.list.push(value)}`;
+  }
+}
+
+const all = (parts: readonly string[]) => (parts.length > 0 ? parts.join(" AND ") : "true");
+
+/** Rows in time and after a position: what the ordered indexes answer. */
+export function boundsText(values: Values, f: LogFilter, after: Position | null): string {
+  const parts: string[] = [];
+  if (f.from) parts.push(`l.timestamp >= ${values.add(f.from)}`);
+  if (f.to) parts.push(`l.timestamp <= ${values.add(f.to)}`);
+  if (after) {
+    parts.push(`(l.timestamp, l.id) < (${values.add(after.timestamp)}::timestamptz, ${values.add(after.id)}::uuid)`);
+  }
+  return all(parts);
+}
+
+/** Whether a row is one that the filters ask for; never null. */
+export function matchText(values: Values, f: LogFilter): string {
+  const parts: string[] = [];
+  const contains = (text: string, ...columns: string[]) => {
+    const pattern = values.add(containsPattern(text));
+    return columns.map((column) => `coalesce(${column} ILIKE ${pattern}, false)`);
+  };
+  const any = (texts: readonly string[]) => `(${texts.join(" OR ")})`;
+  if (f.excludeActions.length > 0) parts.push(`l.action <> ALL (${values.add([...f.excludeActions])}::text[])`);
+  if (f.action) parts.push(any(contains(f.action, "l.action")));
+  if (f.user) parts.push(any(contains(f.user, "l.actor_email", "l.actor_name")));
+  if (f.resource) parts.push(any(contains(f.resource, "l.resource_type", "l.resource_name")));
+  if (f.query) {
+    const details = jsonPatterns(f.query).map((pattern) => `l.details::text ILIKE ${values.add(pattern)}`);
+    parts.push(any([...contains(f.query, "l.action", "l.actor_email", "l.resource_type", "l.resource_name"), ...details]));
+  }
+  return all(parts);
+}
+
+/** The query's own predicate beside row-level security; it chooses the index too. */
+export function rangeText(values: Values, range: Range, alias = "l"): string {
+  switch (range.kind) {
+    case "all":
+      return "true";
+    case "partner":
+      return `${alias}.partner_id = ${values.add(range.partnerId)}::uuid`;
+    case "chains":
+      return `${alias}.chain_id = ANY (${values.add([...range.chainIds])}::uuid[])`;
+    default:
+      return range satisfies never;
+  }
+}
+
+type Source = { range: Range; actions: readonly string[] | null; bounds: string; columns: string; rows: string };
+
+/**
+ * The newest `rows` rows of a range in order, as a FROM item named l. One chain, a partner or everything is one ordered
+ * scan (audit_log_by_chain, _by_partner, _by_time); several chains, or the actions of one (audit_log_by_action), are as
+ * many scans merged.
+ */
+export function newestRows(values: Values, { range, actions, bounds, columns, rows }: Source): string {
+  const order = `ORDER BY l.timestamp DESC, l.id DESC LIMIT ${rows}`;
+  const chains = range.kind === "chains" ? range.chainIds : null;
+  if (!chains || (chains.length === 1 && actions === null)) {
+    const within = chains ? `l.chain_id = ${values.add(chains[0])}::uuid` : rangeText(values, range);
+    return `(SELECT ${columns} FROM audit_log l WHERE ${within} AND ${bounds} ${order}) l`;
+  }
+  const keys = [`unnest(${values.add([...chains])}::uuid[]) AS c (chain_id)`];
+  const own = ["l.chain_id = c.chain_id"];
+  if (actions) {
+    keys.push(`unnest(${values.add([...actions])}::text[]) AS a (action)`);
+    own.push("l.action = a.action");
+  }
+  const scan = `SELECT ${columns} FROM audit_log l WHERE ${all([...own, bounds])} ${order}`;
+  return `(SELECT l.* FROM ${keys.join(" CROSS JOIN ")} CROSS JOIN LATERAL (${scan}) l ${order}) l`;
+}

@@ -1,0 +1,43 @@
+import { AppError, gauge } from "@muster/kit";
+
+const waiting = gauge("audit_searches_waiting", "Searches that wait for one of the slots");
+
+export type SearchSlots = { run<T>(search: () => Promise<T>): Promise<T> };
+
+/**
+ * Lets `most` searches look at rows at a time, so that they never take all connections from the sealer. Who waits longer
+ * than `waitMs` is refused with `overloaded`.
+ */
+export function searchSlots(most: number, waitMs: number): SearchSlots {
+  const queue: (() => void)[] = [];
+  let busy = 0;
+  const enter = () =>
+    new Promise<void>((resolve, reject) => {
+      const go = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        queue.splice(queue.indexOf(go), 1);
+        waiting.set(queue.length);
+        reject(new AppError("overloaded", "Too many searches at a time", { retryAfterSeconds: 1 }));
+      }, waitMs);
+      queue.push(go);
+      waiting.set(queue.length);
+    });
+  return {
+    async run(search) {
+      // Whoever leaves hands its slot on, so nobody overtakes the queue.
+      if (busy >= most) await enter();
+      else busy += 1;
+      try {
+        return await search();
+      } finally {
+        const next = queue.shift();
+        waiting.set(queue.length);
+        if (next) next();
+        else busy -= 1;
+      }
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { AppError, type CallContext, validationError } from "@muster/kit";
+import { personEvent } from "./events/audit.ts";
+import { userChanged } from "./events/auth.ts";
+import type { UserDeps } from "./rpc/user.ts";
+import { tokenHash } from "./rules/opaque-token.ts";
+import { checkNewPassword } from "./rules/password-policy.ts";
+import { principalCaller } from "./rules/principal.ts";
+import { activateUser, findInvite, useInvite } from "./store/invites.ts";
+import { findPrincipal } from "./store/people.ts";
+
+/** Sets an invited person's password, once. Throws `invalid_token`, and `validation_failed` on the password or the name. */
+export async function acceptInvite(
+  { db, passwords, now }: Pick<UserDeps, "db" | "passwords" | "now">,
+  context: CallContext,
+  { token, password, name }: { token: string; password: string; name: string },
+): Promise<void> {
+  if (name.length > 255) throw validationError({ name: ["At most 255 characters"] });
+  const invite = await findInvite(db, tokenHash(token));
+  if (!invite || invite.used_at || invite.expires_at <= now()) throw invalidToken();
+  const person = await findPrincipal(db, invite.user_id);
+  if (person?.status !== "invited") throw invalidToken();
+  checkNewPassword(password, person.email);
+  const passwordHash = await passwords.hash(password);
+  const caller = principalCaller(person);
+  await db.tx({ ...context, caller }, async (tx) => {
+    const at = now();
+    if (!(await useInvite(tx, invite.id, at))) throw invalidToken();
+    const user = { id: person.user_id, passwordHash, name: name.trim() || null };
+    const version = await activateUser(tx, user, at);
+    if (version === null) throw invalidToken();
+    tx.emit(userChanged(person.user_id, version));
+    tx.emit(personEvent({ ...context, caller }, person, { action: "user.invite.accept" }, at));
+  });
+}
+
+const invalidToken = () => new AppError("invalid_token", "Invalid or expired invitation");

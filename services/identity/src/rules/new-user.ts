@@ -1,0 +1,115 @@
+import { AppError, type Caller, type FieldErrors, isUuid, type Scope, validationError } from "@muster/kit";
+
+export type Role = {
+  id: string;
+  scope: Scope;
+  permissions: readonly string[];
+  partnerId: string | null;
+  orgId: string | null;
+};
+
+export type OrgGrant = "all" | "selected" | "none";
+
+/** A person as invited. An organization user's partner is its organization's: null until that is known. */
+export type NewUser = {
+  email: string;
+  name: string;
+  scope: Scope;
+  partnerId: string | null;
+  orgId: string | null;
+  roleId: string;
+  orgAccess: OrgGrant;
+  orgIds: readonly string[];
+  siteIds: readonly string[];
+};
+
+export type InviteInput = {
+  email: string;
+  name: string;
+  partnerId: string;
+  orgId: string;
+  orgAccess: string;
+  orgIds: readonly string[];
+  siteIds: readonly string[];
+};
+
+const grants: readonly OrgGrant[] = ["all", "selected", "none"];
+/** As many as a caller token lists (libs/rpc). */
+const maxListed = 500;
+
+/**
+ * The person that this caller may invite with this role. Nobody grants what they do not hold. Throws `validation_failed`,
+ * `site_restricted`, `delegation_denied`, `role_not_found`, `partner_not_found` and `organization_not_found`.
+ */
+export function newUser(caller: Caller, input: InviteInput, role: Role): NewUser {
+  if (caller.siteIds !== null) throw new AppError("site_restricted", "Your access is restricted to sites");
+  const scope = wantedScope(caller, input);
+  const errors: FieldErrors = {};
+  const orgIds = [...new Set(input.orgIds)];
+  const siteIds = [...new Set(input.siteIds)];
+  const orgAccess = wantedGrant(scope, input.orgAccess, orgIds);
+  if (!/^[^\s@]+@[^\s@]+$/.test(input.email) || input.email.length > 255) errors.email = ["An e-mail address"];
+  if (input.name.trim() === "" || input.name.length > 255) errors.name = ["1 to 255 characters"];
+  for (const field of ["partnerId", "orgId"] as const) {
+    if (input[field] !== "" && !isUuid(input[field])) errors[field] = ["Must be a UUID"];
+  }
+  if (!orgAccess) errors.orgAccess = [scope === "partner" ? `One of ${grants.join(", ")}` : "For partner users only"];
+  if (orgIds.length > 0 && orgAccess !== "selected") errors.orgIds = ['Only with orgAccess "selected"'];
+  if (siteIds.length > 0 && scope === "system") errors.siteIds = ["Not for system users"];
+  for (const [field, ids] of Object.entries({ orgIds, siteIds })) {
+    if (ids.length > maxListed || !ids.every(isUuid)) errors[field] = [`At most ${maxListed} UUIDs`];
+  }
+  if (role.scope !== scope) errors.roleId = [`Must be a role of scope ${scope}`];
+  if (!orgAccess || Object.keys(errors).length > 0) throw validationError(errors);
+
+  const { partnerId, orgId } = place(caller, scope, input);
+  if ((role.orgId && role.orgId !== orgId) || (role.partnerId && partnerId && role.partnerId !== partnerId)) {
+    throw new AppError("role_not_found", "Role not found");
+  }
+  checkDelegation(caller, role, orgAccess);
+  const { email, name } = input;
+  return { email, name, scope, partnerId, orgId, roleId: role.id, orgAccess, orgIds, siteIds };
+}
+
+/** The place named, else the caller's own. */
+function wantedScope(caller: Caller, input: InviteInput): Scope {
+  if (input.orgId !== "") return "organization";
+  return input.partnerId !== "" && caller.scope !== "organization" ? "partner" : caller.scope;
+}
+
+function wantedGrant(scope: Scope, given: string, orgIds: readonly string[]): OrgGrant | null {
+  if (scope !== "partner") return given === "" ? (scope === "system" ? "all" : "none") : null;
+  if (given === "") return orgIds.length > 0 ? "selected" : "none";
+  return grants.find((grant) => grant === given) ?? null;
+}
+
+/** Where the person will stand; out of the caller's reach is as if it were not there. */
+function place(caller: Caller, scope: Scope, input: InviteInput): Pick<NewUser, "partnerId" | "orgId"> {
+  const partnerId = input.partnerId || (scope === "system" ? null : caller.partnerId);
+  const orgId = scope === "organization" ? input.orgId || caller.orgId : null;
+  if (caller.scope === "system") return { partnerId, orgId };
+  if (partnerId !== caller.partnerId) throw new AppError("partner_not_found", "Partner not found");
+  if (caller.scope === "organization") {
+    if (orgId !== caller.orgId) throw noOrganization();
+    return { partnerId, orgId };
+  }
+  const { orgAccess } = caller;
+  const reached = (id: string) => orgAccess.mode === "all" || orgAccess.orgIds.includes(id);
+  if (orgId !== null && !reached(orgId)) throw noOrganization();
+  if (!input.orgIds.every(reached)) throw noOrganization();
+  return { partnerId, orgId };
+}
+
+function checkDelegation(caller: Caller, role: Role, orgAccess: OrgGrant): void {
+  const missing = role.permissions.filter((permission) => !caller.permissions.includes(permission));
+  if (missing.length > 0) {
+    throw new AppError("delegation_denied", "You cannot grant what you do not hold", { facts: { permissions: missing } });
+  }
+  if (caller.scope === "partner" && caller.orgAccess.mode === "list" && orgAccess === "all") {
+    throw new AppError("delegation_denied", "You cannot grant what you do not hold", {
+      facts: { permissions: [], orgAccess: "all" },
+    });
+  }
+}
+
+export const noOrganization = () => new AppError("organization_not_found", "Organization not found");

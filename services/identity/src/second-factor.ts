@@ -1,0 +1,70 @@
+import type { Database, Tx } from "@muster/db";
+import { AppError, type CallContext } from "@muster/kit";
+import { noteFailedLogin } from "./events/failed-login.ts";
+import { recoveryCodeHash } from "./rules/recovery-codes.ts";
+import type { SecretBox } from "./rules/secret-box.ts";
+import { matchingStep } from "./rules/totp.ts";
+import { findTotp, lockPerson, useRecoveryCode, useStep } from "./store/factors.ts";
+import { addFailure, clearFailures, limitedUntil } from "./store/failures.ts";
+import type { PrincipalRow } from "./store/people.ts";
+
+export type SecondFactorDeps = { db: Database; box: SecretBox; now: () => Date };
+
+/**
+ * Runs one try of a person to prove themselves; `action` gives null when the proof was wrong. Tries of one person go one
+ * after the other, whatever replica they come to, so parallel guesses count like any. Throws `rate_limited` before the
+ * action when 5 failed in 5 minutes (of the person, or of the challenge), else `refusal` when it gave null.
+ */
+export async function tryFactor<T>(
+  { db, now }: Pick<SecondFactorDeps, "db" | "now">,
+  context: CallContext,
+  person: PrincipalRow,
+  about: { refusal: AppError; challengeId?: string },
+  action: (tx: Tx) => Promise<T | null>,
+): Promise<T> {
+  const { refusal, challengeId = null } = about;
+  const userId = person.user_id;
+  // Decided inside, thrown outside: a failure that rolls back would not be counted.
+  const outcome = await db.tx(context, async (tx) => {
+    await lockPerson(tx, userId);
+    const at = now();
+    const until = await limitedUntil(tx, userId, challengeId, at);
+    if (until) return { limitedForMs: until.getTime() - at.getTime() };
+    const result = await action(tx);
+    if (result !== null) {
+      await clearFailures(tx, userId);
+      return { result };
+    }
+    await addFailure(tx, userId, challengeId, at);
+    await noteFailedLogin(tx, context, person, refusal.code === "invalid_credentials" ? "password" : "mfa", at);
+    return { refusal };
+  });
+  if ("result" in outcome) return outcome.result as T;
+  if ("refusal" in outcome) throw outcome.refusal;
+  throw new AppError("rate_limited", "Too many failed attempts", {
+    retryAfterSeconds: Math.max(1, Math.ceil((outcome.limitedForMs ?? 0) / 1000)),
+  });
+}
+
+/** Uses up a TOTP code or a recovery code of the person, under lockPerson; false when it is none, or was used before. */
+export async function useCode(tx: Tx, deps: SecondFactorDeps, userId: string, code: string): Promise<boolean> {
+  const digits = code.replace(/\s/g, "");
+  if (!/^\d{6}$/.test(digits)) return useRecoveryCode(tx, userId, recoveryCodeHash(code), deps.now());
+  const totp = await findTotp(tx, userId);
+  return totp?.confirmed_at ? useTotp(tx, deps, userId, totp.secret, digits) : false;
+}
+
+/** Uses up the step of a TOTP code under this sealed secret; false when it fits none, or was used before. */
+export async function useTotp(
+  tx: Tx,
+  { box, now }: SecondFactorDeps,
+  userId: string,
+  sealed: Buffer,
+  digits: string,
+): Promise<boolean> {
+  const step = matchingStep(box.open(sealed, totpPlace(userId)), digits.replace(/\s/g, ""), now());
+  return step !== null && useStep(tx, userId, step);
+}
+
+/** Where a TOTP secret stands, authenticated with it. */
+export const totpPlace = (userId: string) => `user_totp/${userId}/secret`;

@@ -1,0 +1,89 @@
+import { type Database, sql, type Tx } from "@muster/db";
+import type { TokenHolder } from "./invites.ts";
+
+export type TotpRow = { secret: Buffer; confirmed_at: Date | null };
+
+/** Holds everyone else who tries this person's factors until the transaction ends; sign-ins are not held. */
+export async function lockPerson(tx: Tx, userId: string): Promise<void> {
+  await tx.query(sql`SELECT 1 FROM users WHERE id = ${userId} FOR NO KEY UPDATE`);
+}
+
+export async function findTotp(tx: Tx, userId: string): Promise<TotpRow | null> {
+  const [row] = await tx.query<TotpRow>(sql`SELECT secret, confirmed_at FROM user_totp WHERE user_id = ${userId}`);
+  return row ?? null;
+}
+
+/** Stores a secret that waits for its first code; false when there is a confirmed one. */
+export async function putPendingTotp(tx: Tx, userId: string, secret: Buffer, now: Date): Promise<boolean> {
+  const stored = await tx.execute(sql`
+    INSERT INTO user_totp AS t (user_id, secret, created_at) VALUES (${userId}, ${secret}, ${now})
+    ON CONFLICT (user_id) DO UPDATE SET secret = excluded.secret, created_at = excluded.created_at, last_step = 0
+    WHERE t.confirmed_at IS NULL`);
+  return stored === 1;
+}
+
+/** Marks a step as used; false when it, or a later one, was used before. */
+export async function useStep(tx: Tx, userId: string, step: number): Promise<boolean> {
+  const used = await tx.execute(sql`
+    UPDATE user_totp SET last_step = ${step} WHERE user_id = ${userId} AND last_step < ${step}`);
+  return used === 1;
+}
+
+/** Uses a recovery code up; false when there is no such unused one. */
+export async function useRecoveryCode(tx: Tx, userId: string, hash: Buffer, now: Date): Promise<boolean> {
+  const used = await tx.execute(sql`
+    UPDATE recovery_codes SET used_at = ${now} WHERE user_id = ${userId} AND code_hash = ${hash} AND used_at IS NULL`);
+  return used === 1;
+}
+
+/** Confirms the waiting secret with fresh recovery codes; gives the person's new version. */
+export async function confirmTotp(tx: Tx, userId: string, codeHashes: readonly Buffer[], now: Date): Promise<number> {
+  await tx.execute(sql`UPDATE user_totp SET confirmed_at = ${now} WHERE user_id = ${userId}`);
+  await tx.execute(sql`DELETE FROM recovery_codes WHERE user_id = ${userId}`);
+  await tx.execute(sql`
+    INSERT INTO recovery_codes (user_id, code_hash)
+    SELECT ${userId}, code_hash FROM unnest(${[...codeHashes]}::bytea[]) AS code_hash`);
+  return setMfaEnabled(tx, userId, true, now);
+}
+
+/** Removes secret and recovery codes; no session of the person counts as stepped up any more. Gives their new version. */
+export async function removeTotp(tx: Tx, userId: string, now: Date): Promise<number> {
+  await tx.execute(sql`DELETE FROM user_totp WHERE user_id = ${userId}`);
+  await tx.execute(sql`DELETE FROM recovery_codes WHERE user_id = ${userId}`);
+  await tx.execute(sql`UPDATE sessions SET mfa_at = NULL WHERE user_id = ${userId} AND mfa_at IS NOT NULL`);
+  return setMfaEnabled(tx, userId, false, now);
+}
+
+async function setMfaEnabled(tx: Tx, userId: string, enabled: boolean, now: Date): Promise<number> {
+  const [row] = await tx.query<{ version: number }>(sql`
+    UPDATE users SET mfa_enabled = ${enabled}, version = version + 1, updated_at = ${now}
+    WHERE id = ${userId} RETURNING version`);
+  if (!row) throw new Error("a person with a session is not there");
+  return row.version;
+}
+
+export async function insertChallenge(
+  tx: Tx,
+  challenge: { id: string; userId: string; hash: Buffer; now: Date; expiresAt: Date },
+): Promise<void> {
+  await tx.execute(sql`DELETE FROM mfa_challenges WHERE user_id = ${challenge.userId} AND expires_at < ${challenge.now}`);
+  await tx.execute(sql`
+    INSERT INTO mfa_challenges (id, user_id, token_hash, created_at, expires_at)
+    VALUES (${challenge.id}, ${challenge.userId}, ${challenge.hash}, ${challenge.now}, ${challenge.expiresAt})`);
+}
+
+/** The challenge behind a token, completed or not; nobody is signed in yet. */
+export async function findChallenge(db: Database, hash: Buffer): Promise<TokenHolder | null> {
+  const [row] = await db.read<TokenHolder>(
+    { caller: null },
+    sql`SELECT id, user_id, expires_at, used_at FROM find_mfa_challenge(${hash})`,
+  );
+  return row ?? null;
+}
+
+/** Completes the challenge; false when it was completed before, or has expired. */
+export async function completeChallenge(tx: Tx, id: string, now: Date): Promise<boolean> {
+  const completed = await tx.execute(sql`
+    UPDATE mfa_challenges SET completed_at = ${now} WHERE id = ${id} AND completed_at IS NULL AND expires_at > ${now}`);
+  return completed === 1;
+}

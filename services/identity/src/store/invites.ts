@@ -1,0 +1,50 @@
+import { type Database, sql, type Tx } from "@muster/db";
+
+export type TokenHolder = { id: string; user_id: string; expires_at: Date; used_at: Date | null };
+
+export type NewInvite = {
+  id: string;
+  userId: string;
+  partnerId: string | null;
+  orgId: string | null;
+  hash: Buffer;
+  now: Date;
+  expiresAt: Date;
+};
+
+export async function insertInvite(tx: Tx, invite: NewInvite): Promise<void> {
+  await tx.execute(sql`
+    INSERT INTO invites (id, user_id, partner_id, org_id, token_hash, created_at, expires_at)
+    VALUES (${invite.id}, ${invite.userId}, ${invite.partnerId}, ${invite.orgId}, ${invite.hash}, ${invite.now},
+            ${invite.expiresAt})`);
+}
+
+/** The invitation behind a token, used or not; nobody is signed in yet. */
+export async function findInvite(db: Database, hash: Buffer): Promise<TokenHolder | null> {
+  const [row] = await db.read<TokenHolder>(
+    { caller: null },
+    sql`SELECT id, user_id, expires_at, used_at FROM find_invite(${hash})`,
+  );
+  return row ?? null;
+}
+
+/** Uses the invitation up; false when somebody else did, or it has expired. */
+export async function useInvite(tx: Tx, id: string, now: Date): Promise<boolean> {
+  const used = await tx.execute(sql`
+    UPDATE invites SET accepted_at = ${now} WHERE id = ${id} AND accepted_at IS NULL AND expires_at > ${now}`);
+  return used === 1;
+}
+
+/** Makes an invited person active and gives their new version; null when they are not waiting any more. */
+export async function activateUser(
+  tx: Tx,
+  user: { id: string; passwordHash: string; name: string | null },
+  now: Date,
+): Promise<number | null> {
+  const [row] = await tx.query<{ version: number }>(sql`
+    UPDATE users
+    SET status = 'active', password_hash = ${user.passwordHash}, name = coalesce(${user.name}, name),
+        version = version + 1, updated_at = ${now}
+    WHERE id = ${user.id} AND status = 'invited' RETURNING version`);
+  return row?.version ?? null;
+}

@@ -1,0 +1,50 @@
+import { type Database, sql } from "@muster/db";
+import { type CallContext, sleep } from "@muster/kit";
+
+export type WantedTenants = { partnerId: string | null; orgIds: readonly string[]; siteIds: readonly string[] };
+
+export type KnownTenants = {
+  partner: boolean;
+  /** Partner of each organization. */
+  orgs: Map<string, { partnerId: string }>;
+  sites: Map<string, { partnerId: string; orgId: string | null }>;
+};
+
+type Row = { kind: string; id: string; partner_id: string; org_id: string | null };
+
+/** Those of the wanted tenants that exist, are not deleted and are in the caller's sight, as identity's copy has them. */
+export async function knownTenants(db: Database, who: CallContext, wanted: WantedTenants): Promise<KnownTenants> {
+  const rows = await db.read<Row>(
+    who,
+    sql`
+      SELECT kind, id, partner_id, org_id FROM tenant
+      WHERE NOT deleted AND (kind, id) IN (
+        SELECT 'partner', ${wanted.partnerId}::uuid
+        UNION ALL SELECT 'organization', unnest(${[...wanted.orgIds]}::uuid[])
+        UNION ALL SELECT 'site', unnest(${[...wanted.siteIds]}::uuid[]))`,
+  );
+  const of = (kind: string) => rows.filter((row) => row.kind === kind);
+  return {
+    partner: of("partner").length > 0,
+    orgs: new Map(of("organization").map((r) => [r.id, { partnerId: r.partner_id }])),
+    sites: new Map(of("site").map((r) => [r.id, { partnerId: r.partner_id, orgId: r.org_id }])),
+  };
+}
+
+/** As knownTenants, giving the copy up to `lagMs` for what tenancy has only just made. */
+export async function awaitTenants(
+  db: Database,
+  who: CallContext,
+  wanted: WantedTenants,
+  lagMs: number,
+): Promise<KnownTenants> {
+  const end = performance.now() + lagMs;
+  for (;;) {
+    const known = await knownTenants(db, who, wanted);
+    const complete =
+      (wanted.partnerId === null || known.partner) &&
+      wanted.orgIds.every((id) => known.orgs.has(id)) &&
+      wanted.siteIds.every((id) => known.sites.has(id));
+    if (complete || performance.now() >= end || !(await sleep(50, who.signal))) return known;
+  }
+}

@@ -1,0 +1,143 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Database } from "@muster/db";
+import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
+import { type Site, SiteSchema, type SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
+import { callContext } from "@muster/rpc";
+import { requirePermission } from "@muster/service";
+import { changesBetween } from "../rules/changes.ts";
+import { changeSite, newSite } from "../rules/site.ts";
+import { pageInfo } from "../store/name-page.ts";
+import {
+  deleteSite,
+  findSite,
+  insertSite,
+  listSites,
+  lockSite,
+  organizationForSite,
+  type SiteRow,
+  siteExists,
+  siteFields,
+  updateSite,
+} from "../store/sites.ts";
+import { requireAllSites, requireOrganization } from "./guards.ts";
+import { type ChangedTenant, recordChange } from "./record-change.ts";
+
+type Deps = { db: Database; now: () => Date };
+
+/** Sites, for everybody who reaches their organization. */
+export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> {
+  /** A site that was not found is told apart from one that is out of reach (interface, "Errors"). */
+  const noSuchSite = async (context: CallContext, id: string): Promise<AppError> => {
+    return isUuid(id) && (await siteExists(db, context, id))
+      ? new AppError("site_access_denied", "Access to this site denied")
+      : new AppError("site_not_found", "Site not found");
+  };
+
+  return {
+    async createSite(request, handler) {
+      const context = callContext(handler);
+      requireAccess(context, "organizations:write");
+      requireAllSites(context);
+      const wanted = newSite(request);
+      const at = now();
+      const row = await db.tx(context, async (tx) => {
+        const orgId = request.orgId.toLowerCase();
+        const partnerId = isUuid(orgId) ? await organizationForSite(tx, context.caller, orgId) : null;
+        if (partnerId === null) {
+          throw new AppError("organization_access_denied", "Access to this organization denied");
+        }
+        const created = await insertSite(tx, { id: uuidv7(at.getTime()), orgId, partnerId }, wanted, at);
+        const details = { changes: { before: {}, after: siteFields(created) } };
+        const tenant = changedSite(created);
+        recordChange(tx, context, { tenant, change: "created", action: "site.create", details }, at);
+        return created;
+      });
+      return { site: siteMessage(row) };
+    },
+
+    async listSites(request, handler) {
+      const context = callContext(handler);
+      requireAccess(context, "organizations:read");
+      const page = clampPage(request.page ?? {});
+      const { rows, ...listed } = await listSites(db, context, listedOrganization(context, request.orgId), page);
+      return { sites: rows.map(siteMessage), page: pageInfo(page, listed) };
+    },
+
+    async getSite({ id }, handler) {
+      const context = callContext(handler);
+      requireAccess(context, "organizations:read");
+      const row = isUuid(id) ? await findSite(db, context, id) : null;
+      if (!row) throw await noSuchSite(context, id);
+      return { site: siteMessage(row) };
+    },
+
+    async updateSite({ id, updateMask, site }, handler) {
+      const context = callContext(handler);
+      requireAccess(context, "organizations:write");
+      const at = now();
+      const row = await db.tx(context, async (tx) => {
+        const stored = isUuid(id) ? await lockSite(tx, context.caller, id) : null;
+        if (!stored) return null;
+        const before = siteFields(stored);
+        const after = changeSite(before, updateMask?.paths ?? [], site ?? create(SiteSchema));
+        const updated = await updateSite(tx, stored.id, after, at);
+        const tenant = changedSite(updated);
+        const details = changesBetween(before, after);
+        recordChange(tx, context, { tenant, change: "updated", action: "site.update", details }, at);
+        return updated;
+      });
+      if (!row) throw await noSuchSite(context, id);
+      return { site: siteMessage(row) };
+    },
+
+    async deleteSite({ id }, handler) {
+      const context = callContext(handler);
+      requireAccess(context, "organizations:write");
+      requireAllSites(context);
+      const at = now();
+      const found = await db.tx(context, async (tx) => {
+        const stored = isUuid(id) ? await lockSite(tx, context.caller, id) : null;
+        if (!stored) return false;
+        await deleteSite(tx, stored.id);
+        const tenant = { ...changedSite(stored), version: stored.version + 1, deleted: true };
+        const details = { changes: { before: siteFields(stored), after: {} } };
+        recordChange(tx, context, { tenant, change: "deleted", action: "site.delete", details }, at);
+        return true;
+      });
+      if (!found) throw await noSuchSite(context, id);
+      return {};
+    },
+  };
+}
+
+function requireAccess(context: CallContext, permission: "organizations:read" | "organizations:write"): void {
+  requirePermission(context, permission);
+  requireOrganization(context);
+}
+
+/** Null lists everything that is reached; an organization's people list their own. */
+function listedOrganization({ caller }: CallContext, wanted: string): string | null {
+  if (wanted === "") return caller.scope === "organization" ? caller.orgId : null;
+  if (!isUuid(wanted)) throw new AppError("organization_access_denied", "Access to this organization denied");
+  return wanted;
+}
+
+function siteMessage(row: SiteRow): Site {
+  return create(SiteSchema, {
+    id: row.id,
+    orgId: row.org_id,
+    name: row.name,
+    timezone: row.timezone,
+    addressJson: JSON.stringify(row.address),
+    contactJson: JSON.stringify(row.contact),
+    settingsJson: JSON.stringify(row.settings),
+    createdAt: timestampFromDate(row.created_at),
+    updatedAt: timestampFromDate(row.updated_at),
+  });
+}
+
+function changedSite({ id, name, version, partner_id: partnerId, org_id: orgId }: SiteRow): ChangedTenant {
+  return { kind: "site", id, name, version, partnerId, orgId, status: null, deleted: false };
+}

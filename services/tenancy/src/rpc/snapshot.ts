@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Database } from "@muster/db";
+import { AppError, type CallContext, decodeCursor, encodeCursor, isUuid, validationError } from "@muster/kit";
+import { type TenantChanged, TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
+import type { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
+import { callContext } from "@muster/rpc";
+import { eachSnapshotBatch, type SnapshotRow, snapshotKinds, snapshotPage } from "../store/snapshot.ts";
+
+const maxRows = 1_000;
+
+/** The whole tenancy for the copies of other services. */
+export function snapshotService({ db }: { db: Database }): ServiceImpl<typeof SnapshotService> {
+  return {
+    async getSnapshot({ cursor, limit }, handler) {
+      const context = callContext(handler);
+      requireService(context);
+      const after = cursor === "" ? null : positionOf(cursor);
+      const wanted = limit < 1 || limit > maxRows ? maxRows : limit;
+      const rows = await snapshotPage(db, context, after, wanted + 1);
+      const shown = rows.slice(0, wanted);
+      const last = shown.at(-1);
+      const nextCursor = rows.length > wanted && last ? encodeCursor([last.kind, last.id]) : "";
+      return { tenants: shown.map(tenantMessage), nextCursor };
+    },
+
+    async getSnapshotHash(_request, handler) {
+      const context = callContext(handler);
+      requireService(context);
+      const hash = createHash("sha256");
+      let count = 0;
+      await eachSnapshotBatch(db, context, (rows) => {
+        count += rows.length;
+        hash.update(rows.map(lineOf).join(""));
+      });
+      return { sha256: hash.digest("hex"), count: BigInt(count) };
+    },
+  };
+}
+
+/** What the hash is made of, one line a row (snapshot.proto says so to those who compare). */
+function lineOf({ kind, id, version, status, deleted }: SnapshotRow): string {
+  return `${kind} ${id} ${version} ${status} ${deleted ? 1 : 0}\n`;
+}
+
+function requireService({ caller }: CallContext): void {
+  if (caller.actor.type !== "system") {
+    throw new AppError("scope_not_allowed", "This operation is for services only");
+  }
+}
+
+function positionOf(cursor: string): { kind: string; id: string } {
+  const [kind = "", id = ""] = decodeCursor(cursor, 2);
+  if (!snapshotKinds.includes(kind) || !isUuid(id)) throw validationError({ cursor: ["Not a cursor of this list"] });
+  return { kind, id };
+}
+
+function tenantMessage(row: SnapshotRow): TenantChanged {
+  return create(TenantChangedSchema, {
+    kind: row.kind,
+    id: row.id,
+    version: BigInt(row.version),
+    partnerId: row.partner_id,
+    orgId: row.org_id,
+    status: row.status,
+    deleted: row.deleted,
+  });
+}

@@ -1,0 +1,30 @@
+import { isDeepStrictEqual } from "node:util";
+import { isObject } from "./fields.ts";
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** What an audit row tells of an update: names of the fields that differ, and their values before and after. */
+export type Changes = { changedFields: string[]; changes: { before: Values; after: Values } };
+
+/** Fields that differ; of `settings` only the keys that differ. */
+export function changesBetween(before: Values, after: Values): Changes {
+  const differing = keysThatDiffer(before, after);
+  const narrowed = (of: Values, other: Values) =>
+    Object.fromEntries(
+      differing.map((field) => {
+        const value = of[field];
+        if (field !== "settings" || !isObject(value)) return [field, value];
+        const keys = keysThatDiffer(value, isObject(other[field]) ? other[field] : {});
+        return [
+          field,
+          Object.fromEntries(keys.filter((key) => Object.hasOwn(value, key)).map((key) => [key, value[key]])),
+        ];
+      }),
+    );
+  return { changedFields: differing, changes: { before: narrowed(before, after), after: narrowed(after, before) } };
+}
+
+function keysThatDiffer(before: Values, after: Values): string[] {
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...keys].filter((key) => !isDeepStrictEqual(before[key], after[key]));
+}

@@ -1,0 +1,109 @@
+import { AppError, isUuid } from "@muster/kit";
+import { type Checks, checks } from "./fields.ts";
+
+export const deviceSystems = ["windows", "linux", "darwin"] as const;
+export const deviceArchitectures = ["amd64", "arm64", "386"] as const;
+export const deviceStatuses = ["online", "offline", "updating", "decommissioned", "quarantined"] as const;
+
+export type NewDevice = {
+  id: string;
+  orgId: string;
+  siteId: string | null;
+  hostname: string;
+  os: (typeof deviceSystems)[number];
+  arch: (typeof deviceArchitectures)[number];
+  agentVersion: string;
+  watchdogVersion: string | null;
+  hardwareId: string | null;
+  serialNumber: string | null;
+};
+
+export type DeviceInput = {
+  id: string;
+  orgId: string;
+  siteId: string;
+  hostname: string;
+  os: string;
+  arch: string;
+  agentVersion: string;
+  watchdogVersion: string;
+  hardwareId: string;
+  serialNumber: string;
+};
+
+/** What people may change of a device. */
+export type DeviceFields = { siteId: string | null; hostname: string; autoUpdateEnabled: boolean };
+export type DevicePatch = { siteId: string; hostname: string; autoUpdateEnabled: boolean };
+
+/** Paths of an update mask; the organization is none of them. */
+export const devicePaths = ["site_id", "hostname", "auto_update_enabled"] as const;
+
+/** The fields of a new device, empty optional texts as null; throws `validation_failed` naming each bad field. */
+export function newDevice(input: DeviceInput): NewDevice {
+  const check = checks();
+  const device: NewDevice = {
+    id: idField("id", input.id, check),
+    orgId: idField("orgId", input.orgId, check),
+    siteId: input.siteId === "" ? null : idField("siteId", input.siteId, check),
+    hostname: check.name("hostname", input.hostname),
+    os: check.oneOf("os", input.os, deviceSystems),
+    arch: check.oneOf("arch", input.arch, deviceArchitectures),
+    agentVersion: check.text("agentVersion", input.agentVersion, 50),
+    watchdogVersion: optionalText("watchdogVersion", input.watchdogVersion, 50, check),
+    hardwareId: optionalText("hardwareId", input.hardwareId, 255, check),
+    serialNumber: optionalText("serialNumber", input.serialNumber, 255, check),
+  };
+  if (input.agentVersion === "") check.fail("agentVersion", "1 to 50 characters");
+  check.done();
+  return device;
+}
+
+/** The masked fields of a change; throws `no_updates` or `validation_failed`. */
+export function deviceChange(paths: readonly string[], patch: DevicePatch): Partial<DeviceFields> {
+  const given = devicePaths.filter((path) => paths.includes(path));
+  if (given.length === 0) throw new AppError("no_updates", "No updates provided");
+  const check = checks();
+  const change: Partial<DeviceFields> = {};
+  for (const path of given) {
+    if (path === "hostname") change.hostname = check.name("hostname", patch.hostname);
+    if (path === "auto_update_enabled") change.autoUpdateEnabled = patch.autoUpdateEnabled;
+    if (path === "site_id") change.siteId = patch.siteId === "" ? null : idField("siteId", patch.siteId, check);
+  }
+  check.done();
+  return change;
+}
+
+/**
+ * Status of a device that enrolls: `quarantined` when its hardware id is that of a trusted living device, so that a clone
+ * never takes over; else `offline` until its first heartbeat.
+ */
+export function firstStatus(hardwareIdTaken: boolean): "offline" | "quarantined" {
+  return hardwareIdTaken ? "quarantined" : "offline";
+}
+
+/** Whether an organization and its partner take new devices. Throws `partner_inactive` or `organization_inactive`. */
+export function requireEnrollable(partner: { status: string }, organization: { status: string }): void {
+  if (partner.status !== "active") {
+    throw new AppError("partner_inactive", "Partner is not active", { facts: { status: partner.status } });
+  }
+  if (organization.status === "churned") {
+    throw new AppError("organization_inactive", "Organization is not active", { facts: { status: "churned" } });
+  }
+}
+
+/** Throws `limit_reached` when `living` devices, the new one included, are more than a cap allows; null is no cap. */
+export function requireRoom(whose: "organization" | "partner", living: number, limit: number | null): void {
+  if (limit === null || living <= limit) return;
+  throw new AppError("limit_reached", `The ${whose}'s limit of devices is reached`, {
+    facts: { limit, limitOf: whose },
+  });
+}
+
+export function idField(field: string, value: string, check: Checks): string {
+  if (!isUuid(value)) check.fail(field, "Must be a UUID");
+  return value.toLowerCase();
+}
+
+function optionalText(field: string, value: string, max: number, check: Checks): string | null {
+  return value === "" ? null : check.text(field, value, max);
+}

@@ -1,0 +1,127 @@
+import { type FieldErrors, validationError } from "@muster/kit";
+
+/** Bytes of a free-form object as JSON. */
+export const maxObjectBytes = 64 * 1024;
+const maxDepth = 32;
+// The unreserved characters of RFC 3986, beginning with a letter or digit: never "." or "..".
+const slugPattern = /^[A-Za-z0-9][A-Za-z0-9._~-]*$/;
+/** In Unicode mode only an unpaired half matches. */
+const loneSurrogate = /\p{Surrogate}/u;
+
+export type JsonObject = Record<string, unknown>;
+
+/** Collects one text per bad field; `done` throws `validation_failed` when there is any. */
+export type Checks = {
+  text(field: string, value: string, max: number): string;
+  name(field: string, value: string): string;
+  slug(field: string, value: string): string;
+  oneOf<T extends string>(field: string, value: string, known: readonly [T, ...T[]]): T;
+  /** A cap: 0 or more, null when absent. */
+  cap(field: string, value: number | undefined): number | null;
+  timezone(field: string, value: string): string;
+  /** A JSON object that travelled as text; empty text is `{}`. */
+  object(field: string, json: string): JsonObject;
+  fail(field: string, text: string): void;
+  done(): void;
+};
+
+/** New checks for the fields of one request. */
+export function checks(): Checks {
+  const errors: FieldErrors = {};
+  const fail = (field: string, text: string) => {
+    errors[field] ??= [text];
+  };
+  const text = (field: string, value: string, max: number) => {
+    const problem = textProblem(value);
+    if (problem) fail(field, problem);
+    else if (value.length > max) fail(field, `At most ${max} characters`);
+    return value;
+  };
+  return {
+    fail,
+    text,
+    name(field, value) {
+      if (value.trim() === "" || value.length > 255) fail(field, "1 to 255 characters");
+      return text(field, value, 255);
+    },
+    slug(field, value) {
+      if (!slugPattern.test(value) || value.length > 100) {
+        fail(field, "1 to 100 letters, digits and - . _ ~, beginning with a letter or digit");
+      }
+      return value;
+    },
+    oneOf(field, value, known) {
+      const found = known.find((item) => item === value);
+      if (found === undefined) fail(field, `One of ${known.join(", ")}`);
+      return found ?? known[0];
+    },
+    cap(field, value) {
+      if ((value ?? 0) < 0) fail(field, "0 or more");
+      return value ?? null;
+    },
+    timezone(field, value) {
+      if (value.length > 50 || !isTimezone(value)) fail(field, "An IANA timezone identifier");
+      return value;
+    },
+    object(field, json) {
+      const value = parseObject(json);
+      if (typeof value !== "string") return value;
+      fail(field, value);
+      return {};
+    },
+    done() {
+      if (Object.keys(errors).length > 0) throw validationError(errors);
+    },
+  };
+}
+
+/** Whether this process's IANA database knows the zone; bare offsets such as `+01:00` are none. */
+export function isTimezone(value: string): boolean {
+  if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(value)) return false;
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: value });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Bytes of a value as JSON. */
+export function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+function parseObject(json: string): JsonObject | string {
+  if (json === "") return {};
+  if (Buffer.byteLength(json) > maxObjectBytes) return `At most ${maxObjectBytes} bytes of JSON`;
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return "Not JSON";
+  }
+  if (!isObject(value)) return "Must be an object";
+  return valueProblem(value, 1) ?? value;
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Why PostgreSQL could not keep a value, or why we would not. */
+function valueProblem(value: unknown, depth: number): string | null {
+  if (typeof value === "string") return textProblem(value);
+  if (typeof value !== "object" || value === null) return null;
+  if (depth > maxDepth) return `Nested deeper than ${maxDepth} levels`;
+  for (const [key, item] of Object.entries(value)) {
+    if (key === "__proto__") return "A key is not allowed";
+    const problem = textProblem(key) ?? valueProblem(item, depth + 1);
+    if (problem) return problem;
+  }
+  return null;
+}
+
+function textProblem(text: string): string | null {
+  if (text.includes("\0")) return "Must not contain NUL characters";
+  return loneSurrogate.test(text) ? "Must be well-formed Unicode" : null;
+}

@@ -1,0 +1,58 @@
+import { type Query, sql, type Tx } from "@muster/db";
+import { decodeCursor, encodeCursor, isUuid, type Page, validationError } from "@muster/kit";
+import type { NamePage } from "./name-page.ts";
+
+/** Rows that are counted one by one; a longer list's total is the planner's estimate. */
+const exactCount = 50_000;
+
+/** A list, newest first: an index begins with the columns of `where` and goes on with (created_at, id). */
+export type NewestList = { table: Query; columns: Query; where: Query };
+
+/** One page and the total, in one flight. Throws `validation_failed` on a cursor that is not of such a list. */
+export async function readNewestPage<R extends { id: string; created_at: Date }>(
+  tx: Tx,
+  list: NewestList,
+  page: Page,
+): Promise<NamePage<R>> {
+  const [rows, counted] = await Promise.all([
+    tx.query<R>(pageQuery(list, page)),
+    page.skipCount ? [] : tx.query<{ n: number }>(countQuery(list)),
+  ]);
+  const shown = rows.slice(0, page.limit);
+  const last = shown.at(-1);
+  const nextCursor = rows.length > page.limit && last ? encodeCursor([last.created_at.toISOString(), last.id]) : "";
+  const n = counted[0]?.n ?? null;
+  const many = n !== null && n > exactCount;
+  return { rows: shown, total: many ? await estimate(tx, list) : n, totalIsEstimate: many, nextCursor };
+}
+
+/** The page's ids come from an index alone, also behind filters and offsets; only then rows are read. */
+function pageQuery({ table, columns, where }: NewestList, page: Page): Query {
+  const from = page.cursor === null ? sql`true` : behind(page.cursor);
+  const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
+  return sql`
+    WITH page AS MATERIALIZED (
+      SELECT id FROM ${table} WHERE ${where} AND ${from}
+      ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1} OFFSET ${offset}
+    )
+    SELECT ${columns} FROM ${table} WHERE id IN (SELECT id FROM page) ORDER BY created_at DESC, id DESC`;
+}
+
+function behind(cursor: string): Query {
+  const [createdAt = "", id = ""] = decodeCursor(cursor, 2);
+  if (!isUuid(id) || !/^[12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(createdAt) || Number.isNaN(Date.parse(createdAt))) {
+    throw validationError({ cursor: ["Not a cursor of this list"] });
+  }
+  return sql`(created_at, id) < (${createdAt}::timestamptz, ${id}::uuid)`;
+}
+
+function countQuery({ table, where }: NewestList): Query {
+  return sql`SELECT count(*) AS n FROM (SELECT FROM ${table} WHERE ${where} LIMIT ${exactCount + 1}) AS counted`;
+}
+
+type Plan = { "QUERY PLAN": { Plan: { "Plan Rows": number } }[] };
+
+async function estimate(tx: Tx, { table, where }: NewestList): Promise<number> {
+  const [row] = await tx.query<Plan>(sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table} WHERE ${where}`);
+  return Math.max(row?.["QUERY PLAN"][0]?.Plan["Plan Rows"] ?? 0, exactCount + 1);
+}

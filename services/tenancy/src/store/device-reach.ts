@@ -1,0 +1,36 @@
+import { type Query, sql, type Tx } from "@muster/db";
+import type { Caller } from "@muster/kit";
+import { reachedOrganizations, reachedSites } from "./reach.ts";
+
+/**
+ * The rows of `devices` or `device_groups` that a caller reaches: the query's own predicate, beside the policies of the
+ * tables. Those of deleted organizations are there for system callers only; people limited to sites reach nothing without one.
+ */
+export function reachedBySite({ scope, partnerId, orgId, orgAccess, siteIds }: Caller): Query {
+  if (scope === "system") return sql`true`;
+  const living = sql`org_id NOT IN (SELECT o.id FROM organizations o WHERE o.deleted_at IS NOT NULL)`;
+  const own = (): Query => {
+    if (scope === "organization") return sql`org_id = ${orgId}::uuid`;
+    if (orgAccess.mode === "all") return sql`partner_id = ${partnerId}::uuid`;
+    return sql`partner_id = ${partnerId}::uuid AND org_id = ANY (${orgAccess.orgIds}::uuid[])`;
+  };
+  const all = sql`${own()} AND ${living}`;
+  return siteIds === null ? all : sql`${all} AND site_id = ANY (${siteIds}::uuid[])`;
+}
+
+/** The partner of a living organization that the caller reaches, or null; deleted ones count for lists of system callers. */
+export async function findOwner(tx: Tx, caller: Caller, orgId: string, deletedToo = false): Promise<string | null> {
+  const living = deletedToo && caller.scope === "system" ? sql`true` : sql`deleted_at IS NULL`;
+  const [row] = await tx.query<{ partner_id: string }>(
+    sql`SELECT partner_id FROM organizations WHERE id = ${orgId}::uuid AND ${living} AND ${reachedOrganizations(caller)}`,
+  );
+  return row?.partner_id ?? null;
+}
+
+/** The organization of a site that the caller reaches, or null; the site stays until the end of the transaction. */
+export async function holdSite(tx: Tx, caller: Caller, siteId: string): Promise<string | null> {
+  const [row] = await tx.query<{ org_id: string }>(
+    sql`SELECT org_id FROM sites WHERE id = ${siteId}::uuid AND ${reachedSites(caller)} FOR KEY SHARE`,
+  );
+  return row?.org_id ?? null;
+}

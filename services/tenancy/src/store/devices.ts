@@ -1,0 +1,145 @@
+import { type Database, type Query, sql, type Tx } from "@muster/db";
+import type { CallContext, Caller } from "@muster/kit";
+import type { DeviceFields, NewDevice } from "../rules/device.ts";
+import { reachedBySite } from "./device-reach.ts";
+
+export type DeviceRow = {
+  id: string;
+  org_id: string;
+  partner_id: string;
+  site_id: string | null;
+  hostname: string;
+  os: string;
+  arch: string;
+  agent_version: string;
+  watchdog_version: string | null;
+  status: string;
+  hardware_id: string | null;
+  serial_number: string | null;
+  last_seen_at: Date | null;
+  last_ip_address: string | null;
+  auto_update_enabled: boolean;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+  /** All groups of the device. */
+  group_ids: string[];
+  /** Those of them that the caller sees. */
+  seen_group_ids: string[];
+};
+
+/** The columns of a DeviceRow from `devices`, for this caller. */
+export function deviceColumns({ siteIds }: Caller): Query {
+  const groups = (seen: Query) =>
+    sql`ARRAY(SELECT m.group_id FROM device_group_members m WHERE m.device_id = devices.id AND ${seen} ORDER BY m.group_id)`;
+  const all = groups(sql`true`);
+  const seen = siteIds === null ? all : groups(sql`m.group_id IN (SELECT g.id FROM device_groups g)`);
+  return sql`id, org_id, partner_id, site_id, hostname, os, arch, agent_version, watchdog_version, status, hardware_id,
+    serial_number, last_seen_at, host(last_ip_address) AS last_ip_address, auto_update_enabled, version, created_at,
+    updated_at, ${all} AS group_ids, ${seen} AS seen_group_ids`;
+}
+
+/** One device that the caller reaches, or null. */
+export async function findDevice(db: Database, who: CallContext, id: string): Promise<DeviceRow | null> {
+  const { caller } = who;
+  const [row] = await db.read<DeviceRow>(
+    who,
+    sql`SELECT ${deviceColumns(caller)} FROM devices WHERE id = ${id}::uuid AND ${reachedBySite(caller)}`,
+  );
+  return row ?? null;
+}
+
+/** As findDevice, locked until the end of the transaction. */
+export async function lockDevice(tx: Tx, caller: Caller, id: string): Promise<DeviceRow | null> {
+  const [row] = await lockDevices(tx, caller, [id]);
+  return row ?? null;
+}
+
+/** Those of the devices that the caller reaches, locked in the order of their ids. */
+export async function lockDevices(tx: Tx, caller: Caller, ids: readonly string[]): Promise<DeviceRow[]> {
+  return tx.query<DeviceRow>(
+    sql`SELECT ${deviceColumns(caller)} FROM devices WHERE id = ANY (${ids}::uuid[]) AND ${reachedBySite(caller)}
+        ORDER BY id FOR NO KEY UPDATE`,
+  );
+}
+
+/** Whether a trusted living device of the organization has the hardware id (index devices_hardware). */
+export async function isHardwareIdTaken(tx: Tx, orgId: string, hardwareId: string): Promise<boolean> {
+  const rows = await tx.query(
+    sql`SELECT FROM devices WHERE org_id = ${orgId}::uuid AND hardware_id = ${hardwareId}
+        AND status NOT IN ('decommissioned', 'quarantined')`,
+  );
+  return rows.length > 0;
+}
+
+/** Inserts a device of a locked organization. */
+export async function insertDevice(
+  tx: Tx,
+  caller: Caller,
+  device: NewDevice & { partnerId: string; status: string },
+  now: Date,
+): Promise<DeviceRow> {
+  return writtenRow(
+    tx,
+    sql`
+      INSERT INTO devices (id, org_id, partner_id, site_id, hostname, os, arch, agent_version, watchdog_version, status,
+                           hardware_id, serial_number, created_at, updated_at)
+      VALUES (${device.id}, ${device.orgId}, ${device.partnerId}, ${device.siteId}, ${device.hostname}, ${device.os},
+              ${device.arch}, ${device.agentVersion}, ${device.watchdogVersion}, ${device.status}, ${device.hardwareId},
+              ${device.serialNumber}, ${now}, ${now})
+      RETURNING ${deviceColumns(caller)}`,
+  );
+}
+
+/** Writes what people may change of a locked device. */
+export async function updateDevice(
+  tx: Tx,
+  caller: Caller,
+  id: string,
+  fields: DeviceFields,
+  now: Date,
+): Promise<DeviceRow> {
+  return writtenRow(
+    tx,
+    sql`
+      UPDATE devices
+      SET site_id = ${fields.siteId}, hostname = ${fields.hostname}, auto_update_enabled = ${fields.autoUpdateEnabled},
+          version = version + 1, updated_at = ${now}
+      WHERE id = ${id}::uuid RETURNING ${deviceColumns(caller)}`,
+  );
+}
+
+/** Marks a locked device as decommissioned. */
+export async function markDecommissioned(tx: Tx, caller: Caller, id: string, now: Date): Promise<DeviceRow> {
+  return writtenRow(
+    tx,
+    sql`
+      UPDATE devices SET status = 'decommissioned', decommissioned_at = ${now}, version = version + 1, updated_at = ${now}
+      WHERE id = ${id}::uuid RETURNING ${deviceColumns(caller)}`,
+  );
+}
+
+/** What audit rows show of an enrollment. */
+export function enrolledFields(row: DeviceRow): Record<string, unknown> {
+  return {
+    ...deviceFields(row),
+    os: row.os,
+    arch: row.arch,
+    agentVersion: row.agent_version,
+    watchdogVersion: row.watchdog_version,
+    hardwareId: row.hardware_id,
+    serialNumber: row.serial_number,
+    status: row.status,
+  };
+}
+
+/** The fields that changes are decided on and audit rows show. */
+export function deviceFields(row: DeviceRow): DeviceFields {
+  return { siteId: row.site_id, hostname: row.hostname, autoUpdateEnabled: row.auto_update_enabled };
+}
+
+async function writtenRow(tx: Tx, statement: Query): Promise<DeviceRow> {
+  const [row] = await tx.query<DeviceRow>(statement);
+  if (!row) throw new Error("a device that was locked has gone");
+  return row;
+}

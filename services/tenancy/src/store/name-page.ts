@@ -1,0 +1,73 @@
+import { create } from "@bufbuild/protobuf";
+import { type Query, sql, type Tx } from "@muster/db";
+import { decodeCursor, encodeCursor, isUuid, type Page, validationError } from "@muster/kit";
+import { PageInfoSchema } from "@muster/proto/muster/common/v1/page_pb";
+
+/** Rows that are counted one by one; a longer list's total is the planner's estimate. */
+const exactCount = 50_000;
+
+/** A list ordered by (name, id): an index begins with the columns of `where` and goes on with these two. */
+export type NameList = { table: Query; columns: Query; where: Query };
+
+export type NamePage<R> = { rows: R[]; total: number | null; totalIsEstimate: boolean; nextCursor: string };
+
+/** One page and the total, in one flight. Throws `validation_failed` on a cursor that is not of such a list. */
+export async function readNamePage<R extends { id: string; name: string }>(
+  tx: Tx,
+  list: NameList,
+  page: Page,
+): Promise<NamePage<R>> {
+  const [rows, counted] = await Promise.all([
+    tx.query<R>(pageQuery(list, page)),
+    page.skipCount ? [] : tx.query<{ n: number }>(countQuery(list)),
+  ]);
+  const shown = rows.slice(0, page.limit);
+  const last = shown.at(-1);
+  const nextCursor = rows.length > page.limit && last ? encodeCursor([last.name, last.id]) : "";
+  const n = counted[0]?.n ?? null;
+  const many = n !== null && n > exactCount;
+  return { rows: shown, total: many ? await estimate(tx, list) : n, totalIsEstimate: many, nextCursor };
+}
+
+/** The page as the reply says it. */
+export function pageInfo(page: Page, { total, totalIsEstimate, nextCursor }: Omit<NamePage<unknown>, "rows">) {
+  return create(PageInfoSchema, {
+    page: page.page,
+    limit: page.limit,
+    nextCursor,
+    totalIsEstimate,
+    ...(total === null ? {} : { total: BigInt(total) }),
+  });
+}
+
+function pageQuery({ table, columns, where }: NameList, page: Page): Query {
+  const limit = page.limit + 1;
+  if (page.cursor !== null) {
+    const [name, id] = positionOf(page.cursor);
+    return sql`SELECT ${columns} FROM ${table} WHERE ${where} AND (name, id) > (${name}::varchar, ${id}::uuid)
+      ORDER BY name, id LIMIT ${limit}`;
+  }
+  if (page.page === 1) return sql`SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY name, id LIMIT ${limit}`;
+  // The skipped rows are read from the index alone.
+  const offset = (page.page - 1) * page.limit;
+  return sql`SELECT ${columns} FROM ${table}
+    WHERE id IN (SELECT id FROM ${table} WHERE ${where} ORDER BY name, id LIMIT ${limit} OFFSET ${offset})
+    ORDER BY name, id`;
+}
+
+function countQuery({ table, where }: NameList): Query {
+  return sql`SELECT count(*) AS n FROM (SELECT FROM ${table} WHERE ${where} LIMIT ${exactCount + 1}) AS counted`;
+}
+
+type Plan = { "QUERY PLAN": { Plan: { "Plan Rows": number } }[] };
+
+async function estimate(tx: Tx, { table, where }: NameList): Promise<number> {
+  const [row] = await tx.query<Plan>(sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table} WHERE ${where}`);
+  return Math.max(row?.["QUERY PLAN"][0]?.Plan["Plan Rows"] ?? 0, exactCount + 1);
+}
+
+function positionOf(cursor: string): [name: string, id: string] {
+  const [name = "", id = ""] = decodeCursor(cursor, 2);
+  if (!isUuid(id) || name.includes("\0")) throw validationError({ cursor: ["Not a cursor of this list"] });
+  return [name, id];
+}

@@ -1,0 +1,138 @@
+import { type Database, sql, type Tx } from "@muster/db";
+import { AppError, type CallContext, type Caller, type Page, systemCaller } from "@muster/kit";
+import type { JsonObject } from "../rules/fields.ts";
+import type { SiteFields } from "../rules/site.ts";
+import { type NamePage, readNamePage } from "./name-page.ts";
+import { reachedOrganizations, reachedSites } from "./reach.ts";
+
+export type SiteRow = {
+  id: string;
+  org_id: string;
+  partner_id: string;
+  name: string;
+  timezone: string;
+  address: JsonObject;
+  contact: JsonObject;
+  settings: JsonObject;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+const columns = sql`id, org_id, partner_id, name, timezone, address, contact, settings, version, created_at, updated_at`;
+
+/** Sites of deleted organizations are there for system callers only. */
+function ofLivingOrganization({ scope }: Caller) {
+  if (scope === "system") return sql`true`;
+  return sql`org_id NOT IN (SELECT o.id FROM organizations o WHERE o.deleted_at IS NOT NULL)`;
+}
+
+/** The partner of a living organization that the caller reaches, or null. */
+export async function organizationForSite(tx: Tx, caller: Caller, orgId: string): Promise<string | null> {
+  const [row] = await tx.query<{ partner_id: string }>(
+    sql`SELECT partner_id FROM organizations
+        WHERE id = ${orgId} AND deleted_at IS NULL AND ${reachedOrganizations(caller)}`,
+  );
+  return row?.partner_id ?? null;
+}
+
+/** Inserts a site of an organization that was just found. */
+export async function insertSite(
+  tx: Tx,
+  ids: { id: string; orgId: string; partnerId: string },
+  site: SiteFields,
+  now: Date,
+): Promise<SiteRow> {
+  const [row] = await tx.query<SiteRow>(sql`
+    INSERT INTO sites (id, org_id, partner_id, name, timezone, address, contact, settings, created_at, updated_at)
+    VALUES (${ids.id}, ${ids.orgId}, ${ids.partnerId}, ${site.name}, ${site.timezone}, ${site.address}, ${site.contact},
+            ${site.settings}, ${now}, ${now})
+    RETURNING ${columns}`);
+  return row as SiteRow;
+}
+
+/** One site that the caller reaches, or null. */
+export async function findSite(db: Database, who: CallContext, id: string): Promise<SiteRow | null> {
+  const [row] = await db.read<SiteRow>(
+    who,
+    sql`SELECT ${columns} FROM sites
+        WHERE id = ${id} AND ${reachedSites(who.caller)} AND ${ofLivingOrganization(who.caller)}`,
+  );
+  return row ?? null;
+}
+
+/** As findSite, locked until the end of the transaction. */
+export async function lockSite(tx: Tx, caller: Caller, id: string): Promise<SiteRow | null> {
+  const [row] = await tx.query<SiteRow>(
+    sql`SELECT ${columns} FROM sites
+        WHERE id = ${id} AND ${reachedSites(caller)} AND ${ofLivingOrganization(caller)} FOR UPDATE`,
+  );
+  return row ?? null;
+}
+
+/** Whether the site exists at all: a missing one is answered otherwise than one out of reach. */
+export async function siteExists(db: Database, { deadlineMs }: CallContext, id: string): Promise<boolean> {
+  const who = { caller: systemCaller("tenancy"), deadlineMs };
+  const rows = await db.read(who, sql`SELECT FROM sites WHERE id = ${id}`);
+  return rows.length > 0;
+}
+
+/** Writes all fields of a locked site. */
+export async function updateSite(tx: Tx, id: string, site: SiteFields, now: Date): Promise<SiteRow> {
+  const [row] = await tx.query<SiteRow>(sql`
+    UPDATE sites
+    SET name = ${site.name}, timezone = ${site.timezone}, address = ${site.address}, contact = ${site.contact},
+        settings = ${site.settings}, version = version + 1, updated_at = ${now}
+    WHERE id = ${id} RETURNING ${columns}`);
+  return row as SiteRow;
+}
+
+/** Removes a locked site for good. */
+export async function deleteSite(tx: Tx, id: string): Promise<void> {
+  await tx.execute(sql`DELETE FROM sites WHERE id = ${id}`);
+}
+
+/**
+ * A page of the sites that the caller reaches, by name: of one organization (index sites_by_org), of a partner
+ * (sites_by_partner) or of all (sites_by_name). Throws `organization_access_denied` when `orgId` is out of reach.
+ */
+export async function listSites(
+  db: Database,
+  who: CallContext,
+  orgId: string | null,
+  page: Page,
+): Promise<NamePage<SiteRow>> {
+  const { caller } = who;
+  const where =
+    orgId === null
+      ? sql`${reachedSites(caller)} AND ${ofLivingOrganization(caller)}`
+      : sql`org_id = ${orgId}::uuid AND ${reachedSites(caller)}`;
+  const read = async (tx: Tx) => {
+    const [found, listed] = await Promise.all([
+      orgId === null || organizationIsReached(tx, caller, orgId),
+      readNamePage<SiteRow>(tx, { table: sql`sites`, columns, where }, page),
+    ]);
+    if (!found) throw new AppError("organization_access_denied", "Access to this organization denied");
+    return listed;
+  };
+  return db.tx(who, read, { readOnly: true });
+}
+
+async function organizationIsReached(tx: Tx, caller: Caller, orgId: string): Promise<boolean> {
+  const living = caller.scope === "system" ? sql`true` : sql`deleted_at IS NULL`;
+  const rows = await tx.query(
+    sql`SELECT FROM organizations WHERE id = ${orgId} AND ${living} AND ${reachedOrganizations(caller)}`,
+  );
+  return rows.length > 0;
+}
+
+/** The fields that changes are decided on and audit rows show. */
+export function siteFields(row: SiteRow): SiteFields {
+  return {
+    name: row.name,
+    timezone: row.timezone,
+    address: row.address,
+    contact: row.contact,
+    settings: row.settings,
+  };
+}
