@@ -222,11 +222,7 @@ export const additionalRows: readonly InterfaceRow[] = [
     POST /auth/logout
     GET /auth/me`,
   ),
-  ...rows(
-    3,
-    { auth: "optional" },
-    "POST /auth/mfa/verify",
-  ),
+  ...rows(3, { auth: "optional" }, "POST /auth/mfa/verify"),
   ...rows(3, open, "POST /auth/accept-invite"),
   ...rows(
     3,

@@ -72,6 +72,7 @@ const table: Record<PublicCode, HttpError> = {
   request_timeout: { status: 408 },
   slug_taken: { status: 409 },
   limit_reached: { status: 409 },
+  device_decommissioned: { status: 409 },
   payload_too_large: { status: 413 },
   unsupported_media_type: { status: 415 },
   headers_too_large: { status: 431 },

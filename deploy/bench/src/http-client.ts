@@ -1,13 +1,13 @@
-// Load side of the http bench: argv = port, access token, connections. Each message {ms} is one round; answers {requests, …}.
+// Load side of the HTTP benches: argv = port, access token, connections, path. Each message {ms} is one round; answers {requests, …}.
 import { connect, type Socket } from "node:net";
 
-const [port = "", token = "", connections = ""] = process.argv.slice(2);
+const [port = "", token = "", connections = "", path = "/api/v1/auth/me"] = process.argv.slice(2);
 
 /** Bound of the requests, and so of the samples, of a round. */
 const maxRequests = 1_000_000;
 const request = Buffer.from(
   [
-    "GET /api/v1/auth/me HTTP/1.1",
+    `GET ${path} HTTP/1.1`,
     `Host: 127.0.0.1:${port}`,
     "User-Agent: muster-bench/1.0",
     "Accept: application/json",
@@ -20,8 +20,6 @@ const headEnd = Buffer.from("\r\n\r\n");
 
 type Lane = { socket: Socket; sentMs: number; pending: Buffer | null };
 
-/** Bytes of one reply: all replies of a server have the same length, so its head is read once. */
-let replyBytes = 0;
 let samples = new Float64Array(maxRequests);
 let made = 0;
 let endsMs = 0;
@@ -32,13 +30,18 @@ function fail(why: string): never {
   throw new Error(why);
 }
 
-function measureReply(bytes: Buffer): number {
+const lengthName = Buffer.from("Content-Length: ");
+
+/** Bytes of the reply that begins here, head and body; 0 while its head is not whole. */
+function replyBytes(bytes: Buffer): number {
   const end = bytes.indexOf(headEnd);
   if (end < 0) return 0;
-  const head = bytes.toString("latin1", 0, end);
-  if (!head.startsWith("HTTP/1.1 200 ")) fail(`unexpected reply: ${head}`);
-  const length = /^content-length: (\d+)$/im.exec(head)?.[1] ?? fail("reply without content-length");
-  return end + headEnd.length + Number(length);
+  if (bytes[9] !== 0x32) fail(`unexpected reply: ${bytes.toString("latin1", 0, end)}`);
+  const at = bytes.indexOf(lengthName);
+  if (at < 0 || at > end) fail(`reply without Content-Length: ${bytes.toString("latin1", 0, end)}`);
+  let length = 0;
+  for (let i = at + lengthName.length; bytes[i] !== 0x0d; i++) length = length * 10 + (bytes[i] as number) - 0x30;
+  return end + headEnd.length + length;
 }
 
 function send(lane: Lane): void {
@@ -48,12 +51,12 @@ function send(lane: Lane): void {
 
 function onData(lane: Lane, chunk: Buffer): void {
   const bytes = lane.pending === null ? chunk : Buffer.concat([lane.pending, chunk]);
-  if (replyBytes === 0) replyBytes = measureReply(bytes);
-  if (replyBytes === 0 || bytes.length < replyBytes) {
+  const wanted = replyBytes(bytes);
+  if (wanted === 0 || bytes.length < wanted) {
     lane.pending = bytes;
     return;
   }
-  if (bytes.length > replyBytes || bytes[9] !== 0x32) fail("a reply differs from the first one");
+  if (bytes.length > wanted) fail("more came than one reply");
   lane.pending = null;
   const nowMs = performance.now();
   if (made < maxRequests) samples[made++] = (nowMs - lane.sentMs) * 1000;

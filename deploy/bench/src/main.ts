@@ -2,7 +2,10 @@
 const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void> }>> = {
   rpc: () => import("./rpc.ts"),
   http: () => import("./http.ts"),
+  read: () => import("./read.ts"),
+  chaos: () => import("./chaos.ts"),
   "audit-lists": () => import("./audit-lists.ts"),
+  "audit-seal": () => import("./audit-seal.ts"),
 };
 
 const [name = "", ...args] = process.argv.slice(2);

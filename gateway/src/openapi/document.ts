@@ -99,6 +99,7 @@ export function errorCodesOf(row: Route): PublicCode[] {
   const codes: PublicCode[] = ["bad_request", ...(row.errors ?? [])];
   if (row.access.auth === "session") {
     codes.push("unauthenticated", "token_expired", "session_revoked");
+    if (!row.access.whileInactive) codes.push("partner_inactive", "organization_inactive");
     if (row.access.permission) codes.push("permission_denied", "misconfigured_account");
     if (row.access.mfa) codes.push("mfa_required");
     if (row.access.scopes) codes.push("scope_not_allowed");

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { userOf } from "../auth/principal.ts";
 import { Rendered } from "../http/reply.ts";
 import { type Route, route } from "../route.ts";
-import { idOut } from "./schemas.ts";
+import { idOut, success } from "./schemas.ts";
 
 const tag = "Sessions";
 
@@ -49,15 +49,14 @@ const mfaRequired = z
   })
   .meta({ id: "MfaRequired" });
 
-export const success = z.object({ success: z.literal(true) }).meta({ id: "Success" });
-
 const login = route({
   method: "POST",
   path: "/auth/login",
   access: { auth: "none" },
   tag,
   summary: "Sign in with e-mail and password",
-  description: "Every refusal is the same `invalid_credentials`. With a second factor enrolled the tokens come after it.",
+  description:
+    "Every refusal is the same `invalid_credentials`. With a second factor enrolled the tokens come after it.",
   body: z.object({
     email: z.string().min(1).max(255),
     password: z.string().min(1).max(1_024),
@@ -118,7 +117,7 @@ const logout = route({
   tag,
   summary: "End this session everywhere",
   noStore: true,
-  reply: z.object({ success: z.literal(true) }).meta({ id: "Success" }),
+  reply: success,
   async handle({ session, rpc }, { services, sessions }) {
     await services.sessions.logout({}, await rpc());
     sessions.revoked(session.id);

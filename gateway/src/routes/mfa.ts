@@ -1,7 +1,8 @@
 import { AppError } from "@muster/kit";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
-import { signedIn, signedInOf, success } from "./auth.ts";
+import { signedIn, signedInOf } from "./auth.ts";
+import { success } from "./schemas.ts";
 
 const tag = "Sessions";
 

@@ -39,6 +39,7 @@ export const errorCodes = [
   "not_found",
   "slug_taken",
   "limit_reached",
+  "device_decommissioned",
   "rate_limited",
   "overloaded",
   "unavailable",

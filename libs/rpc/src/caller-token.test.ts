@@ -170,7 +170,9 @@ describe("forged caller tokens", () => {
   it.each(forged)("%s are refused as unauthenticated", (_name, forgery) =>
     withVerifier(async (keys, verifier) => {
       const gateway = keys.add("gateway");
-      const others = { gateway, tenancy: keys.add("tenancy"), stranger: testKeys().add("gateway") };
+      const elsewhere = testKeys();
+      const others = { gateway, tenancy: keys.add("tenancy"), stranger: elsewhere.add("gateway") };
+      rmSync(elsewhere.directory, { recursive: true });
       const [signing] = parsePrivateKeys(others[(forgery.signAs ?? "gateway") as keyof typeof others].privateKeys);
       const now = Math.floor(Date.now() / 1000);
       const token = await new SignJWT({ ...toClaims(testUser()), ...forgery.claims })

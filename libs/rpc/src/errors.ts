@@ -47,6 +47,7 @@ const connectCodes: Record<ErrorCode, Code> = {
   not_found: Code.NotFound,
   slug_taken: Code.AlreadyExists,
   limit_reached: Code.FailedPrecondition,
+  device_decommissioned: Code.FailedPrecondition,
   rate_limited: Code.ResourceExhausted,
   overloaded: Code.Unavailable,
   unavailable: Code.Unavailable,

@@ -40,7 +40,7 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
       ...snapshotRpcs,
     ],
   },
-  identity: onlyItself(...snapshotRpcs),
+  identity: onlyItself(...snapshotRpcs, "muster.tenancy.v1.DeviceService/CreateDevice"),
   tenancy: onlyItself(),
   audit: onlyItself(...snapshotRpcs),
   "device-logs": onlyItself(...snapshotRpcs),

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,9 +60,10 @@ export async function testPort(options: Partial<PortOptions> = {}): Promise<Test
   });
   return {
     ...port,
-    drain: () => {
+    drain: async () => {
       verifier.close();
-      return port.drain();
+      await port.drain();
+      rmSync(keys.directory, { recursive: true, force: true });
     },
     url: `http://127.0.0.1:${port.port}`,
     readiness,

@@ -10,4 +10,4 @@ export {
   type TenantCopyDeps,
   tenantMigrations,
 } from "./tenant-copy.ts";
-export { type TenantChange, type TenantKind, tenantKinds } from "./tenant-store.ts";
+export { applyTenants, copyHash, type TenantChange, type TenantKind, tenantKinds } from "./tenant-store.ts";

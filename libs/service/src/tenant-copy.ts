@@ -27,8 +27,13 @@ export type TenantCopyDeps = {
 const checkEveryMs = 86_400_000;
 const batchMax = 100;
 
-const eventsCounter = counter("muster_tenant_copy_events_total", "Events of stream TENANCY taken into the copy.", ["kind"]);
-const rebuildCounter = counter("muster_tenant_copy_rebuilds_total", "Times the copy was filled from tenancy's snapshot.");
+const eventsCounter = counter("muster_tenant_copy_events_total", "Events of stream TENANCY taken into the copy.", [
+  "kind",
+]);
+const rebuildCounter = counter(
+  "muster_tenant_copy_rebuilds_total",
+  "Times the copy was filled from tenancy's snapshot.",
+);
 
 /** Keeps the copy in step with stream TENANCY until stopped; unreadable events go to the dead letters. */
 export function followTenancy(bus: Pick<Bus, "consume">, deps: TenantCopyDeps): { stop(): Promise<void> } {
@@ -49,7 +54,9 @@ export function followTenancy(bus: Pick<Bus, "consume">, deps: TenantCopyDeps): 
       onPoison: async (message, reason) => void (await letters.put(letterOf(message, reason))),
     },
     async (batch) => {
-      const read = batch.filter(({ subject }) => isTenantSubject(subject)).map((message) => ({ message, ...readChange(message) }));
+      const read = batch
+        .filter(({ subject }) => isTenantSubject(subject))
+        .map((message) => ({ message, ...readChange(message) }));
       if (read.length === 0) return;
       await deps.db.tx(systemOf(deps), async (tx) => {
         for (const { message, reason } of read) {

@@ -10,13 +10,15 @@ import {
   createTransport,
   createVerifier,
   generateCallerKey,
+  issuers,
   type Registration,
+  type Signer,
   servePort,
 } from "@muster/rpc";
 
 export type TestPort = {
   baseUrl: string;
-  /** A client whose calls carry the caller, as if they came from the gateway. */
+  /** A client whose calls carry the caller, as if they came from the gateway, or from the service that the caller is. */
   client<S extends DescService>(service: S, caller: Caller, meta?: Partial<RequestMeta>): Client<S>;
   close(): Promise<void>;
 };
@@ -25,10 +27,19 @@ export type TestPort = {
 export async function testPort(name: string, services: Registration[]): Promise<TestPort> {
   const log = createLogger(`test-${name}`, "error");
   const directory = await mkdtemp(join(tmpdir(), "muster-keys-"));
-  const key = generateCallerKey();
-  await mkdir(join(directory, "gateway"));
-  await writeFile(join(directory, "gateway", `${key.kid}.pem`), key.publicPem);
-  const signer = createSigner({ issuer: "gateway", privateKeys: key.privateKey });
+  const signers = new Map<string, Signer>();
+  for (const issuer of Object.keys(issuers)) {
+    const key = generateCallerKey();
+    await mkdir(join(directory, issuer));
+    await writeFile(join(directory, issuer, `${key.kid}.pem`), key.publicPem);
+    signers.set(issuer, createSigner({ issuer, privateKeys: key.privateKey }));
+  }
+  const tokenFor = async (caller: Caller): Promise<string> => {
+    const issuer = caller.actor.type === "system" ? caller.actor.id : "gateway";
+    const signer = signers.get(issuer);
+    if (!signer) throw new Error(`no service is called ${issuer}`);
+    return signer.tokenFor(caller);
+  };
   const readiness = new Readiness();
   readiness.set("ready");
   const verifier = createVerifier({ directory, audience: "muster-internal", service: name, log });
@@ -52,7 +63,7 @@ export async function testPort(name: string, services: Registration[]): Promise<
       const plain = createClient(service, transport) as Record<string, (request: unknown, options: unknown) => unknown>;
       const withCaller = async (method: string, request: unknown) => {
         const options = callOptions({
-          callerToken: await signer.tokenFor(caller),
+          callerToken: await tokenFor(caller),
           meta: { requestId: uuidv7(), clientAddress: "192.0.2.7", userAgent: "test", traceparent: null, ...meta },
           deadlineMs: null,
         });

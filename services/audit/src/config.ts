@@ -9,5 +9,7 @@ export const settings = {
   SEARCH_BUDGET_MS: whole(2_000, 100, 8_000).describe(
     "Milliseconds that a list may look at rows before it answers in part; the same again for its count.",
   ),
-  SEARCH_SLOTS: whole(2, 1, 50).describe("Lists of a process that look at rows at a time; below its pool's connections."),
+  SEARCH_SLOTS: whole(2, 1, 50).describe(
+    "Lists of a process that look at rows at a time; below its pool's connections.",
+  ),
 };

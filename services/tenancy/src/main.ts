@@ -1,3 +1,4 @@
+import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
@@ -5,6 +6,8 @@ import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { register } from "@muster/rpc";
 import { runService } from "@muster/service";
 import { migrations, settings, version } from "./config.ts";
+import { deviceService } from "./rpc/device.ts";
+import { deviceGroupService } from "./rpc/device-group.ts";
 import { organizationService } from "./rpc/organization.ts";
 import { partnerService } from "./rpc/partner.ts";
 import { siteService } from "./rpc/site.ts";
@@ -21,6 +24,8 @@ await runService({
       register(PartnerService, partnerService(deps)),
       register(OrganizationService, organizationService(deps)),
       register(SiteService, siteService(deps)),
+      register(DeviceService, deviceService(deps)),
+      register(DeviceGroupService, deviceGroupService(deps)),
       register(SnapshotService, snapshotService(deps)),
     ];
   },

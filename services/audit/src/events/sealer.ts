@@ -1,10 +1,11 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import type { Bus, BusMessage } from "@muster/bus";
 import type { Database } from "@muster/db";
-import { counter, histogram, type Logger, uuidv7, zeroUuid } from "@muster/kit";
+import { counter, histogram, type Logger } from "@muster/kit";
 import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { mayEmit } from "../rules/emitters.ts";
-import { type Entry, entryOf, UnsealableError } from "../rules/entry.ts";
+import { clean, type Entry, entryOf, UnsealableError } from "../rules/entry.ts";
+import { noticeOf } from "../rules/notice.ts";
 import { type Rejected, sealBatch } from "../store/seal.ts";
 
 type Deps = { db: Database; log: Logger; now: () => Date; batchRows: number; batchBytes: number };
@@ -56,8 +57,10 @@ export async function sealMessages(deps: Deps, batch: readonly BusMessage[], poi
     else {
       rejectedRows.inc({ service });
       deps.log.error({ subject: message.subject, msgId: message.msgId, reason }, "audit event rejected");
-      rejected.push({ ...message, reason });
-      entries.push(rejectionEntry(message, event, reason, service, now));
+      const notice = noticeOf(message, event, reason, service, now);
+      const { subject, msgId, body, deliveries, traceparent } = message;
+      rejected.push({ subject, msgId: clean(msgId, 1_000), reason, body, deliveries, traceparent, notice });
+      entries.push(notice);
     }
   }
   sealedRows.inc(await sealBatch(deps.db, entries, rejected));
@@ -84,36 +87,4 @@ function refuse(message: BusMessage, reason: string): Reading {
   } catch (error) {
     return { entry: null, event: null, reason: `${reason}; not decodable: ${(error as Error).message}` };
   }
-}
-
-/** The row that says an event was refused, in the event's own chain where that can be told. */
-function rejectionEntry(m: BusMessage, event: AuditEvent | null, reason: string, service: string, now: Date): Entry {
-  const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-  const [chain = "", id = ""] = m.msgId.split("/");
-  const tenant = event && uuid.test(event.orgId || event.partnerId) && mayEmit(service, event.action) ? event : null;
-  const orgId = tenant?.orgId && uuid.test(tenant.orgId) ? tenant.orgId.toLowerCase() : null;
-  const partnerId = tenant?.partnerId && uuid.test(tenant.partnerId) ? tenant.partnerId.toLowerCase() : null;
-  return {
-    id: uuid.test(id) ? id.toLowerCase() : uuidv7(now.getTime()),
-    chainId: orgId ?? partnerId ?? zeroUuid,
-    orgId,
-    partnerId,
-    timestamp: now,
-    actorType: "system",
-    actorId: zeroUuid,
-    actorEmail: null,
-    actorName: "audit",
-    actorRole: null,
-    actorDepartment: null,
-    sessionId: null,
-    action: "audit.event.rejected",
-    resourceType: "audit_event",
-    resourceId: zeroUuid,
-    resourceName: null,
-    details: { rawActorId: "audit", subject: m.subject, chain: chain.slice(0, 64), reason: reason.slice(0, 500) },
-    ipAddress: null,
-    userAgent: null,
-    result: "failure",
-    errorMessage: reason.slice(0, 500),
-  };
 }

@@ -99,6 +99,8 @@ function cleanValue(value: unknown, depth: number): unknown {
   if (depth > maxDepth) throw new UnsealableError("details nested too deeply");
   if (typeof value === "string") return wellFormed(value);
   if (typeof value === "number") {
+    // JSON can say 1e400, which no double holds and no JSON can repeat.
+    if (!Number.isFinite(value)) return String(value);
     if (Number.isInteger(value) && !Number.isSafeInteger(value)) return BigInt(value).toString();
     // Negative zero does not survive numeric; what is hashed must be what comes back.
     return value === 0 ? 0 : value;
@@ -124,8 +126,8 @@ function wellFormed(text: string): string {
   return (text as string & { toWellFormed(): string }).toWellFormed().replaceAll("\u0000", "\ufffd");
 }
 
-/** At most `max` characters as PostgreSQL counts them (code points). */
-function clean(text: string, max: number): string {
+/** Text that PostgreSQL and JSON keep as it is: at most `max` characters as PostgreSQL counts them (code points). */
+export function clean(text: string, max: number): string {
   const whole = wellFormed(text);
   return whole.length <= max ? whole : [...whole].slice(0, max).join("");
 }

@@ -2,6 +2,7 @@ import type { Database, Who } from "@muster/db";
 import { containsPattern } from "../rules/contains.ts";
 import type { Range } from "../rules/range.ts";
 import { type LogFilter, Values } from "./conditions.ts";
+import { readNewest } from "./planned-read.ts";
 
 const mostActions = 300;
 const mostScans = 64;
@@ -25,7 +26,7 @@ export async function matchingActions(
     `SELECT l.action::text FROM audit_log l WHERE ${chain} AND ${after} ORDER BY l.action LIMIT 1`;
   const wanted = filter.action ? `action ILIKE ${values.add(containsPattern(filter.action))}` : "true";
   const excluded = values.add([...filter.excludeActions]);
-  const rows = await db.read<{ action: string; wanted: boolean }>(who, {
+  const rows = await readNewest<{ action: string; wanted: boolean }>(db, who, {
     text: `WITH RECURSIVE a AS (
         (${next("true")})
         UNION ALL

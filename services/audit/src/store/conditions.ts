@@ -51,7 +51,9 @@ export function matchText(values: Values, f: LogFilter): string {
   if (f.resource) parts.push(any(contains(f.resource, "l.resource_type", "l.resource_name")));
   if (f.query) {
     const details = jsonPatterns(f.query).map((pattern) => `l.details::text ILIKE ${values.add(pattern)}`);
-    parts.push(any([...contains(f.query, "l.action", "l.actor_email", "l.resource_type", "l.resource_name"), ...details]));
+    parts.push(
+      any([...contains(f.query, "l.action", "l.actor_email", "l.resource_type", "l.resource_name"), ...details]),
+    );
   }
   return all(parts);
 }

@@ -1,8 +1,9 @@
-import type { Database, Who } from "@muster/db";
+import type { Database, Query, Who } from "@muster/db";
 import { AppError } from "@muster/kit";
 import type { Range } from "../rules/range.ts";
 import { boundsText, looksAtRows, matchText, newestRows, rangeText, Values } from "./conditions.ts";
 import type { Listing } from "./log-pages.ts";
+import { readMany, readNewest } from "./planned-read.ts";
 
 export type Total = { total: number; isEstimate: boolean };
 
@@ -52,10 +53,16 @@ async function sample(db: Database, who: Who, { range, filter }: Listing) {
   const bounds = boundsText(values, filter, null);
   const columns = `l.timestamp, l.id, ${matchText(values, filter)} AS match`;
   const source = newestRows(values, { range, actions: null, bounds, columns, rows: values.add(sampleRows) });
-  const rows = await within<{ examined: number; matched: number }>(db, who, estimateMs, {
-    text: `SELECT count(*) AS examined, count(*) FILTER (WHERE l.match) AS matched FROM ${source}`,
-    values: values.list,
-  });
+  const rows = await within<{ examined: number; matched: number }>(
+    db,
+    who,
+    estimateMs,
+    {
+      text: `SELECT count(*) AS examined, count(*) FILTER (WHERE l.match) AS matched FROM ${source}`,
+      values: values.list,
+    },
+    readNewest,
+  );
   return rows?.[0] ?? { examined: 0, matched: 0 };
 }
 
@@ -67,12 +74,18 @@ async function rowsInTime(db: Database, who: Who, { range, filter }: Listing): P
   const end = (direction: string) => `
     CROSS JOIN LATERAL (SELECT l.seq FROM audit_log l WHERE l.chain_id = h.chain_id AND ${bounds}
                         ORDER BY l.timestamp ${direction}, l.id ${direction} LIMIT 1)`;
-  const rows = await within<{ total: number }>(db, who, estimateMs, {
-    text: `SELECT coalesce(sum(abs(last.seq - first.seq) + 1), 0)::bigint AS total
+  const rows = await within<{ total: number }>(
+    db,
+    who,
+    estimateMs,
+    {
+      text: `SELECT coalesce(sum(abs(last.seq - first.seq) + 1), 0)::bigint AS total
       FROM chain_head h ${end("DESC")} last ${end("ASC")} first
       WHERE ${rangeText(values, range, "h")}`,
-    values: values.list,
-  });
+      values: values.list,
+    },
+    readNewest,
+  );
   return rows ? (rows[0]?.total ?? 0) : null;
 }
 
@@ -81,11 +94,12 @@ async function within<R>(
   db: Database,
   who: Who,
   ms: number,
-  statement: { text: string; values: readonly unknown[] },
+  statement: Query,
+  read: typeof readMany = readMany,
 ): Promise<R[] | null> {
   const endMs = performance.now() + ms;
   try {
-    return await db.read<R>({ ...who, deadlineMs: Math.min(endMs, who.deadlineMs ?? endMs) }, statement);
+    return await read<R>(db, { ...who, deadlineMs: Math.min(endMs, who.deadlineMs ?? endMs) }, statement);
   } catch (error) {
     const isOwn = who.deadlineMs == null || performance.now() < who.deadlineMs - 20;
     if (isOwn && error instanceof AppError && error.code === "deadline_exceeded") return null;

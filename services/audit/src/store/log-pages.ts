@@ -3,6 +3,7 @@ import { AppError } from "@muster/kit";
 import type { Position, Range } from "../rules/range.ts";
 import { boundsText, type LogFilter, matchText, newestRows, Values } from "./conditions.ts";
 import { type LogRow, shownColumns, storedColumns } from "./log-row.ts";
+import { readNewest } from "./planned-read.ts";
 
 /** What a page is taken from. `actions` non-null: exactly these actions, and no other filter looks at rows. */
 export type Listing = { range: Range; filter: LogFilter; actions: readonly string[] | null };
@@ -38,7 +39,7 @@ export async function indexedPage(
     columns: storedColumns("l"),
     rows: values.add(offset + limit + 1),
   });
-  const found = await db.read<LogRow>(who, {
+  const found = await readNewest<LogRow>(db, who, {
     text: `SELECT ${shownColumns("l")}
       FROM (SELECT * FROM ${source} ORDER BY l.timestamp DESC, l.id DESC OFFSET ${values.add(offset)}) l
       ORDER BY l.timestamp DESC, l.id DESC`,
@@ -110,7 +111,7 @@ function walkChunk(
   const bounds = boundsText(values, filter, position);
   const columns = `${storedColumns("l")}, ${matchText(values, filter)} AS match`;
   const source = newestRows(values, { range, actions: null, bounds, columns, rows: values.add(chunk) });
-  return db.read<WalkedRow>(who, {
+  return readNewest<WalkedRow>(db, who, {
     text: `SELECT ${shownColumns("w")}, w.match, w.place, w.match_no
       FROM (
         SELECT l.*, row_number() OVER newest AS place, count(*) FILTER (WHERE l.match) OVER newest AS match_no

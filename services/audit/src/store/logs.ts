@@ -31,13 +31,19 @@ export async function readableRange(db: Database, who: CallContext, orgId: strin
   return range;
 }
 
+/** Row-level security judges; a system caller reads what deleted organizations have left behind, too. */
 async function reaches(db: Database, who: CallContext, orgId: string): Promise<boolean> {
   const { caller } = who;
   if (caller.scope === "organization") return caller.orgId === orgId;
-  if (caller.scope === "partner" && caller.orgAccess.mode === "list") return caller.orgAccess.orgIds.includes(orgId);
-  // Creating an organization is the first row of its chain, so each that ever was has a head. Row-level security judges.
-  const heads = await db.read(who, sql`SELECT 1 FROM chain_head WHERE chain_id = ${orgId} AND org_id = ${orgId}`);
-  return heads.length > 0;
+  if (caller.orgAccess.mode === "list" && !caller.orgAccess.orgIds.includes(orgId)) return false;
+  const [row] = await db.read<{ deleted: boolean | null; has_chain: boolean }>(
+    who,
+    sql`SELECT (SELECT deleted FROM tenant WHERE kind = 'organization' AND id = ${orgId}) AS deleted,
+          EXISTS (SELECT FROM chain_head WHERE chain_id = ${orgId} AND org_id = ${orgId}) AS has_chain`,
+  );
+  // The copy of a new organization, or its first row, may be under way: either of them will do.
+  if (!row || row.deleted === null) return row?.has_chain ?? false;
+  return caller.scope === "system" || !row.deleted;
 }
 
 export type LogList = { rows: LogRow[]; total: Total | null; nextCursor: string; searchedTo: Date | null };

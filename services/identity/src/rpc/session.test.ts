@@ -7,6 +7,7 @@ import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { register } from "@muster/rpc";
+import { tenantMigrations } from "@muster/service";
 import { callers, type TestDatabase, type TestPort, testDatabase, testPort } from "@muster/testing";
 import { createLocalJWKSet, jwtVerify } from "jose";
 import { accessTokens } from "../access-tokens.ts";
@@ -27,7 +28,7 @@ let email: string;
 beforeAll(async () => {
   database = await testDatabase({
     service: "identity",
-    dirs: [{ label: "identity", path: fileURLToPath(new URL("../../migrations/", import.meta.url)) }],
+    dirs: [tenantMigrations, { label: "identity", path: fileURLToPath(new URL("../../migrations/", import.meta.url)) }],
   });
   const { db } = database;
   const hashing = passwords({ logN: 10, queueMax: 50 });
@@ -40,6 +41,7 @@ beforeAll(async () => {
   const pkcs8 = privateKey.export({ format: "der", type: "pkcs8" }).toString("base64");
   const sessions = sessionService({
     db,
+    log,
     passwords: hashing,
     tokens: accessTokens(`k1:${pkcs8}`, 900),
     box: secretBox(`s1:${randomBytes(32).toString("base64")}`),

@@ -3,7 +3,13 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
 import { AppError, clampPage, isUuid, validationError } from "@muster/kit";
-import { type Role, RoleSchema, type User, UserSchema, type UserService } from "@muster/proto/muster/identity/v1/user_pb";
+import {
+  type Role,
+  RoleSchema,
+  type User,
+  UserSchema,
+  type UserService,
+} from "@muster/proto/muster/identity/v1/user_pb";
 import { callContext } from "@muster/rpc";
 import { requireMfa, requirePermission } from "@muster/service";
 import { acceptInvite } from "../accept-invite.ts";

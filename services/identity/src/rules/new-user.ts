@@ -103,7 +103,9 @@ function place(caller: Caller, scope: Scope, input: InviteInput): Pick<NewUser, 
 function checkDelegation(caller: Caller, role: Role, orgAccess: OrgGrant): void {
   const missing = role.permissions.filter((permission) => !caller.permissions.includes(permission));
   if (missing.length > 0) {
-    throw new AppError("delegation_denied", "You cannot grant what you do not hold", { facts: { permissions: missing } });
+    throw new AppError("delegation_denied", "You cannot grant what you do not hold", {
+      facts: { permissions: missing },
+    });
   }
   if (caller.scope === "partner" && caller.orgAccess.mode === "list" && orgAccess === "all") {
     throw new AppError("delegation_denied", "You cannot grant what you do not hold", {

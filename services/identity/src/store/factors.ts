@@ -66,7 +66,9 @@ export async function insertChallenge(
   tx: Tx,
   challenge: { id: string; userId: string; hash: Buffer; now: Date; expiresAt: Date },
 ): Promise<void> {
-  await tx.execute(sql`DELETE FROM mfa_challenges WHERE user_id = ${challenge.userId} AND expires_at < ${challenge.now}`);
+  await tx.execute(
+    sql`DELETE FROM mfa_challenges WHERE user_id = ${challenge.userId} AND expires_at < ${challenge.now}`,
+  );
   await tx.execute(sql`
     INSERT INTO mfa_challenges (id, user_id, token_hash, created_at, expires_at)
     VALUES (${challenge.id}, ${challenge.userId}, ${challenge.hash}, ${challenge.now}, ${challenge.expiresAt})`);

@@ -6,7 +6,12 @@ export const maxFailures = 5;
 const windowMs = 5 * 60_000;
 
 /** Until when this person, or this challenge, may not try again; null when they may. Ask under lockPerson. */
-export async function limitedUntil(tx: Tx, userId: string, challengeId: string | null, now: Date): Promise<Date | null> {
+export async function limitedUntil(
+  tx: Tx,
+  userId: string,
+  challengeId: string | null,
+  now: Date,
+): Promise<Date | null> {
   const since = new Date(now.getTime() - windowMs);
   const recent = await tx.query<{ failed_at: Date }>(sql`
     SELECT failed_at FROM mfa_failures WHERE user_id = ${userId} AND failed_at > ${since}

@@ -1,5 +1,15 @@
 import { type Database, isUniqueViolation, type Query, sql, type Tx } from "@muster/db";
-import { AppError, type CallContext, type Caller, decodeCursor, encodeCursor, isUuid, type Page, type Scope } from "@muster/kit";
+import {
+  AppError,
+  type CallContext,
+  type Caller,
+  decodeCursor,
+  encodeCursor,
+  isUuid,
+  type Page,
+  type Scope,
+  validationError,
+} from "@muster/kit";
 import type { NewUser } from "../rules/new-user.ts";
 
 export type UserRow = {
@@ -103,7 +113,7 @@ export async function listUsers(
 
 function readCursor(cursor: string): [string, string] {
   const [time = "", id = ""] = decodeCursor(cursor, 2);
-  if (!isUuid(id) || Number.isNaN(Date.parse(time))) decodeCursor("", 2);
+  if (!isUuid(id) || Number.isNaN(Date.parse(time))) throw validationError({ cursor: ["Not a cursor of this list"] });
   return [time, id];
 }
 

@@ -14,9 +14,7 @@ export async function countUp(tx: Tx, orgId: string, partnerId: string): Promise
 
 /** Counts one device less: it was decommissioned. */
 export async function countDown(tx: Tx, orgId: string): Promise<void> {
-  const touched = await tx.execute(
-    sql`UPDATE device_counts SET living = living - 1 WHERE org_id = ${orgId}::uuid`,
-  );
+  const touched = await tx.execute(sql`UPDATE device_counts SET living = living - 1 WHERE org_id = ${orgId}::uuid`);
   if (touched !== 1) throw new Error("a device was not counted when it enrolled");
 }
 

@@ -40,7 +40,11 @@ function pageQuery({ table, columns, where }: NewestList, page: Page): Query {
 
 function behind(cursor: string): Query {
   const [createdAt = "", id = ""] = decodeCursor(cursor, 2);
-  if (!isUuid(id) || !/^[12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(createdAt) || Number.isNaN(Date.parse(createdAt))) {
+  if (
+    !isUuid(id) ||
+    !/^[12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(createdAt) ||
+    Number.isNaN(Date.parse(createdAt))
+  ) {
     throw validationError({ cursor: ["Not a cursor of this list"] });
   }
   return sql`(created_at, id) < (${createdAt}::timestamptz, ${id}::uuid)`;

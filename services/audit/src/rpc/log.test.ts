@@ -1,0 +1,362 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { sql } from "@muster/db";
+import { type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { AuditLogService, type ListLogsResponse } from "@muster/proto/muster/audit/v1/log_pb";
+import { register } from "@muster/rpc";
+import { callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
+import { sealMessages } from "../events/sealer.ts";
+import { auditDatabase, auditMessage } from "../testing.ts";
+import { auditLogService } from "./log.ts";
+
+let database: TestDatabase;
+let port: TestPort;
+let hurried: TestPort;
+const system = { caller: systemCaller("audit") };
+const sealer = () => ({
+  db: database.db,
+  log: createLogger("audit-test", "fatal"),
+  now: () => new Date(),
+  batchRows: 500,
+  batchBytes: 1_048_576,
+});
+
+beforeAll(async () => {
+  database = await auditDatabase();
+  const serve = (searchBudgetMs: number) =>
+    testPort("audit", [
+      register(AuditLogService, auditLogService({ db: database.db, searchBudgetMs, searchSlots: 2 })),
+    ]);
+  port = await serve(2_000);
+  hurried = await serve(0);
+});
+afterAll(async () => {
+  await port?.close();
+  await hurried?.close();
+  await database?.drop();
+});
+
+type Change = NonNullable<Parameters<typeof auditMessage>[0]>;
+const seal = async (...changes: Change[]) => {
+  for (let at = 0; at < changes.length; at += 500) {
+    const batch = changes.slice(at, at + 500).map((change) => auditMessage(change));
+    await sealMessages(sealer(), batch);
+  }
+};
+type Request = Parameters<ReturnType<typeof clientOf>["listLogs"]>[0];
+const clientOf = (caller: Caller, at = port) => at.client(AuditLogService, caller);
+const list = (caller: Caller, request: Request = {}, at = port): Promise<ListLogsResponse> =>
+  clientOf(caller, at).listLogs(request);
+const names = (reply: ListLogsResponse) => reply.logs.map((log) => log.resourceName);
+const refusal = (call: Promise<unknown>) =>
+  call.then(
+    () => "answered",
+    (error: { code?: string }) => error.code,
+  );
+const at = (minute: number) => timestampFromDate(new Date(Date.now() - 86_400_000 + minute * 60_000));
+
+/** A partner with two organizations, a row in each chain, and a stranger with one. */
+async function fleet() {
+  const [partnerId, orgA, orgB, strangerId, strangerOrg] = [uuidv7(), uuidv7(), uuidv7(), uuidv7(), uuidv7()];
+  await seal(
+    { partnerId, resourceName: "partner", action: "partner.update" },
+    { partnerId, orgId: orgA, resourceName: "a" },
+    { partnerId, orgId: orgB, resourceName: "b" },
+    { partnerId: strangerId, orgId: strangerOrg, resourceName: "stranger" },
+  );
+  return { partnerId, orgA, orgB, strangerId, strangerOrg };
+}
+
+describe("whose rows a caller reads", () => {
+  it("shows each caller its own chains and no others", async () => {
+    const { partnerId, orgA, orgB, strangerId } = await fleet();
+    const seen = async (caller: Caller) => names(await list(caller)).sort();
+    expect(await seen(callers.orgAdmin(partnerId, orgA))).toEqual(["a"]);
+    expect(await seen(callers.partnerAdmin(partnerId))).toEqual(["a", "b", "partner"]);
+    expect(await seen(callers.partnerWithList(partnerId, [orgB]))).toEqual(["b", "partner"]);
+    expect(await seen(callers.partnerWithList(partnerId, []))).toEqual(["partner"]);
+    expect(await seen(callers.partnerAdmin(strangerId))).toEqual(["stranger"]);
+    expect(await seen(callers.partnerAdmin(uuidv7()))).toEqual([]);
+    expect(await seen(callers.orgAdmin(uuidv7(), orgA.replace(/.$/, "0")))).toEqual([]);
+    // An organization of somebody else in a list opens nothing.
+    expect(await seen(callers.partnerWithList(strangerId, [orgA]))).toEqual([]);
+  });
+
+  it("counts without filters what it shows", async () => {
+    const { partnerId, orgA, orgB } = await fleet();
+    const total = async (caller: Caller) => (await list(caller)).page?.total;
+    expect(await total(callers.orgAdmin(partnerId, orgA))).toBe(1n);
+    expect(await total(callers.partnerAdmin(partnerId))).toBe(3n);
+    expect(await total(callers.partnerWithList(partnerId, [orgB]))).toBe(2n);
+  });
+
+  it("shows the platform's chain to system callers only", async () => {
+    const { partnerId } = await fleet();
+    const name = `platform ${uuidv7()}`;
+    await seal({ resourceName: name });
+    expect(names(await list(callers.platformAdmin(), { resource: name }))).toEqual([name]);
+    expect(names(await list(callers.partnerAdmin(partnerId), { resource: name }))).toEqual([]);
+    const { logs } = await list(callers.platformAdmin(), { resource: name });
+    expect(logs[0]?.orgId).toBe("");
+  });
+
+  it("narrows to an organization the caller reaches, and does not know any other", async () => {
+    const { partnerId, orgA, orgB, strangerOrg } = await fleet();
+    const narrowed = async (caller: Caller, orgId: string) =>
+      list(caller, { orgId }).then(names, (error: { code?: string }) => error.code);
+    expect(await narrowed(callers.platformAdmin(), orgA)).toEqual(["a"]);
+    expect(await narrowed(callers.partnerAdmin(partnerId), orgA)).toEqual(["a"]);
+    expect(await narrowed(callers.partnerWithList(partnerId, [orgB]), orgB)).toEqual(["b"]);
+    expect(await narrowed(callers.orgAdmin(partnerId, orgA), orgA.toUpperCase())).toEqual(["a"]);
+    for (const [caller, orgId] of [
+      [callers.platformAdmin(), uuidv7()],
+      [callers.platformAdmin(), partnerId],
+      [callers.partnerAdmin(partnerId), strangerOrg],
+      [callers.partnerAdmin(partnerId), partnerId],
+      [callers.partnerWithList(partnerId, [orgB]), orgA],
+      [callers.partnerWithList(partnerId, [strangerOrg]), strangerOrg.replace(/.$/, "f")],
+      [callers.orgAdmin(partnerId, orgA), orgB],
+    ] as const) {
+      expect(await narrowed(caller, orgId)).toBe("organization_not_found");
+      expect(await refusal(clientOf(caller).getLog({ id: uuidv7(), orgId }))).toBe("organization_not_found");
+    }
+    expect(await narrowed(callers.partnerWithList(partnerId, [strangerOrg]), strangerOrg)).toEqual([]);
+  });
+
+  it("goes by the copy of tenants: new organizations have empty lists, deleted ones are gone but for the system", async () => {
+    const [partnerId, fresh, gone] = [uuidv7(), uuidv7(), uuidv7()];
+    await seal({ partnerId, orgId: gone, resourceName: "left" });
+    await database.db.tx(system, async (tx) => {
+      for (const [id, deleted] of [
+        [fresh, false],
+        [gone, true],
+      ] as const) {
+        await tx.execute(sql`INSERT INTO tenant (kind, id, partner_id, org_id, version, status, deleted, updated_at)
+          VALUES ('organization', ${id}, ${partnerId}, ${id}, 1, 'active', ${deleted}, now())`);
+      }
+    });
+    const partner = callers.partnerAdmin(partnerId);
+    expect(names(await list(partner, { orgId: fresh }))).toEqual([]);
+    expect(await refusal(list(partner, { orgId: gone }))).toBe("organization_not_found");
+    expect(names(await list(callers.platformAdmin(), { orgId: gone }))).toEqual(["left"]);
+    expect(await refusal(list(callers.partnerAdmin(uuidv7()), { orgId: fresh }))).toBe("organization_not_found");
+  });
+
+  it("gives a row by id to who may see it, and 404 to everybody else", async () => {
+    const { partnerId, orgA, orgB, strangerId, strangerOrg } = await fleet();
+    const [log] = (await list(callers.orgAdmin(partnerId, orgA))).logs;
+    const one = (caller: Caller, id = log?.id ?? "") =>
+      clientOf(caller)
+        .getLog({ id })
+        .then(
+          (reply) => reply.log?.resourceName,
+          (error: { code?: string }) => error.code,
+        );
+    expect(await one(callers.orgAdmin(partnerId, orgA))).toBe("a");
+    expect(await one(callers.partnerAdmin(partnerId))).toBe("a");
+    expect(await one(callers.partnerWithList(partnerId, [orgA]))).toBe("a");
+    expect(await one(callers.platformAdmin())).toBe("a");
+    for (const caller of [
+      callers.orgAdmin(partnerId, orgB),
+      callers.orgAdmin(strangerId, strangerOrg),
+      callers.partnerAdmin(strangerId),
+      callers.partnerWithList(partnerId, [orgB]),
+      callers.partnerWithList(strangerId, [orgA]),
+    ]) {
+      expect(await one(caller)).toBe("audit_log_not_found");
+    }
+    expect(await one(callers.platformAdmin(), "no id")).toBe("audit_log_not_found");
+  });
+
+  it("refuses people limited to some sites, and callers without the permission", async () => {
+    const { partnerId, orgA } = await fleet();
+    const limited = callers.orgAdmin(partnerId, orgA, { siteIds: [uuidv7()] });
+    const powerless = callers.orgAdmin(partnerId, orgA, { permissions: ["organizations:read"] });
+    for (const [caller, code] of [
+      [limited, "site_restricted"],
+      [powerless, "permission_denied"],
+    ] as const) {
+      expect(await refusal(list(caller))).toBe(code);
+      expect(await refusal(clientOf(caller).getLog({ id: uuidv7() }))).toBe(code);
+    }
+  });
+
+  it("gives nothing from any table without a caller", async () => {
+    await fleet();
+    for (const table of ["audit_log", "chain_head", "tenant", "outbox", "dead_letter", "job"]) {
+      const statement = { text: `SELECT 1 FROM ${table}`, values: [] };
+      expect(await database.db.read({ caller: null }, statement)).toEqual([]);
+    }
+  });
+});
+
+describe("filters", () => {
+  let org: Caller;
+  beforeAll(async () => {
+    const [partnerId, orgId] = [uuidv7(), uuidv7()];
+    org = callers.orgAdmin(partnerId, orgId);
+    const row = (n: number, change: Change): Change => ({ partnerId, orgId, timestamp: at(n), ...change });
+    await seal(
+      row(1, { resourceName: "one", action: "site.create", actorEmail: "Ada@Example.com", actorName: "Ada" }),
+      row(2, { resourceName: "two", action: "site.update", actorEmail: "bob@example.com", actorName: "Bob 100%" }),
+      row(3, { resourceName: "thr_ee", action: "device.create", resourceType: "device", actorEmail: "" }),
+      row(4, { resourceName: "", action: "device.update", resourceType: "device", actorEmail: "" }),
+      row(5, { resourceName: "c:\\five", action: "site.delete", detailsJson: '{"Key":"say \\"hi\\" to Ümlaut"}' }),
+    );
+  });
+  const shown = async (request: Request) => {
+    const reply = await list(org, request);
+    expect(reply.page?.total).toBe(BigInt(reply.logs.length));
+    expect(reply.page?.totalIsEstimate).toBe(false);
+    return names(reply);
+  };
+
+  it.each<[string, Request, string[]]>([
+    ["nothing: newest first", {}, ["c:\\five", "", "thr_ee", "two", "one"]],
+    ["user by e-mail, case aside", { user: "ADA@ex" }, ["c:\\five", "one"]],
+    ["user by name", { user: "bob 1" }, ["two"]],
+    ["action contains", { action: "E.C" }, ["thr_ee", "one"]],
+    ["action that is nowhere", { action: "nothing" }, []],
+    ["resource by type", { resource: "DEV" }, ["", "thr_ee"]],
+    ["resource by name", { resource: "tw" }, ["two"]],
+    ["a percent sign as itself", { user: "100%" }, ["two"]],
+    ["a percent sign alone as itself", { action: "%" }, []],
+    ["an underscore as itself", { resource: "r_e" }, ["thr_ee"]],
+    ["an underscore alone as itself", { action: "_" }, []],
+    ["a backslash as itself", { resource: "c:\\f" }, ["c:\\five"]],
+    ["excluded actions", { excludeActions: ["site.create", "site.delete"] }, ["", "thr_ee", "two"]],
+    ["an action, but not this one", { action: "site", excludeActions: ["site.update"] }, ["c:\\five", "one"]],
+    ["from", { from: at(4) }, ["c:\\five", ""]],
+    ["to", { to: at(2) }, ["two", "one"]],
+    ["from and to", { from: at(2), to: at(3) }, ["thr_ee", "two"]],
+    ["from after to", { from: at(3), to: at(2) }, []],
+    ["all of them together", { action: "site", user: "bob", resource: "site", from: at(1), to: at(3) }, ["two"]],
+    ["query on actions", { query: "SITE.up" }, ["two"]],
+    ["query on e-mails", { query: "bob@" }, ["two"]],
+    ["query on resource types", { query: "devic" }, ["", "thr_ee"]],
+    ["query on resource names", { query: "HR_E" }, ["thr_ee"]],
+    ["query on keys of the details", { query: "key" }, ["c:\\five"]],
+    ["query on quoted text in the details", { query: 'say "HI"' }, ["c:\\five"]],
+    ["query does not look at names of people", { query: "Bob 100" }, []],
+    ["query and filter", { query: "site", user: "bob" }, ["two"]],
+  ])("%s", async (_name, request, expected) => {
+    expect(await shown(request)).toEqual(expected);
+  });
+
+  it("computes no total under skipCount", async () => {
+    for (const request of [{}, { action: "site" }, { user: "ada" }, { from: at(2) }]) {
+      const { page } = await list(org, { ...request, page: { skipCount: true } });
+      expect(page?.total).toBeUndefined();
+    }
+  });
+
+  it.each<[string, Request]>([
+    ["no filter", {}],
+    ["an action", { action: "e" }],
+    ["a search", { query: "e" }],
+    ["a time", { from: at(0) }],
+  ])("walks pages and cursors through the same rows under %s", async (_name, request) => {
+    const all = names(await list(org, request));
+    const byPage: string[] = [];
+    for (let page = 1; page <= 3; page++) {
+      const reply = await list(org, { ...request, page: { page, limit: 2 } });
+      expect(reply.page?.total).toBe(BigInt(all.length));
+      byPage.push(...names(reply));
+    }
+    expect(byPage).toEqual(all);
+    const byCursor: string[] = [];
+    let cursor = "";
+    do {
+      const reply: ListLogsResponse = await list(org, { ...request, page: { limit: 2, cursor } });
+      byCursor.push(...names(reply));
+      cursor = reply.page?.nextCursor ?? "";
+    } while (cursor);
+    expect(byCursor).toEqual(all);
+  });
+
+  it.each([
+    ["text", "nonsense"],
+    ["other parts", Buffer.from('["a"]').toString("base64url")],
+    ["no time", Buffer.from(JSON.stringify(["never", uuidv7(), "0"])).toString("base64url")],
+    ["no id", Buffer.from(JSON.stringify([new Date().toISOString(), "x", "0"])).toString("base64url")],
+    ["a negative place", Buffer.from(JSON.stringify([new Date().toISOString(), uuidv7(), "-1"])).toString("base64url")],
+  ])("refuses a cursor of %s", async (_name, cursor) => {
+    expect(await refusal(list(org, { page: { cursor } }))).toBe("validation_failed");
+    expect(await refusal(list(org, { query: "x", page: { cursor } }))).toBe("validation_failed");
+  });
+});
+
+describe("several chains at once", () => {
+  it("merges them by time, whatever the filter, for lists of organizations as for all", async () => {
+    const [partnerId, ...orgs] = Array.from({ length: 6 }, () => uuidv7());
+    const changes = Array.from({ length: 60 }, (_, n) => ({
+      partnerId,
+      orgId: orgs[n % 5],
+      timestamp: at(n),
+      resourceName: `r${n}`,
+      actorEmail: n % 3 === 0 ? "third@example.com" : "other@example.com",
+    }));
+    await seal(...changes);
+    const wanted = changes.map((change) => change.resourceName).reverse();
+    for (const caller of [callers.partnerAdmin(partnerId as string), callers.partnerWithList(partnerId as string, orgs)]) {
+      const every: Request = { page: { limit: 100 } };
+      expect(names(await list(caller, every))).toEqual(wanted);
+      expect(names(await list(caller, { page: { limit: 7, page: 3 } }))).toEqual(wanted.slice(14, 21));
+      const third = wanted.filter((name) => Number(name.slice(1)) % 3 === 0);
+      expect(names(await list(caller, { ...every, user: "third" }))).toEqual(third);
+      expect(names(await list(caller, { user: "third", page: { limit: 7, page: 2 } }))).toEqual(third.slice(7, 14));
+      expect(names(await list(caller, { ...every, action: "site" }))).toEqual(wanted);
+      const { page } = await list(caller, { user: "third", page: { limit: 7 } });
+      expect([page?.total, page?.totalIsEstimate]).toEqual([20n, false]);
+    }
+  });
+});
+
+describe("a search whose time is up", () => {
+  it("answers in part, says how far it came, and goes on from there without losing or repeating a row", async () => {
+    const [partnerId, orgId] = [uuidv7(), uuidv7()];
+    const org = callers.orgAdmin(partnerId, orgId);
+    const rows = Array.from({ length: 2_500 }, (_, n) => ({
+      partnerId,
+      orgId,
+      timestamp: at(n / 100),
+      resourceName: `r${n}`,
+      actorEmail: n % 100 === 0 ? "hundredth@example.com" : "other@example.com",
+    }));
+    await seal(...rows);
+    const first = await list(org, { user: "hundredth" }, hurried);
+    expect(first.logs).toHaveLength(10);
+    expect(first.page).toMatchObject({ totalIsEstimate: true, total: 25n });
+    expect(first.searchedTo).toEqual(rows[1_500]?.timestamp);
+
+    const seen = names(first);
+    let replies = 1;
+    for (let cursor = first.page?.nextCursor ?? ""; cursor; replies++) {
+      const reply = await list(org, { user: "hundredth", page: { cursor, skipCount: true } }, hurried);
+      seen.push(...names(reply));
+      cursor = reply.page?.nextCursor ?? "";
+    }
+    expect(seen).toEqual(Array.from({ length: 25 }, (_, n) => `r${2_400 - n * 100}`));
+    expect(replies).toBe(3);
+  }, 60_000);
+
+  it("keeps the place of a later page while it is still skipping", async () => {
+    const [partnerId, orgId] = [uuidv7(), uuidv7()];
+    const org = callers.orgAdmin(partnerId, orgId);
+    await seal(
+      ...Array.from({ length: 1_500 }, (_, n) => ({
+        partnerId,
+        orgId,
+        timestamp: at(n / 100),
+        resourceName: `r${n}`,
+        actorEmail: n % 100 === 0 ? "hundredth@example.com" : "other@example.com",
+      })),
+    );
+    // 15 matches: page 4 of 4 is the last three, of which the first chunk sees none.
+    const first = await list(org, { user: "hundredth", page: { page: 4, limit: 4 } }, hurried);
+    expect(names(first)).toEqual([]);
+    const cursor = first.page?.nextCursor ?? "";
+    const rest = await list(org, { user: "hundredth", page: { cursor, limit: 4 } }, hurried);
+    expect(names(rest)).toEqual(["r200", "r100", "r0"]);
+  }, 60_000);
+});

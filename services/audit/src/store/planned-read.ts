@@ -1,0 +1,35 @@
+import { type Database, type Query, sql, type Who } from "@muster/db";
+
+const quiet = sql`SELECT set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)`;
+const inOrder = sql`SELECT set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
+  set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)`;
+
+/**
+ * The rows of a statement that wants the newest few of many. The planner cannot see through row-level security how many
+ * rows pass, so left alone it compiles, starts workers, or reads all rows and sorts them; here it walks an ordered index.
+ */
+export function readNewest<R>(db: Database, who: Who, statement: Query): Promise<R[]> {
+  return planned(db, who, inOrder, statement);
+}
+
+/** The rows of a statement that looks at many: by itself, without compiling it first. */
+export function readMany<R>(db: Database, who: Who, statement: Query): Promise<R[]> {
+  return planned(db, who, quiet, statement);
+}
+
+async function planned<R>(db: Database, who: Who, settings: Query, statement: Query): Promise<R[]> {
+  // Nothing is awaited inside, so that all of it leaves in one flight; a failure comes out of COMMIT.
+  const reported = <T>(promise: Promise<T>): Promise<T> => {
+    promise.catch(() => undefined);
+    return promise;
+  };
+  const { rows } = await db.tx(
+    who,
+    async (t) => {
+      void reported(t.execute(settings));
+      return { rows: reported(t.query<R>(statement)) };
+    },
+    { readOnly: true },
+  );
+  return rows;
+}

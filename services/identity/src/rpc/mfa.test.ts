@@ -1,0 +1,266 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { sql } from "@muster/db";
+import { type Caller, uuidv7 } from "@muster/kit";
+import { callers, until } from "@muster/testing";
+import { Secret, TOTP } from "otpauth";
+import { codeOf, inviting, outcomeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
+
+let identity: TestIdentity;
+beforeAll(async () => {
+  identity = await startTestIdentity();
+});
+afterAll(() => identity?.close());
+// A minute of its own for each test: steps and coalesced failures of one never meet those of another.
+beforeEach(() => pass(120_000));
+
+const password = "a long enough password";
+const pass = (ms: number) => {
+  identity.clock.now = new Date(identity.clock.now.getTime() + ms);
+};
+const codeAt = (secret: string, offsetMs = 0) =>
+  new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: identity.clock.now.getTime() + offsetMs });
+/** Six digits that fit no step near now. */
+const wrongCode = (secret: string) => {
+  const right = [-60_000, -30_000, 0, 30_000, 60_000].map((ms) => codeAt(secret, ms));
+  return ["000000", "111111", "222222", "333333", "444444", "555555"].find((code) => !right.includes(code)) ?? "";
+};
+
+type Person = { userId: string; email: string };
+
+/** An active platform administrator; everybody's password is the same. */
+async function person(): Promise<Person> {
+  const email = `${uuidv7()}@example.com`;
+  const root = identity.usersAs(callers.platformAdmin(inviting(identity.clock.now)));
+  const { user, inviteToken } = await root.inviteUser({
+    email,
+    name: "Ada",
+    roleId: identity.roleId("platform-admin"),
+  });
+  await identity.usersAs(callers.service("gateway")).acceptInvite({ token: inviteToken, password });
+  return { userId: user?.id ?? "", email };
+}
+
+const login = ({ email }: Person) => identity.stranger().login({ email, password });
+
+async function signedIn(who: Person): Promise<Caller> {
+  const { principal } = await login(who);
+  return callers.platformAdmin({ actor: { id: who.userId, email: who.email }, sessionId: principal?.sessionId ?? "" });
+}
+
+async function enrolled(): Promise<Person & { secret: string; caller: Caller; recoveryCodes: string[] }> {
+  const who = await person();
+  const caller = await signedIn(who);
+  const { secret } = await identity.mfaAs(caller).setupTotp({ password });
+  const { recoveryCodes } = await identity.mfaAs(caller).enableTotp({ code: codeAt(secret) });
+  pass(120_000);
+  return { ...who, secret, caller, recoveryCodes };
+}
+
+const verify = (mfaToken: string, code: string) =>
+  identity.mfaAs(callers.service("gateway")).verifyMfa({ mfaToken, code });
+const resolve = ({ actor, sessionId }: Caller) =>
+  identity.stranger().resolveSession({ userId: actor.id, sessionId: sessionId ?? "" });
+const actionsOf = async (userId: string) =>
+  (await identity.auditOf(userId)).map((row) => `${row.action} ${row.result}`).slice(2);
+
+describe("enrolling TOTP", () => {
+  it("needs the password, then a first code, and counts as a completed challenge of that session", async () => {
+    const who = await person();
+    const caller = await signedIn(who);
+    const mfa = identity.mfaAs(caller);
+    expect(await codeOf(mfa.enableTotp({ code: "123456" }))).toBe("mfa_not_enabled");
+    expect(await codeOf(mfa.setupTotp({ password: "not it" }))).toBe("invalid_credentials");
+    const { secret, otpauthUrl, qrCodeDataUrl } = await mfa.setupTotp({ password });
+    expect(otpauthUrl).toMatch(/^otpauth:\/\/totp\/Muster:.*issuer=Muster&secret=[A-Z2-7]{32}/);
+    expect(qrCodeDataUrl).toMatch(/^data:image\/png;base64,/);
+    const before = (await resolve(caller)).principal;
+    expect([before?.mfaEnabled, before?.mfaAt]).toEqual([false, undefined]);
+    expect(await codeOf(mfa.enableTotp({ code: wrongCode(secret) }))).toBe("invalid_mfa_code");
+    const { recoveryCodes } = await mfa.enableTotp({ code: codeAt(secret) });
+    expect(new Set(recoveryCodes).size).toBe(10);
+    const { principal } = await resolve(caller);
+    expect(principal).toMatchObject({ mfaEnabled: true, userVersion: 3 });
+    expect(Number(principal?.mfaAt?.seconds)).toBe(Math.floor(identity.clock.now.getTime() / 1000));
+    expect(await codeOf(mfa.setupTotp({ password }))).toBe("mfa_already_enabled");
+    expect(await codeOf(mfa.enableTotp({ code: codeAt(secret, 30_000) }))).toBe("mfa_already_enabled");
+    expect(await actionsOf(who.userId)).toEqual([
+      "user.login success",
+      "user.login.failed failure",
+      "user.mfa.setup success",
+      "user.mfa.enable success",
+    ]);
+    const told = await identity.db.read(
+      identity.system,
+      sql`SELECT 1 FROM outbox WHERE subject = 'auth.user' AND msg_id LIKE ${`%user-${who.userId}-%`}`,
+    );
+    expect(told).toHaveLength(2);
+  });
+
+  it("keeps neither secret nor recovery codes in clear, nor in the audit trail", async () => {
+    const { userId, caller, secret, recoveryCodes } = await enrolled();
+    const raw = Buffer.from(Secret.fromBase32(secret).buffer);
+    const rows = await identity.db.read<{ secret: Buffer; code_hash: Buffer }>(
+      { caller },
+      sql`SELECT t.secret, c.code_hash FROM user_totp t JOIN recovery_codes c USING (user_id)`,
+    );
+    expect(rows).toHaveLength(10);
+    for (const row of rows) {
+      expect(row.secret.includes(raw)).toBe(false);
+      expect(row.code_hash).toHaveLength(32);
+    }
+    const trail = JSON.stringify((await identity.auditOf(userId)).map((row) => row.detailsJson));
+    for (const word of [secret, ...recoveryCodes]) expect(trail).not.toContain(word);
+  });
+
+  it("is seen by its person alone", async () => {
+    const { userId } = await enrolled();
+    for (const caller of [callers.platformAdmin(), callers.service("identity")]) {
+      expect(await identity.db.read({ caller }, sql`SELECT 1 FROM user_totp WHERE user_id = ${userId}`)).toEqual([]);
+    }
+  });
+});
+
+describe("signing in with a second factor", () => {
+  it("asks for it, and gives tokens and one user.login when it is right", async () => {
+    const who = await enrolled();
+    const { mfaToken, methods, tokens, principal } = await login(who);
+    expect(tokens).toBeUndefined();
+    expect(principal).toBeUndefined();
+    expect(methods).toEqual(["totp", "recovery_code"]);
+    const reply = await verify(mfaToken, codeAt(who.secret));
+    expect(reply.principal).toMatchObject({ userId: who.userId, mfaEnabled: true });
+    expect(reply.principal?.mfaAt).toBeDefined();
+    expect(reply.tokens?.refreshToken).toMatch(/^rt_/);
+    expect(await codeOf(verify(mfaToken, codeAt(who.secret, 30_000)))).toBe("invalid_mfa_token");
+    const logins = (await identity.auditOf(who.userId)).filter((row) => row.action === "user.login");
+    expect(logins.map((row) => row.sessionId)).toEqual([who.caller.sessionId, reply.principal?.sessionId]);
+  });
+
+  it("takes a code once, one step early or late, even from many at once", async () => {
+    const who = await enrolled();
+    const code = codeAt(who.secret, -30_000);
+    const challenges = await Promise.all([1, 2, 3, 4].map(() => login(who)));
+    const codes = await Promise.all(challenges.map(({ mfaToken }) => codeOf(verify(mfaToken, code))));
+    expect(codes.filter((c) => c === "answered")).toHaveLength(1);
+    expect(codes.filter((c) => c === "invalid_mfa_code")).toHaveLength(3);
+    pass(300_001);
+    const later = [-60_000, 60_000, 30_000].map(async (ms) =>
+      codeOf(verify((await login(who)).mfaToken, codeAt(who.secret, ms))),
+    );
+    expect(await Promise.all(later)).toEqual(["invalid_mfa_code", "invalid_mfa_code", "answered"]);
+  });
+
+  it("completes a token once, even when many right codes come at once", async () => {
+    const who = await enrolled();
+    const { mfaToken } = await login(who);
+    const [first = "", second = ""] = who.recoveryCodes;
+    const tries = [first, second, codeAt(who.secret)].map((code) => codeOf(verify(mfaToken, code)));
+    expect((await Promise.all(tries)).sort()).toEqual(["answered", "invalid_mfa_token", "invalid_mfa_token"]);
+    const unused = await identity.db.read(
+      { caller: who.caller },
+      sql`SELECT 1 FROM recovery_codes WHERE used_at IS NULL`,
+    );
+    expect(unused.length).toBeGreaterThanOrEqual(9);
+  });
+
+  it("takes each recovery code once, typed in any way", async () => {
+    const who = await enrolled();
+    const [code = ""] = who.recoveryCodes;
+    const challenges = await Promise.all([1, 2, 3].map(() => login(who)));
+    const typed = [code, code.toLowerCase().replaceAll("-", ""), ` ${code.replaceAll("-", " ")} `];
+    const codes = await Promise.all(challenges.map(({ mfaToken }, i) => codeOf(verify(mfaToken, typed[i] ?? ""))));
+    expect(codes.sort()).toEqual(["answered", "invalid_mfa_code", "invalid_mfa_code"]);
+  });
+
+  it("ends after five minutes", async () => {
+    const who = await enrolled();
+    const { mfaToken } = await login(who);
+    pass(300_001);
+    expect(await codeOf(verify(mfaToken, codeAt(who.secret)))).toBe("invalid_mfa_token");
+    for (const token of ["mfa_x", "x"]) expect(await codeOf(verify(token, "123456"))).toBe("invalid_mfa_token");
+  });
+
+  it("stops after five failures, counted once each though they come together, and says when to come back", async () => {
+    const who = await enrolled();
+    const { mfaToken } = await login(who);
+    const wrong = wrongCode(who.secret);
+    const outcomes = await Promise.all(Array.from({ length: 12 }, () => codeOf(verify(mfaToken, wrong))));
+    expect(outcomes.filter((code) => code === "invalid_mfa_code")).toHaveLength(5);
+    expect(outcomes.filter((code) => code === "rate_limited")).toHaveLength(7);
+    pass(60_000);
+    const right = await outcomeOf(verify(mfaToken, codeAt(who.secret)));
+    expect(right).toEqual({ code: "rate_limited", retryAfterSeconds: 240 });
+    const another = await login(who);
+    expect(await codeOf(verify(another.mfaToken, codeAt(who.secret)))).toBe("rate_limited");
+    pass(240_001);
+    expect(await codeOf(verify((await login(who)).mfaToken, codeAt(who.secret)))).toBe("answered");
+    const failures = (await identity.auditOf(who.userId)).filter((row) => row.action === "user.login.failed");
+    expect(failures.map((row) => row.result)).toEqual(["failure"]);
+  });
+});
+
+describe("stepping up", () => {
+  it("notes the second factor in the session and gives the same refresh token with a newer access token", async () => {
+    const who = await person();
+    const plain = await login(who);
+    const caller = callers.platformAdmin({
+      actor: { id: who.userId, email: who.email },
+      sessionId: plain.principal?.sessionId ?? "",
+    });
+    expect(await codeOf(identity.mfaAs(caller).verifyMfa({ code: "123456" }))).toBe("mfa_not_enabled");
+    const { secret } = await identity.mfaAs(caller).setupTotp({ password });
+    await identity.mfaAs(caller).enableTotp({ code: codeAt(secret) });
+    pass(3_600_000);
+    expect(await codeOf(identity.mfaAs(caller).verifyMfa({ code: wrongCode(secret) }))).toBe("invalid_mfa_code");
+    const stepped = await identity.mfaAs(caller).verifyMfa({ code: codeAt(secret) });
+    expect(stepped.tokens?.refreshToken).toBe(plain.tokens?.refreshToken);
+    expect(stepped.principal?.sessionId).toBe(caller.sessionId);
+    expect((await resolve(caller)).principal?.mfaAt).toEqual(stepped.principal?.mfaAt);
+    expect((await actionsOf(who.userId)).at(-1)).toBe("user.mfa.verify success");
+  });
+
+  it("is for people with a session", async () => {
+    expect(await codeOf(verify("", "123456"))).toBe("user_session_required");
+    expect(await codeOf(identity.mfaAs(callers.service("gateway")).setupTotp({ password }))).not.toBe("answered");
+  });
+});
+
+describe("removing the factor", () => {
+  it("needs password and code, and takes the second factor from every session", async () => {
+    const who = await enrolled();
+    const mfa = identity.mfaAs(who.caller);
+    const { mfaToken } = await login(who);
+    const other = await verify(mfaToken, codeAt(who.secret));
+    pass(60_000);
+    expect(await codeOf(mfa.disableTotp({ password: "not it", code: codeAt(who.secret) }))).toBe("invalid_credentials");
+    expect(await codeOf(mfa.disableTotp({ password, code: wrongCode(who.secret) }))).toBe("invalid_mfa_code");
+    await mfa.disableTotp({ password, code: codeAt(who.secret) });
+    for (const sessionId of [who.caller.sessionId, other.principal?.sessionId]) {
+      const { principal } = await identity
+        .stranger()
+        .resolveSession({ userId: who.userId, sessionId: sessionId ?? "" });
+      expect([principal?.mfaEnabled, principal?.mfaAt]).toEqual([false, undefined]);
+    }
+    expect(await codeOf(mfa.disableTotp({ password, code: "123456" }))).toBe("mfa_not_enabled");
+    expect((await login(who)).tokens).toBeDefined();
+    expect(await actionsOf(who.userId)).toContain("user.mfa.disable success");
+  });
+});
+
+describe("failed passwords", () => {
+  it("leave one row a minute about a known person, in nobody's session", async () => {
+    const who = await person();
+    const guess = () => codeOf(identity.stranger().login({ email: who.email, password: "wrong" }));
+    const failures = async () =>
+      (await identity.auditOf(who.userId)).filter((row) => row.action === "user.login.failed");
+    expect(await Promise.all([1, 2, 3, 4, 5].map(guess))).toEqual(Array(5).fill("invalid_credentials"));
+    await until("the first row", async () => (await failures()).length === 1);
+    pass(60_000);
+    await guess();
+    const rows = await until("the second row", async () => {
+      const found = await failures();
+      return found.length === 2 ? found : null;
+    });
+    expect(rows[0]).toMatchObject({ actorId: who.userId, sessionId: "", result: "failure", ipAddress: "192.0.2.7" });
+  });
+});

@@ -1,0 +1,124 @@
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { create, fromBinary } from "@bufbuild/protobuf";
+import { sql } from "@muster/db";
+import { type Caller, createLogger, permissions, systemCaller, uuidv7 } from "@muster/kit";
+import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
+import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
+import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
+import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
+import { register, toAppError } from "@muster/rpc";
+import { applyTenants, tenantMigrations } from "@muster/service";
+import { callers, testDatabase, testPort } from "@muster/testing";
+import { accessTokens } from "../access-tokens.ts";
+import { passwords } from "../passwords.ts";
+import { mfaService } from "../rpc/mfa.ts";
+import { sessionService } from "../rpc/session.ts";
+import { userService } from "../rpc/user.ts";
+import { seededRoles } from "../rules/catalogue.ts";
+import { secretBox } from "../rules/secret-box.ts";
+import { seedRoles } from "../store/roles.ts";
+
+export const identityDirs = [
+  tenantMigrations,
+  { label: "identity", path: fileURLToPath(new URL("../../migrations/", import.meta.url)) },
+];
+
+const system = { caller: systemCaller("identity") };
+
+export type TestIdentity = Awaited<ReturnType<typeof startTestIdentity>>;
+
+/** Identity's RPCs over a database of their own, with a clock that the test moves. */
+export async function startTestIdentity() {
+  const database = await testDatabase({ service: "identity", dirs: identityDirs });
+  const { db } = database;
+  const clock = { now: new Date() };
+  const now = () => clock.now;
+  const log = createLogger("identity-test", "error");
+  const hashing = passwords({ logN: 10, queueMax: 200 });
+  await seedRoles(db, seededRoles, now());
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
+  const pkcs8 = privateKey.export({ format: "der", type: "pkcs8" }).toString("base64");
+  const tokens = accessTokens(`k1:${pkcs8}`, 900);
+  const box = secretBox(`s1:${randomBytes(32).toString("base64")}`);
+  const sessions = { db, log, passwords: hashing, tokens, box, idleDays: 7, maxDays: 30, now };
+  const port = await testPort("identity", [
+    register(SessionService, sessionService(sessions)),
+    register(MfaService, mfaService(sessions)),
+    register(UserService, userService({ db, passwords: hashing, now, mfaMaxAgeMinutes: 480, copyLagMs: 0 })),
+  ]);
+  const roles = await db.read<{ id: string; key: string }>(system, sql`SELECT id, key FROM roles`);
+
+  const tenant = (kind: "partner" | "organization" | "site", partnerId: string, orgId = "", id = uuidv7()) =>
+    create(TenantChangedSchema, {
+      kind,
+      id: kind === "partner" ? partnerId : id,
+      version: 1n,
+      partnerId,
+      orgId: kind === "organization" ? id : orgId,
+      status: kind === "site" ? "" : "active",
+    });
+
+  return {
+    database,
+    db,
+    port,
+    clock,
+    system,
+    roleId: (key: string) => roles.find((role) => role.key === key)?.id ?? "",
+    /** What the copy of the tenants knows. */
+    async addPartner(): Promise<string> {
+      const id = uuidv7();
+      await db.tx(system, (tx) => applyTenants(tx, [tenant("partner", id)]));
+      return id;
+    },
+    async addOrganization(partnerId: string): Promise<string> {
+      const row = tenant("organization", partnerId);
+      await db.tx(system, (tx) => applyTenants(tx, [row]));
+      return row.id;
+    },
+    async addSite(partnerId: string, orgId: string): Promise<string> {
+      const row = tenant("site", partnerId, orgId);
+      await db.tx(system, (tx) => applyTenants(tx, [row]));
+      return row.id;
+    },
+    async setStatus(kind: "partner" | "organization", id: string, status: string, deleted = false): Promise<void> {
+      await db.tx(system, (tx) =>
+        tx.execute(sql`UPDATE tenant SET status = ${status}, deleted = ${deleted}, version = version + 1
+                       WHERE kind = ${kind} AND id = ${id}`),
+      );
+    },
+    stranger: () => port.client(SessionService, callers.service("gateway")),
+    sessionsAs: (caller: Caller) => port.client(SessionService, caller),
+    mfaAs: (caller: Caller) => port.client(MfaService, caller),
+    usersAs: (caller: Caller) => port.client(UserService, caller),
+    /** Audit rows about a person, oldest first. */
+    async auditOf(userId: string): Promise<AuditEvent[]> {
+      const rows = await db.read<{ body: Buffer }>(
+        system,
+        sql`SELECT body FROM outbox WHERE subject LIKE 'audit.identity.%' ORDER BY id`,
+      );
+      return rows.map((row) => fromBinary(AuditEventSchema, row.body)).filter((e) => e.resourceId === userId);
+    },
+    async close() {
+      await port.close();
+      await database.drop();
+    },
+  };
+}
+
+/** Somebody who may invite: every permission, second factor just completed. */
+export const inviting = (now: Date) => ({ permissions: [...permissions], mfaAt: now });
+
+/** Code of the error a call ends with, with its facts; "answered" when it does not. */
+export async function outcomeOf(call: Promise<unknown>): Promise<{ code: string; [fact: string]: unknown }> {
+  try {
+    await call;
+    return { code: "answered" };
+  } catch (thrown) {
+    const { code, facts, retryAfterSeconds } = toAppError(thrown);
+    return { code, ...facts, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
+  }
+}
+export const codeOf = async (call: Promise<unknown>): Promise<string> => (await outcomeOf(call)).code;

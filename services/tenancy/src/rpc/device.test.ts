@@ -1,0 +1,235 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { sql } from "@muster/db";
+import { type Caller, encodeCursor, systemCaller, uuidv7 } from "@muster/kit";
+import { DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
+import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
+import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
+import { callers } from "@muster/testing";
+import { outcome } from "../testing/tenancy.ts";
+import { type Fleet, permissions, startFleet, type Tenant } from "./device-test-support.ts";
+
+let fleet: Fleet;
+beforeAll(async () => {
+  fleet = await startFleet();
+});
+afterAll(async () => {
+  await fleet?.stop();
+});
+
+const as = (caller: Caller) => fleet.port.client(DeviceService, caller);
+const admin = ({ partnerId, orgId }: Tenant) => callers.orgAdmin(partnerId, orgId, { permissions });
+const limited = ({ partnerId, orgId }: Tenant, ...siteIds: string[]) =>
+  callers.orgAdmin(partnerId, orgId, { permissions, siteIds });
+const idsOf = ({ devices }: { devices: { id: string }[] }) => devices.map(({ id }) => id);
+
+describe("changing a device", () => {
+  it("writes the masked fields, with one event and one audit row", async () => {
+    const tenant = await fleet.tenant();
+    const id = await fleet.device(tenant.orgId, { siteId: tenant.siteId, hostname: "OLD" });
+    const { device } = await as(admin(tenant)).updateDevice({
+      id,
+      updateMask: { paths: ["hostname", "auto_update_enabled", "site_id"] },
+      device: { hostname: "NEW", autoUpdateEnabled: false, siteId: "", orgId: uuidv7() },
+    });
+    expect(device).toMatchObject({ hostname: "NEW", autoUpdateEnabled: false, siteId: "", orgId: tenant.orgId });
+    expect((await as(admin(tenant)).getDevice({ id })).device).toEqual(device);
+    const { events, audits } = await fleet.messagesOf(id);
+    expect(events[1]).toEqual(["tenancy.device.updated", expect.objectContaining({ version: 2n, siteId: "" })]);
+    expect(audits.map(({ action }) => action)).toEqual(["device.create", "device.update"]);
+    expect(JSON.parse(audits[1]?.detailsJson ?? "")).toEqual({
+      changedFields: ["siteId", "hostname", "autoUpdateEnabled"],
+      changes: {
+        before: { siteId: tenant.siteId, hostname: "OLD", autoUpdateEnabled: true },
+        after: { siteId: null, hostname: "NEW", autoUpdateEnabled: false },
+      },
+    });
+  });
+
+  it("moves it within its organization only", async () => {
+    const tenant = await fleet.tenant();
+    const neighbour = await fleet.tenant();
+    const id = await fleet.device(tenant.orgId);
+    const move = (siteId: string, caller: Caller = callers.platformAdmin({ permissions })) =>
+      outcome(as(caller).updateDevice({ id, updateMask: { paths: ["site_id"] }, device: { siteId } }));
+    expect(await move(neighbour.siteId)).toBe("site_not_found");
+    expect(await move(uuidv7())).toBe("site_not_found");
+    expect(await move("x")).toBe("validation_failed siteId");
+    expect(await move(tenant.siteId, admin(tenant))).toBe("ok");
+  });
+
+  it("is refused without a recognised field", async () => {
+    const tenant = await fleet.tenant();
+    const id = await fleet.device(tenant.orgId);
+    expect(await outcome(as(admin(tenant)).updateDevice({ id }))).toBe("no_updates");
+    const unknown = { id, updateMask: { paths: ["status", "org_id"] }, device: { status: "online" } };
+    expect(await outcome(as(admin(tenant)).updateDevice(unknown))).toBe("no_updates");
+  });
+});
+
+describe("decommissioning a device", () => {
+  it("keeps the record, once; later writes are refused", async () => {
+    const tenant = await fleet.tenant();
+    const id = await fleet.device(tenant.orgId);
+    for (let i = 0; i < 2; i++) expect(await outcome(as(admin(tenant)).decommissionDevice({ id }))).toBe("ok");
+    expect((await as(admin(tenant)).getDevice({ id })).device?.status).toBe("decommissioned");
+    const { events, audits } = await fleet.messagesOf(id);
+    expect(events.map(([subject]) => subject)).toEqual(["tenancy.device.created", "tenancy.device.decommissioned"]);
+    expect(audits.map(({ action }) => action)).toEqual(["device.create", "device.delete"]);
+    expect(JSON.parse(audits[1]?.detailsJson ?? "").changes).toEqual({
+      before: { status: "offline" },
+      after: { status: "decommissioned" },
+    });
+    const update = { id, updateMask: { paths: ["hostname"] }, device: { hostname: "X" } };
+    expect(await outcome(as(admin(tenant)).updateDevice(update))).toBe("device_decommissioned");
+  });
+});
+
+describe("who sees devices", () => {
+  it("is everybody above them and nobody beside them", async () => {
+    const tenant = await fleet.tenant();
+    const neighbour = await fleet.tenant();
+    const sibling = await fleet.organization(tenant.partnerId);
+    const id = await fleet.device(tenant.orgId, { siteId: tenant.siteId });
+    const siteless = await fleet.device(tenant.orgId);
+    const otherSite = await fleet.site(tenant.orgId);
+    const actors: [string, Caller, string[]][] = [
+      ["system", callers.platformAdmin({ permissions }), [siteless, id]],
+      ["partner", callers.partnerAdmin(tenant.partnerId, { permissions }), [siteless, id]],
+      ["partner, listed", callers.partnerWithList(tenant.partnerId, [tenant.orgId], { permissions }), [siteless, id]],
+      ["organization", admin(tenant), [siteless, id]],
+      ["its site", limited(tenant, tenant.siteId), [id]],
+      ["another site", limited(tenant, otherSite), []],
+      ["no site", limited(tenant), []],
+      ["partner, other list", callers.partnerWithList(tenant.partnerId, [sibling], { permissions }), []],
+      ["partner, empty list", callers.partnerWithList(tenant.partnerId, [], { permissions }), []],
+      ["sibling organization", callers.orgAdmin(tenant.partnerId, sibling, { permissions }), []],
+      ["other partner", callers.partnerAdmin(neighbour.partnerId, { permissions }), []],
+      ["other organization", admin(neighbour), []],
+    ];
+    for (const [who, caller, expected] of actors) {
+      const listed = await as(caller).listDevices({ page: { limit: 100 } });
+      const ours = idsOf(listed).filter((each) => each === id || each === siteless);
+      expect([who, ours]).toEqual([who, expected]);
+      for (const each of [id, siteless]) {
+        const allowed = expected.includes(each) ? "ok" : "device_not_found";
+        const calls = {
+          get: as(caller).getDevice({ id: each }),
+          patch: as(caller).updateDevice({ id: each, updateMask: { paths: ["hostname"] }, device: { hostname: "H" } }),
+        };
+        for (const [name, call] of Object.entries(calls))
+          expect([who, name, await outcome(call)]).toEqual([who, name, allowed]);
+        if (!expected.includes(each)) {
+          expect([who, await outcome(as(caller).decommissionDevice({ id: each }))]).toEqual([who, "device_not_found"]);
+        }
+      }
+    }
+    const nobody = await fleet.database.db.read(
+      { caller: null },
+      sql`
+      SELECT id FROM devices UNION ALL SELECT id FROM device_groups UNION ALL SELECT group_id FROM device_group_members
+      UNION ALL SELECT org_id FROM device_counts`,
+    );
+    expect(nobody).toEqual([]);
+  });
+
+  it("cannot be widened by people limited to sites", async () => {
+    const tenant = await fleet.tenant();
+    const otherSite = await fleet.site(tenant.orgId);
+    const id = await fleet.device(tenant.orgId, { siteId: tenant.siteId });
+    const move = (siteId: string) =>
+      as(limited(tenant, tenant.siteId)).updateDevice({ id, updateMask: { paths: ["site_id"] }, device: { siteId } });
+    expect(await outcome(move(""))).toBe("site_restricted");
+    expect(await outcome(move(otherSite))).toBe("site_not_found");
+    expect(await outcome(move(tenant.siteId))).toBe("ok");
+  });
+
+  it("is the system alone once the organization is deleted", async () => {
+    const tenant = await fleet.tenant();
+    const id = await fleet.device(tenant.orgId);
+    const root = callers.platformAdmin({ permissions });
+    await fleet.port.client(OrganizationService, root).deleteOrganization({ id: tenant.orgId });
+    const partner = as(callers.partnerAdmin(tenant.partnerId, { permissions }));
+    expect(await outcome(partner.getDevice({ id }))).toBe("device_not_found");
+    expect(idsOf(await partner.listDevices({}))).toEqual([]);
+    expect(await outcome(partner.listDevices({ orgId: tenant.orgId }))).toBe("organization_not_found");
+    expect(idsOf(await as(root).listDevices({ orgId: tenant.orgId }))).toEqual([id]);
+  });
+
+  it("needs the permission of each method", async () => {
+    const tenant = await fleet.tenant();
+    const id = await fleet.device(tenant.orgId);
+    const viewer = as(callers.orgAdmin(tenant.partnerId, tenant.orgId, { permissions: ["devices:read"] }));
+    expect(await outcome(viewer.getDevice({ id }))).toBe("ok");
+    const update = { id, updateMask: { paths: ["hostname"] }, device: { hostname: "H" } };
+    expect(await outcome(viewer.updateDevice(update))).toBe("permission_denied");
+    const writer = as(callers.orgAdmin(tenant.partnerId, tenant.orgId, { permissions: ["devices:write"] }));
+    expect(await outcome(writer.decommissionDevice({ id }))).toBe("permission_denied");
+    expect(await outcome(writer.getDevice({ id }))).toBe("permission_denied");
+    expect(await outcome(writer.listDevices({}))).toBe("permission_denied");
+  });
+});
+
+describe("listing devices", () => {
+  it("filters by organization, site, status and host name", async () => {
+    const tenant = await fleet.tenant();
+    const partner = as(callers.partnerAdmin(tenant.partnerId, { permissions }));
+    const other = await fleet.organization(tenant.partnerId);
+    const a = await fleet.device(tenant.orgId, { hostname: "Web-100%", siteId: tenant.siteId });
+    const b = await fleet.device(tenant.orgId, { hostname: "db_1" });
+    const c = await fleet.device(other, { hostname: "WEB-2" });
+    await partner.decommissionDevice({ id: b });
+    const found = async (filter: object) => idsOf(await partner.listDevices(filter));
+    expect(await found({})).toEqual([c, b, a]);
+    expect(await found({ orgId: tenant.orgId })).toEqual([b, a]);
+    expect(await found({ siteId: tenant.siteId })).toEqual([a]);
+    expect(await found({ status: "decommissioned" })).toEqual([b]);
+    expect(await found({ search: "web" })).toEqual([c, a]);
+    expect(await found({ search: "0%" })).toEqual([a]);
+    expect(await found({ search: "%" })).toEqual([a]);
+    expect(await found({ search: "_" })).toEqual([b]);
+    expect(await found({ search: "web", orgId: other, status: "offline" })).toEqual([c]);
+    expect(await found({ siteId: uuidv7() })).toEqual([]);
+    expect(await outcome(partner.listDevices({ orgId: uuidv7() }))).toBe("organization_not_found");
+    expect(await outcome(partner.listDevices({ status: "broken" }))).toBe("validation_failed status");
+    expect(await outcome(partner.listDevices({ groupId: "x" }))).toBe("validation_failed groupId");
+  });
+
+  it("walks newest first by page and by cursor, without repeating or skipping", async () => {
+    const tenant = await fleet.tenant();
+    const ids: string[] = [];
+    for (let i = 0; i < 7; i++) ids.unshift(await fleet.device(tenant.orgId));
+    const client = as(admin(tenant));
+    const walked: string[] = [];
+    let cursor = "";
+    do {
+      const listed = await client.listDevices({ page: { limit: 3, cursor, skipCount: true } });
+      walked.push(...idsOf(listed));
+      expect(listed.page?.total).toBeUndefined();
+      cursor = listed.page?.nextCursor ?? "";
+    } while (cursor !== "");
+    expect(walked).toEqual(ids);
+    const second = await client.listDevices({ page: { page: 2, limit: 3 } });
+    expect([idsOf(second), Number(second.page?.total)]).toEqual([ids.slice(3, 6), 7]);
+    for (const bad of [
+      "xyz",
+      encodeCursor(["2026-01-01", uuidv7()]),
+      encodeCursor(["0001-01-01T00:00:00.000Z", "x"]),
+    ]) {
+      expect(await outcome(client.listDevices({ page: { cursor: bad } }))).toBe("validation_failed cursor");
+    }
+  });
+});
+
+describe("deleting a site", () => {
+  it("leaves its devices in the organization without a site, changed like by any other change", async () => {
+    const tenant = await fleet.tenant();
+    const id = await fleet.device(tenant.orgId, { siteId: tenant.siteId });
+    await fleet.port.client(SiteService, callers.platformAdmin({ permissions })).deleteSite({ id: tenant.siteId });
+    expect((await as(admin(tenant)).getDevice({ id })).device).toMatchObject({ orgId: tenant.orgId, siteId: "" });
+    const [row] = await fleet.database.db.read<{ version: number; later: boolean }>(
+      { caller: systemCaller("tenancy") },
+      sql`SELECT version, updated_at > created_at AS later FROM devices WHERE id = ${id}`,
+    );
+    expect(row).toEqual({ version: 2, later: true });
+  });
+});

@@ -1,0 +1,119 @@
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Database } from "@muster/db";
+import { type CallContext, clampPage, isUuid } from "@muster/kit";
+import { DeviceSchema, type DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
+import { callContext } from "@muster/rpc";
+import { requirePermission } from "@muster/service";
+import { changesBetween } from "../rules/changes.ts";
+import { type DeviceFields, deviceChange } from "../rules/device.ts";
+import { countDown } from "../store/device-counts.ts";
+import { listDevices } from "../store/device-list.ts";
+import { holdSite } from "../store/device-reach.ts";
+import {
+  type DeviceRow,
+  deviceFields,
+  findDevice,
+  lockDevice,
+  markDecommissioned,
+  updateDevice,
+} from "../store/devices.ts";
+import { pageInfo } from "../store/name-page.ts";
+import { deviceCreation } from "./device-create.ts";
+import { deviceFilter } from "./device-filter.ts";
+import {
+  auditDevice,
+  deviceDecommissioned,
+  deviceMessage,
+  deviceNotFound,
+  emitDevice,
+  siteNotFound,
+} from "./device-message.ts";
+import { organizationNotFound, requireAllSites, requireOrganization } from "./guards.ts";
+
+type Deps = { db: Database; now: () => Date };
+
+/** Device records: created by enrollment, read and changed by people within their organizations and sites. */
+export function deviceService(deps: Deps): ServiceImpl<typeof DeviceService> {
+  const { db, now } = deps;
+  return {
+    ...deviceCreation(deps),
+
+    async listDevices(request, handler) {
+      const context = callContext(handler);
+      admit(context, "devices:read");
+      const filter = deviceFilter(request);
+      const page = clampPage(request.page ?? {});
+      const found = await listDevices(db, context, filter, page);
+      if (!found) throw organizationNotFound();
+      const { rows, ...listed } = found;
+      return { devices: rows.map(deviceMessage), page: pageInfo(page, listed) };
+    },
+
+    async getDevice({ id }, handler) {
+      const context = callContext(handler);
+      admit(context, "devices:read");
+      const row = isUuid(id) ? await findDevice(db, context, id) : null;
+      if (!row) throw deviceNotFound();
+      return { device: deviceMessage(row) };
+    },
+
+    async updateDevice({ id, updateMask, device }, handler) {
+      const context = callContext(handler);
+      admit(context, "devices:write");
+      const change = deviceChange(updateMask?.paths ?? [], device ?? create(DeviceSchema));
+      const at = now();
+      const row = await db.tx(context, async (tx) => {
+        const { caller } = context;
+        // The site before the device, as a site's deletion locks them.
+        const siteOrg = change.siteId ? await holdSite(tx, caller, change.siteId) : null;
+        const stored = isUuid(id) ? await lockDevice(tx, caller, id) : null;
+        if (!stored) throw deviceNotFound();
+        if (stored.status === "decommissioned") throw deviceDecommissioned();
+        checkMove(context, stored, change, siteOrg);
+        const before = deviceFields(stored);
+        const after = { ...before, ...change };
+        const updated = await updateDevice(tx, caller, stored.id, after, at);
+        emitDevice(tx, context, "updated", updated);
+        auditDevice(tx, context, { action: "device.update", row: updated, details: changesBetween(before, after) }, at);
+        return updated;
+      });
+      return { device: deviceMessage(row) };
+    },
+
+    async decommissionDevice({ id }, handler) {
+      const context = callContext(handler);
+      admit(context, "devices:delete");
+      const at = now();
+      await db.tx(context, async (tx) => {
+        const stored = isUuid(id) ? await lockDevice(tx, context.caller, id) : null;
+        if (!stored) throw deviceNotFound();
+        // A repeat finds its work done.
+        if (stored.status === "decommissioned") return;
+        const gone = await markDecommissioned(tx, context.caller, stored.id, at);
+        await countDown(tx, gone.org_id);
+        emitDevice(tx, context, "decommissioned", gone);
+        const details = changesBetween({ status: stored.status }, { status: gone.status });
+        auditDevice(tx, context, { action: "device.delete", row: gone, details }, at);
+      });
+      return {};
+    },
+  };
+}
+
+function admit(context: CallContext, permission: "devices:read" | "devices:write" | "devices:delete"): void {
+  requirePermission(context, permission);
+  requireOrganization(context);
+}
+
+/** A device moves within its organization; who is limited to sites cannot put it outside of all of them. */
+function checkMove(
+  context: CallContext,
+  stored: DeviceRow,
+  change: Partial<DeviceFields>,
+  siteOrg: string | null,
+): void {
+  if (change.siteId === undefined) return;
+  if (change.siteId === null) requireAllSites(context);
+  else if (siteOrg !== stored.org_id) throw siteNotFound();
+}

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type CallContext, systemCaller, uuidv7 } from "@muster/kit";
+import { callers } from "@muster/testing";
+import { startTenancy, type TestTenancy } from "../testing/tenancy.ts";
+import { findOrganization, listOrganizations, listReachedOrganizations } from "./organizations.ts";
+import { findPartner, listPartners } from "./partners.ts";
+import { findSite, listSites } from "./sites.ts";
+import { snapshotPage } from "./snapshot.ts";
+
+let tenancy: TestTenancy;
+beforeAll(async () => {
+  tenancy = await startTenancy();
+});
+afterAll(async () => {
+  await tenancy?.stop();
+});
+
+const page = { page: 1, limit: 50, cursor: null, skipCount: false };
+const empty = { rows: [], total: 0, totalIsEstimate: false, nextCursor: "" };
+const meta = { requestId: "r", clientAddress: null, userAgent: null, traceparent: null };
+const context = (caller: CallContext["caller"]): CallContext => {
+  return { caller, meta, deadlineMs: null, signal: new AbortController().signal };
+};
+
+describe("the store", () => {
+  it("returns nothing to a transaction without a tenant, whatever the query asks for", async () => {
+    const partner = await tenancy.partner();
+    const org = await tenancy.organization(partner.id);
+    const site = await tenancy.site(org);
+    const { db } = tenancy.database;
+    // Row-level security sees no scope, while the queries' own predicates let everything pass.
+    const blind = {
+      ...db,
+      tx: ((_who, fn, options) => db.tx({ caller: null }, fn, options)) as typeof db.tx,
+      read: ((_who, statement) => db.read({ caller: null }, statement)) as typeof db.read,
+    };
+    const who = context(systemCaller("tenancy"));
+    expect(await findPartner(blind, who, partner.id)).toBeNull();
+    expect(await listPartners(blind, who, page)).toEqual(empty);
+    expect(await findOrganization(blind, who, org)).toBeNull();
+    expect(await listOrganizations(blind, who, null, page)).toEqual(empty);
+    expect(await listReachedOrganizations(blind, who, 10)).toEqual([]);
+    expect(await findSite(blind, who, site)).toBeNull();
+    expect(await listSites(blind, who, null, page)).toEqual(empty);
+    await expect(listSites(blind, who, org, page)).rejects.toMatchObject({ code: "organization_access_denied" });
+    expect(await snapshotPage(blind, who, null, 10)).toEqual([]);
+  });
+
+  it("holds each wall by itself: the policies hide what a query forgets to exclude", async () => {
+    const [own, other] = [await tenancy.partner(), await tenancy.partner()];
+    const mine = await tenancy.organization(own.id);
+    const theirs = await tenancy.organization(other.id);
+    const site = await tenancy.site(theirs);
+    const { db } = tenancy.database;
+    const people = [
+      callers.partnerAdmin(own.id),
+      callers.partnerWithList(own.id, [mine, theirs]),
+      callers.orgAdmin(own.id, mine),
+      callers.orgAdmin(own.id, mine, { siteIds: [site] }),
+      callers.partnerAdmin(uuidv7()),
+    ];
+    for (const caller of people) {
+      const as = {
+        ...db,
+        tx: ((_who, fn, options) => db.tx({ caller }, fn, options)) as typeof db.tx,
+        read: ((_who, statement) => db.read({ caller }, statement)) as typeof db.read,
+      };
+      const who = context(systemCaller("tenancy"));
+      expect(await findOrganization(as, who, theirs)).toBeNull();
+      expect(await findSite(as, who, site)).toBeNull();
+      expect((await listOrganizations(as, who, null, page)).rows.map(({ id }) => id)).not.toContain(theirs);
+      expect((await listSites(as, who, null, page)).rows).toEqual([]);
+    }
+  });
+});
