@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { until } from "@muster/testing";
+import { prepareOperator } from "./operator.ts";
 
 /** `stack.json` of the local stack, as far as tests need it. */
 export type StackFile = {
@@ -60,6 +61,8 @@ export async function sharedCluster(): Promise<Cluster> {
     return clusterAt(address, join(directory, "data"));
   }
   const { cluster } = await start(directory, {});
+  // Before anybody else finds the cluster: the administrator has a second factor meanwhile.
+  await prepareOperator(cluster, admin);
   await writeFile(join(directory, "url"), cluster.url);
   return cluster;
 }

@@ -198,7 +198,7 @@ export const interfaceRows: readonly InterfaceRow[] = [
     POST /webhooks/:id/test
     POST /webhooks/:id/retry/:deliveryId`,
   ),
-  ...rows(null, { permission: "devices:write" }, "POST /devices/:id/auto-update"),
+  ...rows(3, { permission: "devices:write" }, "POST /devices/:id/auto-update"),
   ...rows(null, { permission: "platform:admin", mfa: true }, "POST /agent-versions/promote"),
   ...rows(null, { permission: "platform:admin", mfa: true, scopes: system }, "POST /agent-versions/sync-:source"),
   ...rows(2, open, "GET {base}/health"),
@@ -293,7 +293,16 @@ export const additionalRows: readonly InterfaceRow[] = [
     `
     PATCH /devices/:id
     POST /device-groups
-    PATCH /device-groups/:id`,
+    PATCH /device-groups/:id
+    POST /device-groups/:id/devices
+    DELETE /device-groups/:id/devices
+    DELETE /device-groups/:id/devices/:deviceId`,
   ),
-  ...rows(3, { permission: "devices:delete" }, "DELETE /devices/:id"),
+  ...rows(
+    3,
+    { permission: "devices:delete" },
+    `
+    DELETE /devices/:id
+    DELETE /device-groups/:id`,
+  ),
 ];

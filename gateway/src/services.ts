@@ -4,6 +4,7 @@ import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
+import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
@@ -25,6 +26,8 @@ export type Services = {
   partners: Client<typeof PartnerService>;
   organizations: Client<typeof OrganizationService>;
   sites: Client<typeof SiteService>;
+  devices: Client<typeof DeviceService>;
+  deviceGroups: Client<typeof DeviceGroupService>;
   auditLogs: Client<typeof AuditLogService>;
   probes: Record<ServiceName, Client<typeof ProbeService>>;
 };
@@ -39,6 +42,8 @@ export function createServices(transports: Record<ServiceName, Transport>): Serv
     partners: createClient(PartnerService, transports.tenancy),
     organizations: createClient(OrganizationService, transports.tenancy),
     sites: createClient(SiteService, transports.tenancy),
+    devices: createClient(DeviceService, transports.tenancy),
+    deviceGroups: createClient(DeviceGroupService, transports.tenancy),
     auditLogs: createClient(AuditLogService, transports.audit),
     probes: Object.fromEntries(probes) as Services["probes"],
   };

@@ -13,7 +13,12 @@ export type Fleet = { partnerId: string; hotOrgId: string; orgIds: string[] };
  * year, as the owner. Not sealed (checksums are made up), of the size and variety of real rows.
  */
 export async function fillLists(database: TestDatabase, hotRows: number): Promise<Fleet> {
-  const owner = openDatabase({ url: database.ownerUrl, max: 2, name: "bench-fill", log: createLogger("bench", "fatal") });
+  const owner = openDatabase({
+    url: database.ownerUrl,
+    max: 2,
+    name: "bench-fill",
+    log: createLogger("bench", "fatal"),
+  });
   const [partnerId, otherPartnerId] = [uuidv7(), uuidv7()];
   const orgIds = Array.from({ length: 100 }, () => uuidv7().replace(/.$/, () => hexDigit()));
   const strangers = Array.from({ length: 100 }, () => uuidv7().replace(/.$/, () => hexDigit()));

@@ -44,7 +44,12 @@ async function rowsOf(audit: AuditProcess, fleet: Fleet): Promise<Row[]> {
   const deep = await audit.listLogs(org, { page: { ...page, page: 10_000 } });
   const first = await audit.listLogs(org, { page });
   const ids = first.logs.map(({ id }) => id);
-  const list = (label: string, caller: Caller, request: (n: number) => Parameters<AuditProcess["listLogs"]>[1], bar = "") => ({
+  const list = (
+    label: string,
+    caller: Caller,
+    request: (n: number) => Parameters<AuditProcess["listLogs"]>[1],
+    bar = "",
+  ) => ({
     label,
     bar,
     call: async (n: number) => {
@@ -60,7 +65,12 @@ async function rowsOf(audit: AuditProcess, fleet: Fleet): Promise<Row[]> {
     list("page of a day", org, (n) => ({ page, ...day(n) }), "p99 < 20"),
     list("page of a day with total", org, (n) => ({ page: counted, ...day(n) })),
     list("page of half a year with total", org, (n) => ({ page: counted, from: day(n % 180).from })),
-    list("cursor at depth 500,000", org, () => ({ page: { ...page, cursor: deep.page?.nextCursor ?? "" } }), "p99 < 20"),
+    list(
+      "cursor at depth 500,000",
+      org,
+      () => ({ page: { ...page, cursor: deep.page?.nextCursor ?? "" } }),
+      "p99 < 20",
+    ),
     list("page 10,000 (OFFSET 499,950)", org, () => ({ page: { ...page, page: 10_000 } })),
     list("action, rare, with total", org, () => ({ page: counted, action: "site.delete" }), "< 50"),
     list("action, every tenth", org, () => ({ page, action: "device.update" }), "< 50"),
@@ -100,7 +110,8 @@ async function measure({ label, bar, call }: Row): Promise<Result> {
 }
 
 function print(results: readonly Result[]): void {
-  const at = (ms: readonly number[], share: number) => (ms[Math.min(ms.length - 1, Math.floor(ms.length * share))] ?? 0).toFixed(1);
+  const at = (ms: readonly number[], share: number) =>
+    (ms[Math.min(ms.length - 1, Math.floor(ms.length * share))] ?? 0).toFixed(1);
   const table = results.map(({ label, bar, ms, answered }) => ({
     list: label,
     answered,

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
@@ -18,7 +19,7 @@ const log = createLogger("bench", "fatal");
 /** What the baseline borrows from the service: the same rows through the same INSERT, without a chain. */
 type Sealing = {
   entryOf(event: AuditEvent, now: Date): object;
-  sealChain(head: { seq: number; checksum: null }, entries: object[], salt: () => Buffer): object[];
+  sealChain(head: { seq: number; checksum: null }, entries: object[], randomBytes: (count: number) => Buffer): object[];
   insertSealed(tx: Tx, rows: readonly object[]): Promise<void>;
 };
 
@@ -28,9 +29,13 @@ type Result = { organizations: number; rows: number; drain: number; plain: numbe
 export async function run([rows = "100000"]: string[] = []): Promise<void> {
   const results: Result[] = [];
   for (const organizations of [100, 1]) {
-    const orgIds = Array.from({ length: organizations }, () => uuidv7().replace(/.$/, () => Math.floor(Math.random() * 16).toString(16)));
+    const orgIds = Array.from({ length: organizations }, () =>
+      uuidv7().replace(/.$/, () => Math.floor(Math.random() * 16).toString(16)),
+    );
     const partnerId = uuidv7();
-    const events = Array.from({ length: Number(rows) }, (_, n) => eventOf(orgIds[n % organizations] as string, partnerId, n));
+    const events = Array.from({ length: Number(rows) }, (_, n) =>
+      eventOf(orgIds[n % organizations] as string, partnerId, n),
+    );
     let drained = { perSecond: 0, cpuUs: 0, rss: 0 };
     let plain = 0;
     await withAuditDatabase(async (database) => {
@@ -44,7 +49,14 @@ export async function run([rows = "100000"]: string[] = []): Promise<void> {
     await withAuditDatabase(async (database) => {
       plain = await insertPlainly(database.db, events, organizations === 1 ? 1 : 4);
     });
-    results.push({ organizations, rows: events.length, drain: drained.perSecond, plain, cpuUs: drained.cpuUs, rss: drained.rss });
+    results.push({
+      organizations,
+      rows: events.length,
+      drain: drained.perSecond,
+      plain,
+      cpuUs: drained.cpuUs,
+      rss: drained.rss,
+    });
   }
   print(results);
 }
@@ -67,7 +79,10 @@ function eventOf(orgId: string, partnerId: string, n: number): AuditEvent {
     resourceId: "01890000-0000-7000-8000-00000000000e",
     resourceName: `Site ${n}`,
     detailsJson: JSON.stringify({
-      changes: { before: { name: `Site ${n}`, timezone: "UTC" }, after: { name: `Site ${n + 1}`, timezone: "Europe/Berlin" } },
+      changes: {
+        before: { name: `Site ${n}`, timezone: "UTC" },
+        after: { name: `Site ${n + 1}`, timezone: "Europe/Berlin" },
+      },
     }),
     ipAddress: "192.0.2.7",
     userAgent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)",
@@ -127,10 +142,11 @@ async function insertPlainly(db: Database, events: readonly AuditEvent[], worker
     if (entries) entries.push(entryOf(event, now));
     else chains.set(event.chainId, [entryOf(event, now)]);
   }
-  const salt = Buffer.alloc(16, 7);
-  const sealed = [...chains.values()].map((entries) => sealChain({ seq: 0, checksum: null }, entries, () => salt));
+  const sealed = [...chains.values()].map((entries) => sealChain({ seq: 0, checksum: null }, entries, randomBytes));
   // Turn by turn, as the drain sees them.
-  const rows = Array.from({ length: sealed[0]?.length ?? 0 }, (_, n) => sealed.flatMap((chain) => chain[n] ?? [])).flat();
+  const rows = Array.from({ length: sealed[0]?.length ?? 0 }, (_, n) =>
+    sealed.flatMap((chain) => chain[n] ?? []),
+  ).flat();
   let next = 0;
   const startedMs = performance.now();
   const worker = async () => {

@@ -53,10 +53,7 @@ export type AuditProcess = {
 };
 
 /** The audit service as a process of its own; without `nats` it only reads. */
-export async function startAudit(
-  database: TestDatabase,
-  nats: { url: string; seed: string },
-): Promise<AuditProcess> {
+export async function startAudit(database: TestDatabase, nats: { url: string; seed: string }): Promise<AuditProcess> {
   const directory = mkdtempSync(join(tmpdir(), "muster-bench-"));
   const key = generateCallerKey();
   mkdirSync(join(directory, "gateway"));

@@ -4,7 +4,11 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Bus, type Follower, openBus } from "@muster/bus";
 import { createLogger } from "@muster/kit";
-import { SessionRevokedSchema } from "@muster/proto/muster/events/v1/auth_pb";
+import {
+  SessionRevokedSchema,
+  TenantStatusChangedSchema,
+  UserChangedSchema,
+} from "@muster/proto/muster/events/v1/auth_pb";
 import { type TestNats, testNats, until } from "@muster/testing";
 import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
@@ -66,6 +70,26 @@ describe("the AUTH stream", () => {
       return (await codesFor(token)).every((code) => code === "session_revoked");
     });
     expect(await codesFor(token)).toEqual(["session_revoked", "session_revoked"]);
+  });
+
+  it("makes what is remembered of a changed person, partner or organization be asked for again", async () => {
+    const [partnerId, orgId] = [randomUUID(), randomUUID()];
+    const { token, principal } = await services.signIn({ scope: "organization", partnerId, orgId });
+    const user = create(UserChangedSchema, { userId: principal.userId });
+    const tenant = (kind: string, id: string) => create(TenantStatusChangedSchema, { kind, id });
+    const say: [string, Uint8Array][] = [
+      ["auth.user", toBinary(UserChangedSchema, user)],
+      ["auth.tenant", toBinary(TenantStatusChangedSchema, tenant("partner", partnerId))],
+      ["auth.tenant", toBinary(TenantStatusChangedSchema, tenant("organization", orgId))],
+    ];
+    for (const [subject, body] of say) {
+      expect(await codesFor(token)).toEqual([200, 200]);
+      const before = gateways.map(({ gateway }) => gateway.sessions.size);
+      await identity.transport.publish({ subject, msgId: `test/${randomUUID()}`, body });
+      await until(`${subject} at both gateways`, () =>
+        gateways.every(({ gateway }, index) => gateway.sessions.size === (before[index] ?? 0) - 1),
+      );
+    }
   });
 
   it("that lost its messages makes every session be asked for again", async () => {

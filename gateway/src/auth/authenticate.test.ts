@@ -56,6 +56,49 @@ describe("checkAccess", () => {
     expect(check(strict, change)).toEqual(expected);
   });
 
+  const people = { scope: "partner", partnerStatus: "active" };
+  const customers = { scope: "organization", orgId: "o1", partnerStatus: "active", orgStatus: "active" };
+  it.each([
+    ["a partner's", people, "allowed"],
+    [
+      "a suspended partner's",
+      { ...people, partnerStatus: "suspended" },
+      { code: "partner_inactive", status: "suspended" },
+    ],
+    ["a pending partner's", { ...people, partnerStatus: "pending" }, { code: "partner_inactive", status: "pending" }],
+    ["a deleted partner's", { ...people, partnerStatus: "deleted" }, { code: "partner_inactive", status: "deleted" }],
+    ["a partner's that is not known", { ...people, partnerStatus: "unknown" }, { code: "unavailable" }],
+    ["an organization's", customers, "allowed"],
+    ["a trying organization's", { ...customers, orgStatus: "trial" }, "allowed"],
+    [
+      "a churned partner's customer's",
+      { ...customers, partnerStatus: "churned" },
+      { code: "partner_inactive", status: "churned" },
+    ],
+    [
+      "a suspended organization's",
+      { ...customers, orgStatus: "suspended" },
+      { code: "organization_inactive", status: "suspended" },
+    ],
+    [
+      "a churned organization's",
+      { ...customers, orgStatus: "churned" },
+      { code: "organization_inactive", status: "churned" },
+    ],
+    [
+      "a deleted organization's",
+      { ...customers, orgStatus: "deleted" },
+      { code: "organization_inactive", status: "deleted" },
+    ],
+    ["an organization's that is not known", { ...customers, orgStatus: "unknown" }, { code: "unavailable" }],
+    ["the platform's", { scope: "system" }, "allowed"],
+  ])("judges %s people by the status of their tenant, before anything else", (_whose, change, expected) => {
+    const row: Access = { auth: "session", permission: "organizations:write" };
+    expect(check(row, change)).toEqual(expected);
+    expect(check({ auth: "session", whileInactive: true }, change)).toBe("allowed");
+    if (expected !== "allowed") expect(check(row, { ...change, permissions: [] })).toEqual(expected);
+  });
+
   it("tells an organization's user without organization that the account is misconfigured", () => {
     const row: Access = { auth: "session", permission: "organizations:write" };
     expect(check(row, { scope: "organization" })).toEqual({ code: "misconfigured_account" });

@@ -205,3 +205,27 @@ describe("the cache", () => {
     expect(sessions.size).toBe(100);
   });
 });
+
+describe("a session that is forgotten", () => {
+  it("is asked for again, and its minted tokens go", async () => {
+    const session = await cached();
+    sessions.forget(({ id }) => id === "other");
+    expect(sessions.get(token)).toBe(session);
+    sessions.forget(({ principal }) => principal.userId === "u1");
+    expect(dropped).toEqual(["s1"]);
+    const again = sessions.get(token);
+    expect(questions).toHaveLength(2);
+    questions[1]?.answer(person({ name: "Changed" }));
+    expect((await again).principal.name).toBe("Changed");
+  });
+
+  it("does not come back by an answer that was under way", async () => {
+    const early = sessions.get(token);
+    sessions.forget(() => true);
+    questions[0]?.answer(person({ name: "Before" }));
+    expect((await early).principal.name).toBe("Before");
+    const late = sessions.get(token);
+    questions[1]?.answer(person({ name: "After" }));
+    expect((await late).principal.name).toBe("After");
+  });
+});

@@ -80,7 +80,7 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
 function publicError(thrown: unknown): AppError {
   const error = toAppError(thrown);
   // A service that refuses our own caller token is a fault inside: the client's session is fine, and must not be thrown away.
-  if (error.code !== "unauthenticated") return error;
+  if (thrown instanceof AppError || error.code !== "unauthenticated") return error;
   return new AppError("unavailable", "Service is temporarily unavailable", { cause: error, retryAfterSeconds: 1 });
 }
 

@@ -1,6 +1,8 @@
 import type { Route } from "../route.ts";
 import { auditLogRoutes } from "./audit-logs.ts";
 import { authRoutes } from "./auth.ts";
+import { deviceGroupRoutes } from "./device-groups.ts";
+import { deviceRoutes } from "./devices.ts";
 import { mfaRoutes } from "./mfa.ts";
 import { organizationRoutes } from "./organizations.ts";
 import { partnerRoutes } from "./partners.ts";
@@ -16,6 +18,8 @@ export const routes: readonly Route[] = [
   ...partnerRoutes,
   ...organizationRoutes,
   ...siteRoutes,
+  ...deviceRoutes,
+  ...deviceGroupRoutes,
   ...auditLogRoutes,
   ...platformRoutes,
 ];

@@ -1,3 +1,4 @@
+import { permissions } from "@muster/kit";
 import type { Role, User } from "@muster/proto/muster/identity/v1/user_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
@@ -146,6 +147,16 @@ const roles = route({
   },
 });
 
+const allPermissions = route({
+  method: "GET",
+  path: "/permissions",
+  access: { auth: "session", permission: "roles:read" },
+  tag,
+  summary: "Every permission that a role can hold",
+  reply: z.object({ data: z.array(z.string()) }),
+  handle: () => ({ data: [...permissions] }),
+});
+
 function userOf(message: User | undefined): z.input<typeof user> {
   if (!message) throw new Error("identity answered without a user");
   const place = scope.parse(message.scope);
@@ -182,4 +193,4 @@ function roleOf(message: Role): z.input<typeof role> {
   };
 }
 
-export const userRoutes: readonly Route[] = [invite, list, get, roles];
+export const userRoutes: readonly Route[] = [invite, list, get, roles, allPermissions];

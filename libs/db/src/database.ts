@@ -30,14 +30,21 @@ export type Database = {
   onEmit(listener: () => void): void;
 };
 
-export type DatabaseOptions = { url: string; max: number; name: string; log: Logger };
+export type DatabaseOptions = {
+  url: string;
+  max: number;
+  name: string;
+  log: Logger;
+  /** Prepare statements on each connection; false behind a pooler that does not carry them (PgBouncer before 1.21). */
+  prepare?: boolean;
+};
 
 const connectTimeoutMs = 2_000;
 const idleTimeoutMs = 60_000;
 const attempts = 3;
 
 /** A pool of connections as the unprivileged role of `url`; nothing is connected before the first transaction. */
-export function openDatabase({ url, max, name, log }: DatabaseOptions): Database {
+export function openDatabase({ url, max, name, log, prepare = true }: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max,
@@ -78,6 +85,7 @@ export function openDatabase({ url, max, name, log }: DatabaseOptions): Database
     try {
       transaction = openTransaction(client, settingsQuery(who, timeoutMs), {
         readOnly,
+        prepare,
         traceparent: who.meta?.traceparent ?? null,
       });
       result = await fn(transaction.tx);

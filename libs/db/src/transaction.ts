@@ -3,6 +3,7 @@ import type { PoolClient, QueryResult } from "pg";
 import { isConnectionFailure, unavailable } from "./failures.ts";
 import { activeTraceparent, type OutboxMessage, outboxInserts } from "./outbox.ts";
 import { type Query, type Statement, toQuery } from "./statement.ts";
+import { statementName } from "./statement-names.ts";
 
 /** A transaction under way. Statements run in the order in which they are asked for, also when not awaited in between. */
 export type Tx = {
@@ -25,10 +26,10 @@ export type OpenTransaction = {
 export function openTransaction(
   client: PoolClient,
   settings: Query,
-  { readOnly, traceparent }: { readOnly: boolean; traceparent: string | null },
+  { readOnly, prepare, traceparent }: { readOnly: boolean; prepare: boolean; traceparent: string | null },
 ): OpenTransaction {
   const messages: OutboxMessage[] = [];
-  const send = sender(client);
+  const send = sender(client, prepare);
   let firstError: { error: unknown } | undefined;
   let over = false;
 
@@ -81,7 +82,7 @@ function noteLostCommit(cause: unknown): never {
 }
 
 /** Sends statements, those of one turn of the event loop in one write. */
-function sender(client: PoolClient): (query: Query) => Promise<QueryResult> {
+function sender(client: PoolClient, prepare: boolean): (query: Query) => Promise<QueryResult> {
   const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
   let corked = false;
   return ({ text, values }) => {
@@ -95,6 +96,7 @@ function sender(client: PoolClient): (query: Query) => Promise<QueryResult> {
     }
     // Extended, so that a text is always one statement. (Missing in @types/pg, hence no literal in the call.)
     const query = { text, values: values as unknown[], queryMode: "extended" };
-    return client.query(query);
+    const name = prepare ? statementName(text) : undefined;
+    return client.query(name === undefined ? query : { ...query, name });
   };
 }

@@ -76,6 +76,9 @@ export const serviceSettings = {
   DATABASE_URL: z.string().optional().describe("PostgreSQL as the schema's owner; used for migrations only."),
   DATABASE_URL_APP: z.string().describe("PostgreSQL as the unprivileged application role."),
   DATABASE_POOL_MAX: whole(5, 1, 100).describe("Connections in the pool of this process."),
+  DATABASE_PREPARED_STATEMENTS: flag(true).describe(
+    "Prepare statements on each connection; false behind a pooler that does not carry them (PgBouncer before 1.21).",
+  ),
   AUTO_MIGRATE: flag(true).describe("Apply migrations at start; when false the schema is only checked."),
   NATS_URL: z.string().describe("nats://host:port of the message bus, several comma-separated."),
   NATS_NKEY_SEED: z.string().describe("NKey seed of this service's NATS user."),

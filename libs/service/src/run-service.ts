@@ -79,7 +79,13 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
         log,
         ...(definition.grants ? { grants: definition.grants } : {}),
       });
-      const db = openDatabase({ url: config.DATABASE_URL_APP, max: config.DATABASE_POOL_MAX, name, log });
+      const db = openDatabase({
+        url: config.DATABASE_URL_APP,
+        max: config.DATABASE_POOL_MAX,
+        name,
+        log,
+        prepare: config.DATABASE_PREPARED_STATEMENTS,
+      });
       proc.onStop("database", () => db.close());
       proc.readiness.addCheck("postgresql", () => db.check());
 

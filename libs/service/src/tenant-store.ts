@@ -80,7 +80,7 @@ export async function dropUnheard(tx: Tx, asOf: string): Promise<TenantChange[]>
 /** Hash and count of the copy as `SnapshotService.GetSnapshotHash` defines them; sites that are gone do not count. */
 export async function copyHash(tx: Tx): Promise<{ sha256: string; count: number }> {
   const [row] = await tx.query<{ sha256: string; count: number }>(sql`
-    SELECT encode(sha256(coalesce(string_agg(convert_to(kind || '/' || id || '/' || version || E'\n', 'UTF8'), ''::bytea
+    SELECT encode(sha256(coalesce(string_agg(convert_to(concat_ws(' ', kind, id, version, status, deleted::int) || E'\n', 'UTF8'), ''::bytea
                                              ORDER BY kind COLLATE "C", id), ''::bytea)), 'hex') AS sha256,
            count(*) AS count
     FROM tenant WHERE NOT (kind = 'site' AND deleted)`);

@@ -75,6 +75,7 @@ export async function testPort(name: string, services: Registration[]): Promise<
     },
     async close() {
       await port.drain();
+      verifier.close();
       await (transport as { close?: () => Promise<void> }).close?.();
       await rm(directory, { recursive: true, force: true });
     },

@@ -1,14 +1,11 @@
-import { fileURLToPath } from "node:url";
-import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { BusMessage } from "@muster/bus";
 import { sql } from "@muster/db";
 import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
-import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
-import { type TestDatabase, testDatabase } from "@muster/testing";
+import { callers, type TestDatabase } from "@muster/testing";
 import type { Entry } from "../rules/entry.ts";
 import { checksumOf } from "../rules/seal.ts";
+import { auditDatabase, auditMessage } from "../testing.ts";
 import { sealMessages } from "./sealer.ts";
 
 let database: TestDatabase;
@@ -16,46 +13,14 @@ const system = { caller: systemCaller("audit") };
 const log = createLogger("audit-test", "fatal");
 
 beforeAll(async () => {
-  database = await testDatabase({
-    service: "audit",
-    dirs: [{ label: "audit", path: fileURLToPath(new URL("../../migrations/", import.meta.url)) }],
-  });
+  database = await auditDatabase();
 });
 afterAll(() => database?.drop());
 
 const deps = () => ({ db: database.db, log, now: () => new Date(), batchRows: 500, batchBytes: 1_048_576 });
 
-function message(
-  orgId: string,
-  change: MessageInitShape<typeof AuditEventSchema> = {},
-  service = "tenancy",
-): BusMessage {
-  const event = create(AuditEventSchema, {
-    id: uuidv7(),
-    timestamp: timestampFromDate(new Date()),
-    chainId: orgId,
-    orgId,
-    partnerId: uuidv7(),
-    actorType: "user",
-    actorId: uuidv7(),
-    actorEmail: "ada@example.com",
-    action: "site.create",
-    resourceType: "site",
-    resourceId: uuidv7(),
-    detailsJson: '{"changes":{"before":{},"after":{"n":1.50,"big":1e21,"text":"ü😀"}}}',
-    ipAddress: "192.0.2.1",
-    result: "success",
-    ...change,
-  });
-  return {
-    subject: `audit.${service}.0`,
-    msgId: `${event.chainId}/${event.id}`,
-    body: toBinary(AuditEventSchema, event),
-    streamSeq: 1,
-    deliveries: 1,
-    traceparent: null,
-  };
-}
+const message = (orgId: string, change: Parameters<typeof auditMessage>[0] = {}, service = "tenancy"): BusMessage =>
+  auditMessage({ orgId, partnerId: uuidv7(), ...change }, service);
 
 type Row = Record<string, unknown> & { seq: number; checksum: string; prev_checksum: string | null; action: string };
 const chain = (chainId: string) =>
@@ -137,6 +102,63 @@ describe("sealing", () => {
     expect(notices).toHaveLength(1);
   });
 
+  it.each([
+    ["an id", (m: BusMessage) => m],
+    ["none", (m: BusMessage) => ({ ...m, msgId: `not one of ours ${uuidv7()}` })],
+    ["hostile text", (m: BusMessage) => ({ ...m, msgId: `\ud800\u0000${uuidv7()}` })],
+  ])("puts a bad message with %s aside once, however often it is delivered", async (_name, spoil) => {
+    const org = uuidv7();
+    const bad = spoil({
+      ...message(org),
+      body: Buffer.from([0xff, 0xff, 0xff]),
+      subject: `audit.tenancy.${org.slice(-4)}`,
+    });
+    for (let delivery = 0; delivery < 3; delivery++) await sealMessages(deps(), [bad, message(org)]);
+    await expectIntact(org, 3);
+    for (const statement of [
+      sql`SELECT 1 FROM dead_letter WHERE subject = ${bad.subject}`,
+      sql`SELECT 1 FROM audit_log WHERE action = 'audit.event.rejected' AND details->>'subject' = ${bad.subject}`,
+    ]) {
+      expect(await database.db.read(system, statement)).toHaveLength(1);
+    }
+  });
+
+  it("seals a message that others gave up on as a notice with their reason", async () => {
+    const org = uuidv7();
+    await sealMessages(deps(), [message(org)], "broken \u0000 \udfff");
+    const [row] = await expectIntact(org, 1);
+    expect(row).toMatchObject({ action: "audit.event.rejected", error_message: "broken \ufffd \ufffd" });
+  });
+
+  it("learns the partner of a chain whose first row did not name it", async () => {
+    const [org, partnerId] = [uuidv7(), uuidv7()];
+    const partner = { caller: callers.partnerAdmin(partnerId) };
+    const heads = () => database.db.read(partner, sql`SELECT 1 FROM chain_head WHERE chain_id = ${org}`);
+    await sealMessages(deps(), [message(org, { partnerId: "" })]);
+    expect(await heads()).toHaveLength(0);
+    await sealMessages(deps(), [message(org, { partnerId: "" }), message(org, { partnerId })]);
+    expect(await heads()).toHaveLength(1);
+    await expectIntact(org, 3);
+  });
+
+  it("seals new and old chains under parallel sealers that meet them in any order", async () => {
+    const orgs = Array.from({ length: 6 }, () => uuidv7());
+    const shuffled = (n: number) => orgs.map((_, i) => orgs[(i * (n % 2 === 0 ? 1 : 5) + n) % 6] as string);
+    await Promise.all(
+      Array.from({ length: 30 }, (_, n) =>
+        sealMessages(
+          deps(),
+          shuffled(n)
+            .slice(0, 3 + (n % 4))
+            .map((org) => message(org)),
+        ),
+      ),
+    );
+    const rows = await Promise.all(orgs.map(chain));
+    expect(rows.flat()).toHaveLength(Array.from({ length: 30 }, (_, n) => 3 + (n % 4)).reduce((a, b) => a + b));
+    for (const [i, org] of orgs.entries()) await expectIntact(org, rows[i]?.length ?? 0);
+  });
+
   it("seals a notice in the event's own chain when its service may speak there", async () => {
     const org = uuidv7();
     await sealMessages(deps(), [message(org), message(org, { result: "maybe" }), message(org)]);
@@ -148,6 +170,7 @@ describe("sealing", () => {
     ["NUL", { detailsJson: '{"a":"\\u0000"}', actorName: "a\u0000b" }],
     ["lone surrogates", { detailsJson: '{"\\ud800":"\\udfff"}' }],
     ["2^63", { detailsJson: '{"n":9223372036854775808,"e":1e308,"tiny":5e-324}' }],
+    ["numbers beyond any double", { detailsJson: '{"n":1e400,"m":-1e999}' }],
     ["300-character fields", { action: `site.${"a".repeat(300)}`, resourceName: "ü".repeat(300) }],
     ["__proto__", { detailsJson: '{"__proto__":{"x":1},"constructor":1,"toJSON":"no"}' }],
   ])("seals a poisonous row with %s so that it still verifies", async (_name, change) => {

@@ -1,9 +1,14 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
 import { type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
-import { AuditLogService, type ListLogsResponse } from "@muster/proto/muster/audit/v1/log_pb";
-import { register } from "@muster/rpc";
+import {
+  AuditLogService,
+  type ListLogsRequestSchema,
+  type ListLogsResponse,
+} from "@muster/proto/muster/audit/v1/log_pb";
+import { register, toAppError } from "@muster/rpc";
 import { callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
 import { sealMessages } from "../events/sealer.ts";
 import { auditDatabase, auditMessage } from "../testing.ts";
@@ -43,7 +48,9 @@ const seal = async (...changes: Change[]) => {
     await sealMessages(sealer(), batch);
   }
 };
-type Request = Parameters<ReturnType<typeof clientOf>["listLogs"]>[0];
+type Request = Omit<MessageInitShape<typeof ListLogsRequestSchema>, "$typeName" | "$unknown" | "page"> & {
+  page?: { page?: number; limit?: number; cursor?: string; skipCount?: boolean };
+};
 const clientOf = (caller: Caller, at = port) => at.client(AuditLogService, caller);
 const list = (caller: Caller, request: Request = {}, at = port): Promise<ListLogsResponse> =>
   clientOf(caller, at).listLogs(request);
@@ -51,9 +58,10 @@ const names = (reply: ListLogsResponse) => reply.logs.map((log) => log.resourceN
 const refusal = (call: Promise<unknown>) =>
   call.then(
     () => "answered",
-    (error: { code?: string }) => error.code,
+    (error: unknown) => toAppError(error).code,
   );
-const at = (minute: number) => timestampFromDate(new Date(Date.now() - 86_400_000 + minute * 60_000));
+const yesterday = Date.now() - 86_400_000;
+const at = (minute: number) => timestampFromDate(new Date(yesterday + minute * 60_000));
 
 /** A partner with two organizations, a row in each chain, and a stranger with one. */
 async function fleet() {
@@ -77,7 +85,7 @@ describe("whose rows a caller reads", () => {
     expect(await seen(callers.partnerWithList(partnerId, []))).toEqual(["partner"]);
     expect(await seen(callers.partnerAdmin(strangerId))).toEqual(["stranger"]);
     expect(await seen(callers.partnerAdmin(uuidv7()))).toEqual([]);
-    expect(await seen(callers.orgAdmin(uuidv7(), orgA.replace(/.$/, "0")))).toEqual([]);
+    expect(await seen(callers.orgAdmin(uuidv7(), uuidv7()))).toEqual([]);
     // An organization of somebody else in a list opens nothing.
     expect(await seen(callers.partnerWithList(strangerId, [orgA]))).toEqual([]);
   });
@@ -103,7 +111,7 @@ describe("whose rows a caller reads", () => {
   it("narrows to an organization the caller reaches, and does not know any other", async () => {
     const { partnerId, orgA, orgB, strangerOrg } = await fleet();
     const narrowed = async (caller: Caller, orgId: string) =>
-      list(caller, { orgId }).then(names, (error: { code?: string }) => error.code);
+      list(caller, { orgId }).then(names, (error: unknown) => toAppError(error).code);
     expect(await narrowed(callers.platformAdmin(), orgA)).toEqual(["a"]);
     expect(await narrowed(callers.partnerAdmin(partnerId), orgA)).toEqual(["a"]);
     expect(await narrowed(callers.partnerWithList(partnerId, [orgB]), orgB)).toEqual(["b"]);
@@ -114,13 +122,12 @@ describe("whose rows a caller reads", () => {
       [callers.partnerAdmin(partnerId), strangerOrg],
       [callers.partnerAdmin(partnerId), partnerId],
       [callers.partnerWithList(partnerId, [orgB]), orgA],
-      [callers.partnerWithList(partnerId, [strangerOrg]), strangerOrg.replace(/.$/, "f")],
+      [callers.partnerWithList(partnerId, [strangerOrg]), strangerOrg],
       [callers.orgAdmin(partnerId, orgA), orgB],
     ] as const) {
       expect(await narrowed(caller, orgId)).toBe("organization_not_found");
       expect(await refusal(clientOf(caller).getLog({ id: uuidv7(), orgId }))).toBe("organization_not_found");
     }
-    expect(await narrowed(callers.partnerWithList(partnerId, [strangerOrg]), strangerOrg)).toEqual([]);
   });
 
   it("goes by the copy of tenants: new organizations have empty lists, deleted ones are gone but for the system", async () => {
@@ -150,7 +157,7 @@ describe("whose rows a caller reads", () => {
         .getLog({ id })
         .then(
           (reply) => reply.log?.resourceName,
-          (error: { code?: string }) => error.code,
+          (error: unknown) => toAppError(error).code,
         );
     expect(await one(callers.orgAdmin(partnerId, orgA))).toBe("a");
     expect(await one(callers.partnerAdmin(partnerId))).toBe("a");
@@ -245,7 +252,7 @@ describe("filters", () => {
 
   it("computes no total under skipCount", async () => {
     for (const request of [{}, { action: "site" }, { user: "ada" }, { from: at(2) }]) {
-      const { page } = await list(org, { ...request, page: { skipCount: true } });
+      const { page } = await list(org, { ...request, page: { limit: 50, skipCount: true } });
       expect(page?.total).toBeUndefined();
     }
   });
@@ -298,7 +305,10 @@ describe("several chains at once", () => {
     }));
     await seal(...changes);
     const wanted = changes.map((change) => change.resourceName).reverse();
-    for (const caller of [callers.partnerAdmin(partnerId as string), callers.partnerWithList(partnerId as string, orgs)]) {
+    for (const caller of [
+      callers.partnerAdmin(partnerId as string),
+      callers.partnerWithList(partnerId as string, orgs),
+    ]) {
       const every: Request = { page: { limit: 100 } };
       expect(names(await list(caller, every))).toEqual(wanted);
       expect(names(await list(caller, { page: { limit: 7, page: 3 } }))).toEqual(wanted.slice(14, 21));
@@ -332,7 +342,7 @@ describe("a search whose time is up", () => {
     const seen = names(first);
     let replies = 1;
     for (let cursor = first.page?.nextCursor ?? ""; cursor; replies++) {
-      const reply = await list(org, { user: "hundredth", page: { cursor, skipCount: true } }, hurried);
+      const reply = await list(org, { user: "hundredth", page: { cursor, limit: 50, skipCount: true } }, hurried);
       seen.push(...names(reply));
       cursor = reply.page?.nextCursor ?? "";
     }

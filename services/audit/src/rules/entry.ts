@@ -39,6 +39,7 @@ const results: readonly string[] = ["success", "failure", "denied"];
 const maxDetailsBytes = 65_536;
 const maxDepth = 32;
 const dayMs = 86_400_000;
+const ordinary = { writable: true, enumerable: true, configurable: true };
 
 /** Normalises an event to the interface's sizes and forms; throws UnsealableError when it cannot become a row. */
 export function entryOf(event: AuditEvent, now: Date): Entry {
@@ -107,7 +108,15 @@ function cleanValue(value: unknown, depth: number): unknown {
   }
   if (Array.isArray(value)) return value.map((item) => cleanValue(item, depth + 1));
   if (typeof value === "object" && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([k, v]) => [wellFormed(k), cleanValue(v, depth + 1)]));
+    const cleaned: Record<string, unknown> = {};
+    for (const [key, item] of Object.entries(value)) {
+      const name = wellFormed(key);
+      const cleanedItem = cleanValue(item, depth + 1);
+      // Assigning it would set the prototype.
+      if (name === "__proto__") Object.defineProperty(cleaned, name, { value: cleanedItem, ...ordinary });
+      else cleaned[name] = cleanedItem;
+    }
+    return cleaned;
   }
   return value;
 }
@@ -123,7 +132,8 @@ function clampTime(claimed: Date, now: Date, details: Record<string, unknown>): 
 
 function wellFormed(text: string): string {
   // Node 20 has toWellFormed; lone surrogates become U+FFFD, and so does NUL.
-  return (text as string & { toWellFormed(): string }).toWellFormed().replaceAll("\u0000", "\ufffd");
+  const whole = (text as string & { toWellFormed(): string }).toWellFormed();
+  return whole.includes("\u0000") ? whole.replaceAll("\u0000", "\ufffd") : whole;
 }
 
 /** Text that PostgreSQL and JSON keep as it is: at most `max` characters as PostgreSQL counts them (code points). */

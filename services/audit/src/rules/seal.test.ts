@@ -1,8 +1,12 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
+import canonicalizeExport from "canonicalize";
 import type { Entry } from "./entry.ts";
 import { checksumOf, sealChain } from "./seal.ts";
+
+// Its types say ES module, its code is CommonJS: the default export is the function itself.
+const canonicalize = canonicalizeExport as unknown as (value: unknown) => string | undefined;
 
 const entry = (change: Partial<Entry> = {}): Entry => ({
   id: "01890000-0000-7000-8000-000000000001",
@@ -68,6 +72,30 @@ describe("the sealed payload, format 1", () => {
     expect(new Set([base, ...sums]).size).toBe(sums.length + 1);
   });
 
+  it("hashes the RFC 8785 text of the whole payload", () => {
+    const e = entry({
+      resourceName: 'B"\\\u2028😀',
+      sessionId: null,
+      details: { b: [1.5, { z: 1, a: null }], A: "ü" },
+    });
+    const personal = canonicalize({
+      userAgent: e.userAgent,
+      ipAddress: e.ipAddress,
+      actorName: e.actorName,
+      actorEmail: e.actorEmail,
+    });
+    const { actorEmail, actorName, ipAddress, userAgent, ...rest } = e;
+    const payload = canonicalize({
+      ...rest,
+      v: 1,
+      seq: 7,
+      prevChecksum: "before",
+      timestamp: e.timestamp.toISOString(),
+      personal: createHash("sha256").update(salt).update(`${personal}`).digest("hex"),
+    });
+    expect(checksumOf(e, 7, "before", salt)).toBe(createHash("sha256").update(`${payload}`).digest("hex"));
+  });
+
   it("does not depend on the order of keys in the details", () => {
     expect(checksumOf(entry({ details: { a: 1, b: { c: 2, d: 3 } } }), 1, null, salt)).toBe(
       checksumOf(entry({ details: { b: { d: 3, c: 2 }, a: 1 } }), 1, null, salt),
@@ -75,7 +103,9 @@ describe("the sealed payload, format 1", () => {
   });
 
   it("continues a chain without gaps, each row linked to the one before", () => {
-    const rows = sealChain({ seq: 41, checksum: "head" }, [entry(), entry({ id: uuidv7() })], () => salt);
+    const rows = sealChain({ seq: 41, checksum: "head" }, [entry(), entry({ id: uuidv7() })], (count) =>
+      Buffer.alloc(count, 7),
+    );
     expect(rows.map((r) => [r.seq, r.prevChecksum])).toEqual([
       [42, "head"],
       [43, rows[0]?.checksum],

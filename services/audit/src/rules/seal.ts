@@ -1,9 +1,12 @@
-import { createHash } from "node:crypto";
-import canonicalizeExport from "canonicalize";
+import { createHash, hash } from "node:crypto";
+import { canonicalJson } from "./canonical-json.ts";
 import type { Entry } from "./entry.ts";
 
 export type Head = { seq: number; checksum: string | null };
-export type SealedEntry = Entry & {
+export type SealedEntry = {
+  entry: Entry;
+  /** The details as they were hashed. */
+  detailsJson: string;
   seq: number;
   format: number;
   personalSalt: Buffer;
@@ -11,10 +14,8 @@ export type SealedEntry = Entry & {
   prevChecksum: string | null;
 };
 
-// Its types say ES module, its code is CommonJS: the default export is the function itself.
-const canonicalize = canonicalizeExport as unknown as (value: unknown) => string | undefined;
-
 export const format = 1;
+const saltBytes = 16;
 
 /**
  * Format 1 of the sealed payload: SHA-256, hex, over RFC 8785 canonical JSON. Chain, seq and the previous checksum are
@@ -22,61 +23,45 @@ export const format = 1;
  * them later leaves the chain verifiable.
  */
 export function checksumOf(entry: Entry, seq: number, prevChecksum: string | null, personalSalt: Buffer): string {
-  return sha256(
-    canonicalJson({
-      v: format,
-      chainId: entry.chainId,
-      orgId: entry.orgId,
-      partnerId: entry.partnerId,
-      seq,
-      prevChecksum,
-      id: entry.id,
-      timestamp: entry.timestamp.toISOString(),
-      actorType: entry.actorType,
-      actorId: entry.actorId,
-      actorRole: entry.actorRole,
-      actorDepartment: entry.actorDepartment,
-      sessionId: entry.sessionId,
-      action: entry.action,
-      resourceType: entry.resourceType,
-      resourceId: entry.resourceId,
-      resourceName: entry.resourceName,
-      details: entry.details,
-      personal: personalDigest(entry, personalSalt),
-      result: entry.result,
-      errorMessage: entry.errorMessage,
-    }),
+  return hash("sha256", payload(entry, canonicalJson(entry.details), seq, prevChecksum, personalSalt), "hex");
+}
+
+/** Continues a chain from its head: one sealed row per entry, gap-free. `randomBytes` gives as many bytes as asked for. */
+export function sealChain(
+  head: Head,
+  entries: readonly Entry[],
+  randomBytes: (count: number) => Buffer,
+): SealedEntry[] {
+  const salts = randomBytes(saltBytes * entries.length);
+  let { seq, checksum } = head;
+  return entries.map((entry, index) => {
+    seq += 1;
+    const personalSalt = salts.subarray(index * saltBytes, (index + 1) * saltBytes);
+    const detailsJson = canonicalJson(entry.details);
+    const prevChecksum = checksum;
+    checksum = hash("sha256", payload(entry, detailsJson, seq, prevChecksum, personalSalt), "hex");
+    return { entry, detailsJson, seq, format, personalSalt, checksum, prevChecksum };
+  });
+}
+
+// Canonical order is written down here, so that no row has to be sorted.
+function payload(e: Entry, detailsJson: string, seq: number, prevChecksum: string | null, salt: Buffer): string {
+  const text = JSON.stringify;
+  return (
+    `{"action":${text(e.action)},"actorDepartment":${text(e.actorDepartment)},"actorId":${text(e.actorId)},` +
+    `"actorRole":${text(e.actorRole)},"actorType":${text(e.actorType)},"chainId":${text(e.chainId)},` +
+    `"details":${detailsJson},"errorMessage":${text(e.errorMessage)},"id":${text(e.id)},"orgId":${text(e.orgId)},` +
+    `"partnerId":${text(e.partnerId)},"personal":"${personalDigest(e, salt)}","prevChecksum":${text(prevChecksum)},` +
+    `"resourceId":${text(e.resourceId)},"resourceName":${text(e.resourceName)},"resourceType":${text(e.resourceType)},` +
+    `"result":${text(e.result)},"seq":${seq},"sessionId":${text(e.sessionId)},` +
+    `"timestamp":"${e.timestamp.toISOString()}","v":${format}}`
   );
 }
 
-/** Continues a chain from its head: one sealed row per entry, gap-free. `newSalt` gives 16 random bytes. */
-export function sealChain(head: Head, entries: readonly Entry[], newSalt: () => Buffer): SealedEntry[] {
-  let { seq, checksum } = head;
-  return entries.map((entry) => {
-    seq += 1;
-    const personalSalt = newSalt();
-    const prevChecksum = checksum;
-    checksum = checksumOf(entry, seq, prevChecksum, personalSalt);
-    return { ...entry, seq, format, personalSalt, checksum, prevChecksum };
-  });
-}
-
-function personalDigest(entry: Entry, salt: Buffer): string {
-  const personal = canonicalJson({
-    actorEmail: entry.actorEmail,
-    actorName: entry.actorName,
-    ipAddress: entry.ipAddress,
-    userAgent: entry.userAgent,
-  });
+function personalDigest(e: Entry, salt: Buffer): string {
+  const text = JSON.stringify;
+  const personal =
+    `{"actorEmail":${text(e.actorEmail)},"actorName":${text(e.actorName)},"ipAddress":${text(e.ipAddress)},` +
+    `"userAgent":${text(e.userAgent)}}`;
   return createHash("sha256").update(salt).update(personal).digest("hex");
-}
-
-function canonicalJson(value: unknown): string {
-  const text = canonicalize(value);
-  if (text === undefined) throw new Error("value has no canonical JSON");
-  return text;
-}
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

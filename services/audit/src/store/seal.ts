@@ -46,7 +46,7 @@ export async function sealBatch(
         fresh.add(key);
         return isNew;
       });
-      return sealChain(heads.get(chainId) as Head, news, () => randomBytes(16));
+      return sealChain(heads.get(chainId) as Head, news, randomBytes);
     });
     const writes: Promise<unknown>[] = [];
     if (sealed.length > 0) writes.push(insertSealed(tx, sealed), moveHeads(tx, sealed, chains, heads));
@@ -103,15 +103,15 @@ async function moveHeads(
   chains: readonly Chain[],
   from: ReadonlyMap<string, Head>,
 ): Promise<void> {
-  const newest = new Map(sealed.map((row) => [row.chainId, row]));
+  const newest = new Map(sealed.map((row) => [row.entry.chainId, row]));
   const partners = new Map(chains.map(({ chainId, partnerId }) => [chainId, partnerId]));
   const rows = [...newest.values()];
   const moved = await tx.execute(sql`
     UPDATE chain_head h SET seq = n.seq, checksum = n.checksum, updated_at = now(),
       partner_id = coalesce(h.partner_id, n.partner_id)
-    FROM unnest(${rows.map((r) => r.chainId)}::uuid[], ${rows.map((r) => r.seq)}::bigint[],
-                ${rows.map((r) => r.checksum)}::text[], ${rows.map((r) => from.get(r.chainId)?.seq ?? 0)}::bigint[],
-                ${rows.map((r) => partners.get(r.chainId) ?? null)}::uuid[])
+    FROM unnest(${rows.map((r) => r.entry.chainId)}::uuid[], ${rows.map((r) => r.seq)}::bigint[],
+                ${rows.map((r) => r.checksum)}::text[], ${rows.map((r) => from.get(r.entry.chainId)?.seq ?? 0)}::bigint[],
+                ${rows.map((r) => partners.get(r.entry.chainId) ?? null)}::uuid[])
       AS n (chain_id, seq, checksum, old_seq, partner_id)
     WHERE h.chain_id = n.chain_id AND h.seq = n.old_seq`);
   // The rows are locked, so this cannot happen; if it does, nothing of the batch may stand.

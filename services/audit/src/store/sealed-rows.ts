@@ -9,16 +9,16 @@ export async function insertSealed(tx: Tx, rows: readonly SealedEntry[]): Promis
       actor_role, actor_department, session_id, action, resource_type, resource_id, resource_name, details, ip_address,
       user_agent, result, error_message, format, personal_salt, checksum, prev_checksum)
     SELECT * FROM unnest(
-      ${column((r) => r.chainId)}::uuid[], ${column((r) => r.seq)}::bigint[], ${column((r) => r.id)}::uuid[],
-      ${column((r) => r.orgId)}::uuid[], ${column((r) => r.partnerId)}::uuid[],
-      ${column((r) => r.timestamp.toISOString())}::timestamptz[], ${column((r) => r.actorType)}::text[],
-      ${column((r) => r.actorId)}::uuid[], ${column((r) => r.actorEmail)}::text[], ${column((r) => r.actorName)}::text[],
-      ${column((r) => r.actorRole)}::text[], ${column((r) => r.actorDepartment)}::text[],
-      ${column((r) => r.sessionId)}::uuid[], ${column((r) => r.action)}::text[],
-      ${column((r) => r.resourceType)}::text[], ${column((r) => r.resourceId)}::uuid[],
-      ${column((r) => r.resourceName)}::text[], ${column((r) => JSON.stringify(r.details))}::jsonb[],
-      ${column((r) => r.ipAddress)}::text[], ${column((r) => r.userAgent)}::text[], ${column((r) => r.result)}::text[],
-      ${column((r) => r.errorMessage)}::text[], ${column((r) => r.format)}::smallint[],
+      ${column(({ entry }) => entry.chainId)}::uuid[], ${column((r) => r.seq)}::bigint[], ${column(({ entry }) => entry.id)}::uuid[],
+      ${column(({ entry }) => entry.orgId)}::uuid[], ${column(({ entry }) => entry.partnerId)}::uuid[],
+      ${column(({ entry }) => entry.timestamp.toISOString())}::timestamptz[], ${column(({ entry }) => entry.actorType)}::text[],
+      ${column(({ entry }) => entry.actorId)}::uuid[], ${column(({ entry }) => entry.actorEmail)}::text[], ${column(({ entry }) => entry.actorName)}::text[],
+      ${column(({ entry }) => entry.actorRole)}::text[], ${column(({ entry }) => entry.actorDepartment)}::text[],
+      ${column(({ entry }) => entry.sessionId)}::uuid[], ${column(({ entry }) => entry.action)}::text[],
+      ${column(({ entry }) => entry.resourceType)}::text[], ${column(({ entry }) => entry.resourceId)}::uuid[],
+      ${column(({ entry }) => entry.resourceName)}::text[], ${column((r) => r.detailsJson)}::jsonb[],
+      ${column(({ entry }) => entry.ipAddress)}::text[], ${column(({ entry }) => entry.userAgent)}::text[], ${column(({ entry }) => entry.result)}::text[],
+      ${column(({ entry }) => entry.errorMessage)}::text[], ${column((r) => r.format)}::smallint[],
       ${column((r) => r.personalSalt)}::bytea[], ${column((r) => r.checksum)}::text[],
       ${column((r) => r.prevChecksum)}::text[])`);
 }

@@ -92,7 +92,9 @@ function testTenancy() {
       return { tenants: rows.slice(from, next), nextCursor: next < rows.length ? String(next) : "" };
     },
     async hash() {
-      const lines = sorted().map((row) => `${row.kind}/${row.id}/${row.version}\n`);
+      const lines = sorted().map(
+        ({ kind, id, version, status, deleted }) => `${kind} ${id} ${version} ${status} ${deleted ? 1 : 0}\n`,
+      );
       return { sha256: createHash("sha256").update(lines.join("")).digest("hex") };
     },
   };

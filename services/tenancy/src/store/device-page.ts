@@ -8,20 +8,19 @@ const exactCount = 50_000;
 /** A list, newest first: an index begins with the columns of `where` and goes on with (created_at, id). */
 export type NewestList = { table: Query; columns: Query; where: Query };
 
-/** One page and the total, in one flight. Throws `validation_failed` on a cursor that is not of such a list. */
+/** One page and the total. Throws `validation_failed` on a cursor that is not of such a list. */
 export async function readNewestPage<R extends { id: string; created_at: Date }>(
   tx: Tx,
   list: NewestList,
   page: Page,
 ): Promise<NamePage<R>> {
-  const [rows, counted] = await Promise.all([
-    tx.query<R>(pageQuery(list, page)),
-    page.skipCount ? [] : tx.query<{ n: number }>(countQuery(list)),
-  ]);
+  const rows = await tx.query<R>(pageQuery(list, page));
+  const complete = page.cursor === null && page.page === 1 && rows.length <= page.limit;
+  // A search that finds little has read everything already: it is not made to do so twice.
+  const n = page.skipCount ? null : complete ? rows.length : await count(tx, list);
   const shown = rows.slice(0, page.limit);
   const last = shown.at(-1);
   const nextCursor = rows.length > page.limit && last ? encodeCursor([last.created_at.toISOString(), last.id]) : "";
-  const n = counted[0]?.n ?? null;
   const many = n !== null && n > exactCount;
   return { rows: shown, total: many ? await estimate(tx, list) : n, totalIsEstimate: many, nextCursor };
 }
@@ -50,8 +49,11 @@ function behind(cursor: string): Query {
   return sql`(created_at, id) < (${createdAt}::timestamptz, ${id}::uuid)`;
 }
 
-function countQuery({ table, where }: NewestList): Query {
-  return sql`SELECT count(*) AS n FROM (SELECT FROM ${table} WHERE ${where} LIMIT ${exactCount + 1}) AS counted`;
+async function count(tx: Tx, { table, where }: NewestList): Promise<number> {
+  const [row] = await tx.query<{ n: number }>(
+    sql`SELECT count(*) AS n FROM (SELECT FROM ${table} WHERE ${where} LIMIT ${exactCount + 1}) AS counted`,
+  );
+  return row?.n ?? 0;
 }
 
 type Plan = { "QUERY PLAN": { Plan: { "Plan Rows": number } }[] };

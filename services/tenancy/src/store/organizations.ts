@@ -118,7 +118,7 @@ export async function listOrganizations(
 ): Promise<NamePage<OrganizationRow>> {
   const ofPartner = partnerId === null ? sql`true` : sql`partner_id = ${partnerId}::uuid`;
   const where = sql`deleted_at IS NULL AND ${reachedOrganizations(who.caller)} AND ${ofPartner}`;
-  const list = { table: sql`organizations`, columns, where };
+  const list = { tableName: "organizations", table: sql`organizations`, columns, where };
   return db.tx(who, (tx) => readNamePage<OrganizationRow>(tx, list, page), { readOnly: true });
 }
 

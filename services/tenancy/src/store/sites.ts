@@ -110,7 +110,7 @@ export async function listSites(
   const read = async (tx: Tx) => {
     const [found, listed] = await Promise.all([
       orgId === null || organizationIsReached(tx, caller, orgId),
-      readNamePage<SiteRow>(tx, { table: sql`sites`, columns, where }, page),
+      readNamePage<SiteRow>(tx, { tableName: "sites", table: sql`sites`, columns, where }, page),
     ]);
     if (!found) throw new AppError("organization_access_denied", "Access to this organization denied");
     return listed;

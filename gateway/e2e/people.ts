@@ -1,0 +1,94 @@
+import { randomUUID } from "node:crypto";
+import { type Api, api } from "./client.ts";
+import { admin, type Cluster } from "./cluster.ts";
+import { operatorToken, totpCode } from "./operator.ts";
+
+export type Place = {
+  partnerId?: string;
+  orgId?: string;
+  orgAccess?: "all" | "selected" | "none";
+  orgIds?: string[];
+  siteIds?: string[];
+};
+
+export type RoleKey = "platform-admin" | "partner-admin" | "partner-technician" | "org-admin" | "org-viewer";
+
+/** Somebody who is signed in, without a second factor. */
+export type TestPerson = {
+  id: string;
+  email: string;
+  password: string;
+  accessToken: string;
+  refreshToken: string;
+  api: Api;
+};
+
+const password = "a password for tests only";
+
+/** A platform administrator whose second factor counts. */
+export async function operator(cluster: Cluster): Promise<Api> {
+  return api(cluster, await operatorToken(cluster, admin));
+}
+
+/** A new person of this role and place: invited, accepted and signed in. */
+export async function signedInAs(cluster: Cluster, role: RoleKey, place: Place = {}): Promise<TestPerson> {
+  const root = await operator(cluster);
+  const email = `${role}-${randomUUID()}@example.com`;
+  const wanted = { email, name: `Test ${role}`, roleId: await roleId(root, role), ...place };
+  const created = await root.call("POST", "/users", wanted);
+  if (created.status !== 201) throw new Error(`invitation answered ${created.status}: ${JSON.stringify(created.body)}`);
+  const token = tokenOf(created.body.inviteUrl);
+  const accepted = await api(cluster).call("POST", "/auth/accept-invite", { token, password });
+  if (accepted.status !== 200) throw new Error(`accept-invite answered ${accepted.status}`);
+  return { id: String(created.body.id), email, password, ...(await signInAgain(cluster, { email, password })) };
+}
+
+export async function signInAgain(
+  cluster: Cluster,
+  credentials: { email: string; password: string },
+): Promise<Pick<TestPerson, "accessToken" | "refreshToken" | "api">> {
+  const { status, body } = await api(cluster).call("POST", "/auth/login", credentials);
+  if (status !== 200) throw new Error(`login answered ${status}: ${JSON.stringify(body)}`);
+  const accessToken = String(body.accessToken);
+  return { accessToken, refreshToken: String(body.refreshToken), api: api(cluster, accessToken) };
+}
+
+/** Enrolls TOTP, which also counts as a completed challenge of the person's session. */
+export async function enrollTotp(person: TestPerson): Promise<{ secret: string; recoveryCodes: string[] }> {
+  const setup = await person.api.call("POST", "/auth/mfa/totp/setup", { password: person.password });
+  const secret = String(setup.body.secret);
+  const enabled = await person.api.call("POST", "/auth/mfa/totp/enable", { code: totpCode(secret) });
+  if (enabled.status !== 200) throw new Error(`enrollment answered ${enabled.status}: ${JSON.stringify(enabled.body)}`);
+  return { secret, recoveryCodes: enabled.body.recoveryCodes as string[] };
+}
+
+export async function roleId(by: Api, key: RoleKey): Promise<string> {
+  const { body } = await by.call("GET", "/roles");
+  const found = ((body.data ?? []) as { id: string; key: string }[]).find((role) => role.key === key);
+  if (!found) throw new Error(`no role ${key}`);
+  return found.id;
+}
+
+/** The token of an invitation's URL. */
+export const tokenOf = (inviteUrl: unknown) => new URL(String(inviteUrl)).searchParams.get("token") ?? "";
+
+/** A new active partner; gives its id. */
+export async function newPartner(cluster: Cluster, change: object = {}): Promise<string> {
+  return create(cluster, "/orgs/partners", { name: "Test partner", slug: `p-${randomUUID()}`, ...change });
+}
+
+/** A new active organization of a partner; gives its id. */
+export async function newOrganization(cluster: Cluster, partnerId: string, change: object = {}): Promise<string> {
+  return create(cluster, "/orgs/organizations", { partnerId, name: "Test org", slug: `o-${randomUUID()}`, ...change });
+}
+
+/** A new site of an organization; gives its id. */
+export async function newSite(cluster: Cluster, orgId: string, change: object = {}): Promise<string> {
+  return create(cluster, "/orgs/sites", { orgId, name: `Site ${randomUUID()}`, ...change });
+}
+
+async function create(cluster: Cluster, path: string, body: object): Promise<string> {
+  const reply = await (await operator(cluster)).call("POST", path, body);
+  if (reply.status !== 201) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
+  return String(reply.body.id);
+}

@@ -1,0 +1,173 @@
+import type { Device } from "@muster/proto/muster/tenancy/v1/device_pb";
+import { z } from "zod";
+import { type Route, route } from "../route.ts";
+import { maskOf } from "./field-mask.ts";
+import {
+  id,
+  idOut,
+  idParams,
+  listQuery,
+  nameIn,
+  pageOf,
+  pagination,
+  paginationOf,
+  success,
+  timeOf,
+  timeOrNull,
+  timeOut,
+} from "./schemas.ts";
+
+const tag = "Devices";
+
+const os = z.enum(["windows", "linux", "darwin"]);
+const arch = z.enum(["amd64", "arm64", "386"]);
+const status = z.enum(["online", "offline", "updating", "decommissioned", "quarantined"]);
+
+const device = z
+  .object({
+    id: idOut,
+    orgId: idOut,
+    siteId: idOut.nullable(),
+    groupIds: z.array(idOut),
+    hostname: z.string(),
+    os,
+    arch,
+    agentVersion: z.string(),
+    watchdogVersion: z.string().nullable(),
+    status: status.meta({ description: "Quarantined: enrolled with the hardware id of another living device." }),
+    lastSeenAt: timeOut.nullable(),
+    lastIpAddress: z.string().nullable(),
+    autoUpdateEnabled: z.boolean(),
+    createdAt: timeOut,
+    updatedAt: timeOut,
+  })
+  .meta({ id: "Device" });
+
+const filters = listQuery.extend({
+  orgId: id.optional().meta({ description: "Only this organization's." }),
+  siteId: id.optional().meta({ description: "Only this site's." }),
+  groupId: id.optional().meta({ description: "Only members of this device group." }),
+  status: status.optional(),
+  search: z.string().max(255).optional().meta({ description: "Host name contains this text, whatever its case." }),
+});
+
+const patch = z.object({
+  siteId: id.nullish().meta({ description: "A site of the same organization; null takes the device out of its site." }),
+  hostname: nameIn.optional(),
+  autoUpdateEnabled: z.boolean().optional(),
+});
+
+const paths = { siteId: "site_id", hostname: "hostname", autoUpdateEnabled: "auto_update_enabled" };
+
+const list = route({
+  method: "GET",
+  path: "/devices",
+  access: { auth: "session", permission: "devices:read" },
+  tag,
+  summary: "List devices, newest first",
+  query: filters,
+  reply: z.object({ data: z.array(device), pagination }),
+  errors: ["organization_not_found"],
+  async handle({ query, rpc }, { services }) {
+    const wanted = {
+      page: pageOf(query),
+      orgId: query.orgId ?? "",
+      siteId: query.siteId ?? "",
+      groupId: query.groupId ?? "",
+      status: query.status ?? "",
+      search: query.search ?? "",
+    };
+    const reply = await services.devices.listDevices(wanted, await rpc());
+    return { data: reply.devices.map(deviceOf), pagination: paginationOf(reply.page) };
+  },
+});
+
+const get = route({
+  method: "GET",
+  path: "/devices/:id",
+  access: { auth: "session", permission: "devices:read" },
+  tag,
+  summary: "One device",
+  params: idParams,
+  reply: device,
+  errors: ["device_not_found"],
+  async handle({ params, rpc }, { services }) {
+    const reply = await services.devices.getDevice({ id: params.id }, await rpc());
+    return deviceOf(reply.device);
+  },
+});
+
+const update = route({
+  method: "PATCH",
+  path: "/devices/:id",
+  access: { auth: "session", permission: "devices:write" },
+  tag,
+  summary: "Change a device",
+  params: idParams,
+  body: patch,
+  reply: device,
+  errors: ["no_updates", "device_not_found", "site_not_found", "site_restricted", "device_decommissioned"],
+  async handle({ params, body, rpc }, { services }) {
+    const wanted = { ...body, siteId: body.siteId ?? "" };
+    const request = { id: params.id, updateMask: maskOf(body, paths), device: wanted };
+    const reply = await services.devices.updateDevice(request, await rpc());
+    return deviceOf(reply.device);
+  },
+});
+
+const decommission = route({
+  method: "DELETE",
+  path: "/devices/:id",
+  access: { auth: "session", permission: "devices:delete" },
+  tag,
+  summary: "Decommission a device",
+  description: "The record stays and no longer counts against any limit.",
+  params: idParams,
+  reply: success,
+  errors: ["device_not_found"],
+  async handle({ params, rpc }, { services }) {
+    await services.devices.decommissionDevice({ id: params.id }, await rpc());
+    return { success: true as const };
+  },
+});
+
+const autoUpdate = route({
+  method: "POST",
+  path: "/devices/:id/auto-update",
+  access: { auth: "session", permission: "devices:write" },
+  tag,
+  summary: "Turn a device's agent updates on or off",
+  params: idParams,
+  body: z.object({ enabled: z.boolean() }),
+  reply: z.object({ id: idOut, autoUpdateEnabled: z.boolean() }),
+  errors: ["device_not_found", "device_decommissioned"],
+  async handle({ params, body, rpc }, { services }) {
+    const updateMask = { paths: [paths.autoUpdateEnabled] };
+    const request = { id: params.id, updateMask, device: { autoUpdateEnabled: body.enabled } };
+    const { id, autoUpdateEnabled } = deviceOf((await services.devices.updateDevice(request, await rpc())).device);
+    return { id, autoUpdateEnabled };
+  },
+});
+
+function deviceOf(message: Device | undefined): z.input<typeof device> {
+  if (!message) throw new Error("tenancy answered without a device");
+  return {
+    id: message.id,
+    orgId: message.orgId,
+    siteId: message.siteId || null,
+    groupIds: message.groupIds,
+    hostname: message.hostname,
+    os: os.parse(message.os),
+    arch: arch.parse(message.arch),
+    agentVersion: message.agentVersion,
+    watchdogVersion: message.watchdogVersion || null,
+    status: status.parse(message.status),
+    lastSeenAt: timeOrNull(message.lastSeenAt),
+    lastIpAddress: message.lastIpAddress || null,
+    autoUpdateEnabled: message.autoUpdateEnabled,
+    createdAt: timeOf(message.createdAt),
+    updatedAt: timeOf(message.updatedAt),
+  };
+}
+
+export const deviceRoutes: readonly Route[] = [list, get, update, decommission, autoUpdate];

@@ -1,0 +1,50 @@
+import type { Permission } from "./permissions.ts";
+
+/**
+ * Scopes of API keys, and the permission that whoever grants one must hold. The last block belongs to parts of the platform
+ * that live elsewhere and use these keys.
+ */
+export const scopePermissions = {
+  "organizations:read": "organizations:read",
+  "organizations:write": "organizations:write",
+  "sites:read": "organizations:read",
+  "sites:write": "organizations:write",
+  "devices:read": "devices:read",
+  "devices:write": "devices:write",
+  "logs:read": "devices:read",
+  "audit:read": "audit:read",
+  "webhooks:read": "webhooks:read",
+  "webhooks:write": "webhooks:write",
+  "events:write": "events:write",
+
+  "scripts:read": "devices:read",
+  "scripts:write": "devices:write",
+  "scripts:execute": "devices:write",
+  "alerts:read": "devices:read",
+  "alerts:write": "devices:write",
+  "patches:read": "devices:read",
+  "patches:write": "devices:write",
+  "policies:read": "devices:read",
+  "policies:write": "devices:write",
+  "automations:read": "devices:read",
+  "automations:write": "devices:write",
+  "reports:read": "devices:read",
+  "remote:read": "devices:read",
+  "remote:execute": "devices:write",
+} as const satisfies Record<string, Permission>;
+
+export type KeyScope = keyof typeof scopePermissions;
+
+/** Passes every scope check; granted by whoever holds the permission of each scope. */
+export const anyScope = "*";
+
+export const keyScopes = Object.keys(scopePermissions) as KeyScope[];
+
+export function isKeyScope(value: string): value is KeyScope {
+  return Object.hasOwn(scopePermissions, value);
+}
+
+/** Whether a key with these scopes opens a route that asks for one of `required`. */
+export function scopesOpen(held: readonly string[], required: readonly KeyScope[]): boolean {
+  return held.includes(anyScope) || required.some((scope) => held.includes(scope));
+}

@@ -1,0 +1,51 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { Database, Tx } from "@muster/db";
+import { uuidv7, zeroUuid } from "@muster/kit";
+import { KeyChangedSchema, TenantKeysRevokedSchema } from "@muster/proto/muster/events/v1/auth_pb";
+
+/** What gateways must apply before the call that made it true may answer. */
+export type CredentialChange =
+  | {
+      kind: "key";
+      keyId: string;
+      /** SHA-256 of every secret the key has or had until this change. */
+      digests: readonly Uint8Array[];
+      version: number;
+      revoked: boolean;
+    }
+  | { kind: "tenant"; tenant: "partner" | "organization"; id: string; revokedAt: Date };
+
+export type AfterChangeDeps = { db: Database };
+
+/** Tells the gateways with the transaction that makes the change; its id is what `afterChange` waits for. */
+export function announce(tx: Tx, change: CredentialChange): string {
+  const changeId = uuidv7();
+  tx.emit({ ...messageOf(changeId, change), msgId: `${zeroUuid}/change-${changeId}` });
+  return changeId;
+}
+
+/** Resolves when every gateway that may still admit the old state has applied the changes, or lost its lease. */
+export async function afterChange(_deps: AfterChangeDeps, _changeIds: readonly string[]): Promise<void> {}
+
+function messageOf(changeId: string, change: CredentialChange): { subject: string; body: Uint8Array } {
+  if (change.kind === "key") {
+    const { keyId, digests, version, revoked } = change;
+    const event = create(KeyChangedSchema, {
+      changeId,
+      keyId,
+      digests: [...digests],
+      version: BigInt(version),
+      revoked,
+    });
+    return { subject: "auth.key", body: toBinary(KeyChangedSchema, event) };
+  }
+  const { tenant, id, revokedAt } = change;
+  const event = create(TenantKeysRevokedSchema, {
+    changeId,
+    kind: tenant,
+    id,
+    revokedAt: timestampFromDate(revokedAt),
+  });
+  return { subject: "auth.keys", body: toBinary(TenantKeysRevokedSchema, event) };
+}

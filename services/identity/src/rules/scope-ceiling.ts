@@ -1,0 +1,35 @@
+import { AppError, anyScope, isKeyScope, keyScopes, scopePermissions } from "@muster/kit";
+
+const maxScopes = 100;
+
+/** The scopes of a request, each once, in the catalogue's order. Throws `unknown_scope`. */
+export function knownScopes(given: readonly string[]): string[] {
+  const wanted = new Set(given);
+  const unknown = [...wanted].filter((scope) => scope !== anyScope && !isKeyScope(scope));
+  if (unknown.length > 0) {
+    throw new AppError("unknown_scope", "Unknown scope", { facts: { scopes: unknown.slice(0, maxScopes) } });
+  }
+  return [anyScope, ...keyScopes].filter((scope) => wanted.has(scope));
+}
+
+/** A person grants what they hold now: each scope's permission, and for `*` that of every scope. Throws `delegation_denied`. */
+export function requireHeld(permissions: readonly string[], scopes: readonly string[]): void {
+  const held = (scope: string) => isKeyScope(scope) && permissions.includes(scopePermissions[scope]);
+  deny(scopes.filter((scope) => (scope === anyScope ? !keyScopes.every(held) : !held(scope))));
+}
+
+/** A principal's key stays within the principal's scopes. Throws `delegation_denied`. */
+export function requireWithin(ceiling: readonly string[], scopes: readonly string[]): void {
+  if (!ceiling.includes(anyScope)) deny(scopes.filter((scope) => !ceiling.includes(scope)));
+}
+
+/** What both allow; `*` allows everything. */
+export function commonScopes(a: readonly string[], b: readonly string[]): string[] {
+  if (a.includes(anyScope)) return [...b];
+  return b.includes(anyScope) ? [...a] : a.filter((scope) => b.includes(scope));
+}
+
+function deny(scopes: readonly string[]): void {
+  if (scopes.length === 0) return;
+  throw new AppError("delegation_denied", "You cannot grant scopes that you do not hold", { facts: { scopes } });
+}

@@ -1,0 +1,176 @@
+import { type Database, sql, type Tx } from "@muster/db";
+import type { CallContext, Page } from "@muster/kit";
+import type { NewApiKey } from "../rules/api-key.ts";
+import type { KeyMaterial } from "../rules/key-material.ts";
+import { inSight, type NewestPage, readNewestPage } from "./newest-page.ts";
+
+export type ApiKeyRow = {
+  id: string;
+  org_id: string;
+  partner_id: string;
+  name: string;
+  key_prefix: string;
+  digest: Buffer;
+  previous_digest: Buffer | null;
+  scopes: string[];
+  allowed_ips: string[];
+  rate_limit: number;
+  status: string;
+  expires_at: Date | null;
+  last_used_at: Date | null;
+  usage_count: number;
+  principal_id: string | null;
+  version: number;
+  created_by: string;
+  created_at: Date;
+  updated_at: Date;
+};
+
+const columns = sql`id, org_id, partner_id, name, key_prefix, digest, previous_digest, scopes, allowed_ips, rate_limit,
+  status, expires_at, last_used_at, usage_count, principal_id, version, created_by, created_at, updated_at`;
+
+export type Owner = { orgId: string; partnerId: string; createdBy: string; principalId: string | null };
+
+/** Inserts an active key. */
+export async function insertApiKey(
+  tx: Tx,
+  id: string,
+  key: NewApiKey & Owner,
+  { prefix, digest }: KeyMaterial,
+  now: Date,
+): Promise<ApiKeyRow> {
+  return only(
+    await tx.query<ApiKeyRow>(sql`
+      INSERT INTO api_keys (id, org_id, partner_id, name, key_prefix, digest, scopes, allowed_ips, rate_limit, status,
+                            expires_at, principal_id, created_by, created_at, updated_at)
+      VALUES (${id}, ${key.orgId}, ${key.partnerId}, ${key.name}, ${prefix}, ${digest}, ${[...key.scopes]}::text[],
+              ${[...key.allowedIps]}::text[], ${key.rateLimit}, 'active', ${key.expiresAt}, ${key.principalId},
+              ${key.createdBy}, ${now}, ${now})
+      RETURNING ${columns}`),
+  );
+}
+
+/** One key, or null when missing or out of the caller's sight. */
+export async function findApiKey(db: Database, who: CallContext, id: string): Promise<ApiKeyRow | null> {
+  const [row] = await db.read<ApiKeyRow>(
+    who,
+    sql`SELECT ${columns} FROM api_keys WHERE id = ${id} AND ${inSight(who.caller)}`,
+  );
+  return row ?? null;
+}
+
+/** That key, locked until the end of the transaction. */
+export async function lockApiKey(tx: Tx, who: CallContext, id: string): Promise<ApiKeyRow | null> {
+  const [row] = await tx.query<ApiKeyRow>(
+    sql`SELECT ${columns} FROM api_keys WHERE id = ${id} AND ${inSight(who.caller)} FOR UPDATE`,
+  );
+  return row ?? null;
+}
+
+/** The active keys of a principal and, with `keyId`, that key of the same organization; locked in one order for all. */
+export function lockPrincipalKeys(
+  tx: Tx,
+  principal: { id: string; org_id: string },
+  keyId: string | null = null,
+): Promise<ApiKeyRow[]> {
+  return tx.query<ApiKeyRow>(sql`
+    SELECT ${columns} FROM api_keys
+    WHERE (principal_id = ${principal.id} AND status = 'active')
+       OR (id = ${keyId}::uuid AND org_id = ${principal.org_id})
+    ORDER BY id FOR UPDATE`);
+}
+
+export type ApiKeyFilter = { orgId: string | null; status: string | null };
+
+/** A page of keys, newest first (indexes api_keys_…newest). A passed expiry counts as expired. */
+export function listApiKeys(
+  db: Database,
+  who: CallContext,
+  { orgId, status }: ApiKeyFilter,
+  now: Date,
+  page: Page,
+): Promise<NewestPage<ApiKeyRow>> {
+  const where = sql`(${orgId}::uuid IS NULL OR org_id = ${orgId}::uuid)
+    AND (${status}::text IS NULL OR ${status}::text =
+         CASE WHEN status = 'active' AND expires_at <= ${now} THEN 'expired' ELSE status END)`;
+  return readNewestPage<ApiKeyRow>(db, who, { table: sql`api_keys`, columns, where }, page);
+}
+
+export type ApiKeyChange = {
+  name: string;
+  scopes: readonly string[];
+  rateLimit: number;
+  allowedIps: readonly string[];
+};
+
+/** Writes the fields of a locked key. */
+export async function updateApiKey(tx: Tx, id: string, key: ApiKeyChange, now: Date): Promise<ApiKeyRow> {
+  return only(
+    await tx.query<ApiKeyRow>(sql`
+      UPDATE api_keys
+      SET name = ${key.name}, scopes = ${[...key.scopes]}::text[], rate_limit = ${key.rateLimit},
+          allowed_ips = ${[...key.allowedIps]}::text[], version = version + 1, updated_at = ${now}
+      WHERE id = ${id} RETURNING ${columns}`),
+  );
+}
+
+/** New material for a locked key, its usage back to nothing; with `graceUntil` the old one goes on until then. */
+export async function rotateApiKey(
+  tx: Tx,
+  id: string,
+  { prefix, digest }: KeyMaterial,
+  graceUntil: Date | null,
+  now: Date,
+): Promise<ApiKeyRow> {
+  return only(
+    await tx.query<ApiKeyRow>(sql`
+      UPDATE api_keys
+      SET key_prefix = ${prefix}, digest = ${digest},
+          previous_digest = CASE WHEN ${graceUntil}::timestamptz IS NULL THEN NULL ELSE digest END,
+          previous_valid_until = ${graceUntil}::timestamptz, last_used_at = NULL, usage_count = 0,
+          generation = generation + 1, version = version + 1, updated_at = ${now}
+      WHERE id = ${id} RETURNING ${columns}`),
+  );
+}
+
+/** Revokes locked keys; those revoked before stay as they are. */
+export function revokeApiKeys(tx: Tx, ids: readonly string[], now: Date): Promise<ApiKeyRow[]> {
+  return tx.query<ApiKeyRow>(sql`
+    UPDATE api_keys SET status = 'revoked', revoked_at = ${now}, version = version + 1, updated_at = ${now}
+    WHERE id = ANY (${[...ids]}::uuid[]) AND status <> 'revoked' RETURNING ${columns}`);
+}
+
+/** Gives a locked key to a principal with the scopes that both allow. */
+export async function adoptApiKey(
+  tx: Tx,
+  id: string,
+  { principalId, scopes }: { principalId: string; scopes: readonly string[] },
+  now: Date,
+): Promise<ApiKeyRow> {
+  return only(
+    await tx.query<ApiKeyRow>(sql`
+      UPDATE api_keys
+      SET principal_id = ${principalId}, scopes = ${[...scopes]}::text[], version = version + 1, updated_at = ${now}
+      WHERE id = ${id} RETURNING ${columns}`),
+  );
+}
+
+export type Tenant = { kind: "partner" | "organization"; id: string };
+
+/** Revokes every key of a tenant. */
+export function revokeTenantApiKeys(tx: Tx, tenant: Tenant, now: Date): Promise<ApiKeyRow[]> {
+  return tx.query<ApiKeyRow>(sql`
+    UPDATE api_keys SET status = 'revoked', revoked_at = ${now}, version = version + 1, updated_at = ${now}
+    WHERE ${ofTenant(tenant)} AND status <> 'revoked' RETURNING ${columns}`);
+}
+
+/** Rows of a partner or an organization. */
+export function ofTenant({ kind, id }: Tenant) {
+  return kind === "partner" ? sql`partner_id = ${id}` : sql`org_id = ${id}`;
+}
+
+function only(rows: ApiKeyRow[]): ApiKeyRow {
+  const [row] = rows;
+  if (!row) throw new Error("an API key that was locked has gone");
+  return row;
+}
