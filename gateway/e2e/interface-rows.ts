@@ -1,7 +1,7 @@
 // The endpoints of the interface document, row by row, and those that 01-conventions adds: what the route table is checked against.
-import type { Permission, Scope } from "@muster/kit";
+import type { KeyScope, Permission, Scope } from "@muster/kit";
 
-export type Auth = "session" | "optional" | "none" | "agent";
+export type Auth = "session" | "any" | "optional" | "none" | "agent";
 
 export type InterfaceRow = {
   method: string;
@@ -12,6 +12,8 @@ export type InterfaceRow = {
   mfa: boolean;
   /** Caller scopes that may call it; all three when the document names none. */
   scopes: readonly Scope[];
+  /** Scopes of which an API key needs one; null where keys are refused, or need none. */
+  keyScopes: readonly KeyScope[] | null;
   /** The issue that serves it; null for parts whose issue is not written yet. */
   issue: number | null;
 };
@@ -27,8 +29,23 @@ function rows(issue: number | null, needs: Needs, lines: string): InterfaceRow[]
     .split("\n")
     .map((line) => {
       const [method = "", path = ""] = line.trim().split(/\s+/);
-      return { method, path, auth: "session", permission: null, mfa: false, scopes: everyone, issue, ...needs };
+      const row = { method, path, auth: "session" as const, permission: null, mfa: false, scopes: everyone, issue, ...needs };
+      const keyScope = row.auth === "session" && !row.mfa ? keyScopeOf(method, path) : null;
+      return { ...row, keyScopes: keyScope === null ? null : [keyScope] };
     });
+}
+
+/** What 01-conventions ("Who may call what") says of keys. */
+function keyScopeOf(method: string, path: string): KeyScope | null {
+  const verb = method === "GET" ? "read" : "write";
+  if (/^\/orgs\/(partners|organizations\/order)/.test(path)) return null;
+  if (path.startsWith("/orgs/sites")) return `sites:${verb}`;
+  if (path.startsWith("/orgs")) return `organizations:${verb}`;
+  if (/^\/audit-logs(\/(logs|search|export|reports).*)?$/.test(path)) return "audit:read";
+  if (/^\/(devices|system-tools)\/.*logs/.test(path)) return "logs:read";
+  if (/^\/device(s|-groups)/.test(path)) return `devices:${verb}`;
+  if (path.startsWith("/webhooks")) return `webhooks:${verb}`;
+  return path === "/events" ? "events:write" : null;
 }
 
 const read: Needs = { permission: "organizations:read" };
@@ -219,9 +236,9 @@ export const additionalRows: readonly InterfaceRow[] = [
     2,
     {},
     `
-    POST /auth/logout
-    GET /auth/me`,
+    POST /auth/logout`,
   ),
+  ...rows(2, { auth: "any" }, "GET /auth/me"),
   ...rows(3, { auth: "optional" }, "POST /auth/mfa/verify"),
   ...rows(3, open, "POST /auth/accept-invite"),
   ...rows(

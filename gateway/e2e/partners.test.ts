@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { type Api, api, signIn } from "./client.ts";
 import { type Cluster, sharedCluster } from "./cluster.ts";
+import { newOrganization, newPartner, signedInAs } from "./people.ts";
 
 let cluster: Cluster;
 let root: Api;
@@ -163,5 +164,134 @@ describe("reading partners", () => {
       stranger.call("GET", "/audit-logs/logs"),
     ];
     for (const reply of await Promise.all(calls)) expect(reply.status).toBe(401);
+  });
+});
+
+describe("changing a partner", () => {
+  it("writes given fields alone, null clears, settings merge; one audit row tells what changed", async () => {
+    const { body: partner } = await root.call("POST", "/orgs/partners", { name: "Old", slug: slug(), maxDevices: 5 });
+    const path = `/orgs/partners/${partner.id}`;
+    await root.call("PATCH", path, { settings: { timezone: "UTC", contact: { name: "Ada", email: "a@example.com" } } });
+    const change = { name: "New", status: "churned", maxDevices: null, settings: { contact: { email: null } } };
+    const { status, body } = await root.call("PATCH", path, change);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ...partner,
+      name: "New",
+      status: "churned",
+      maxDevices: null,
+      settings: { timezone: "UTC", contact: { name: "Ada" } },
+      updatedAt: body.updatedAt,
+    });
+    expect((await root.call("GET", path)).body).toEqual(body);
+    const rows = await until("two audit rows", async () => {
+      const { body: logs } = await root.call("GET", "/audit-logs/logs?action=partner.update&limit=100");
+      const found = (logs.data ?? []) as { resource: { id: string }; details: { changedFields: string[] } }[];
+      const mine = found.filter((row) => row.resource.id === partner.id);
+      return mine.length >= 2 ? mine : null;
+    });
+    expect(rows.map((row) => row.details.changedFields)).toEqual([
+      ["name", "status", "maxDevices", "settings"],
+      ["settings"],
+    ]);
+  });
+
+  it.each([[{}], [{ unknown: 1 }], [{ id: randomUUID(), createdAt: null, deletedAt: null }]])(
+    "answers 400 to PATCH %j",
+    async (body) => {
+      const reply = await root.call("PATCH", `/orgs/partners/${await newPartner(cluster)}`, body);
+      expect([reply.status, reply.body.error, reply.body.code]).toEqual([400, "No updates provided", "no_updates"]);
+    },
+  );
+
+  const bad: Record<string, unknown[]> = {
+    name: ["", "  ", 7, null, "a\u0000b", "\ud800", "x".repeat(256)],
+    slug: ["", "a b", null, "x".repeat(101), "../x"],
+    type: ["customer", null, 1],
+    plan: ["gold", null],
+    status: ["trial", "ACTIVE", null, 1],
+    maxOrganizations: [-1, 1.5, "3", 2 ** 31],
+    maxDevices: [-1, {}, true],
+    billingEmail: ["no mail", 7, `${"x".repeat(250)}@example.com`],
+    ssoConfig: ["x", [], { a: "\u0000" }],
+    settings: [
+      "x",
+      [],
+      { timezone: "Mars/Base" },
+      { dateFormat: "D.M.Y" },
+      { timeFormat: "am" },
+      { language: "de" },
+      { businessHours: { preset: "never" } },
+      { businessHours: { preset: "custom", custom: { mon: { start: "9" } } } },
+      { contact: { email: 7 } },
+      { a: "x".repeat(70_000) },
+    ],
+  };
+  it.each(Object.entries(bad))("refuses every bad %s by name and changes nothing", async (field, values) => {
+    const path = `/orgs/partners/${await newPartner(cluster)}`;
+    const { body: before } = await root.call("GET", path);
+    for (const value of values) {
+      const { status, body } = await root.call("PATCH", path, { plan: "pro", [field]: value });
+      expect([value, status, body.code]).toEqual([value, 400, "validation_failed"]);
+      const { fieldErrors } = body.details as { fieldErrors: object };
+      expect(Object.keys(fieldErrors).every((name) => name.split(".")[0] === field)).toBe(true);
+    }
+    expect((await root.call("GET", path)).body).toEqual(before);
+  });
+
+  it("deletes softly and frees the slug", async () => {
+    const wanted = { name: "Gone", slug: slug() };
+    const { body: partner } = await root.call("POST", "/orgs/partners", wanted);
+    const gone = await root.call("DELETE", `/orgs/partners/${partner.id}`);
+    expect([gone.status, gone.body]).toEqual([200, { success: true }]);
+    for (const [method, change] of [["GET"], ["PATCH", { name: "x" }], ["DELETE"]] as const) {
+      const reply = await root.call(method, `/orgs/partners/${partner.id}`, change);
+      expect([reply.status, reply.body.error]).toEqual([404, "Partner not found"]);
+    }
+    expect((await root.call("POST", "/orgs/partners", wanted)).status).toBe(201);
+  });
+});
+
+describe("the own partner", () => {
+  it("is read and changed by its administrators within their fields, and nobody else's", async () => {
+    const partnerId = await newPartner(cluster);
+    const { api: mine } = await signedInAs(cluster, "partner-admin", { partnerId, orgAccess: "all" });
+    const change = { name: "Ours", billingEmail: "b@example.com", settings: { language: "en" }, plan: "unlimited" };
+    const { status, body } = await mine.call("PATCH", "/orgs/partners/me", change);
+    expect(status).toBe(200);
+    const expected = {
+      id: partnerId,
+      name: "Ours",
+      billingEmail: "b@example.com",
+      plan: "free",
+      settings: { language: "en" },
+    };
+    expect(body).toMatchObject(expected);
+    expect((await mine.call("GET", "/orgs/partners/me")).body).toEqual(body);
+    const only = await mine.call("PATCH", "/orgs/partners/me", { plan: "unlimited", status: "active" });
+    expect([only.status, only.body.code]).toEqual([400, "no_updates"]);
+    const row = await until("the audit row", async () => {
+      const { body: logs } = await root.call("GET", "/audit-logs/logs?action=partner.settings.update&limit=100");
+      return ((logs.data ?? []) as { resource: { id: string } }[]).find((r) => r.resource.id === partnerId);
+    });
+    expect(row).toMatchObject({ details: { changedFields: ["name", "billingEmail", "settings"] } });
+    for (const path of ["/orgs/partners", `/orgs/partners/${partnerId}`]) {
+      const reply = await mine.call("GET", path);
+      expect([reply.status, reply.body.code]).toEqual([403, "scope_not_allowed"]);
+    }
+  });
+
+  it("is not there for system and organization callers, and not changed by technicians", async () => {
+    const partnerId = await newPartner(cluster);
+    const orgId = await newOrganization(cluster, partnerId);
+    const { api: member } = await signedInAs(cluster, "org-admin", { partnerId, orgId });
+    const { api: technician } = await signedInAs(cluster, "partner-technician", { partnerId, orgAccess: "all" });
+    for (const who of [root, member]) {
+      const reply = await who.call("GET", "/orgs/partners/me");
+      expect([reply.status, reply.body.code]).toEqual([403, "scope_not_allowed"]);
+    }
+    expect((await technician.call("GET", "/orgs/partners/me")).status).toBe(200);
+    const denied = await technician.call("PATCH", "/orgs/partners/me", { name: "x" });
+    expect([denied.status, denied.body.code]).toEqual([403, "permission_denied"]);
   });
 });

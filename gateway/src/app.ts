@@ -1,9 +1,14 @@
 import { AppError, type Logger, type Readiness, systemCaller, uuidv7 } from "@muster/kit";
 import { callOptions, createTransport, type RpcTransport, type Signer, toAppError } from "@muster/rpc";
 import { createAccessTokens } from "./auth/access-token.ts";
+import { type AuthChanges, createAuthChanges } from "./auth/auth-changes.ts";
 import { createAuthenticate } from "./auth/authenticate.ts";
+import { createEdgeClient } from "./auth/edge-client.ts";
+import { createKeyCache, type KeyCache } from "./auth/key-cache.ts";
 import { createKeySet } from "./auth/key-set.ts";
-import { createSessionCache, hardMs, type SessionCache } from "./auth/session-cache.ts";
+import { type Lease, startLease } from "./auth/lease.ts";
+import { createRateLimiter } from "./auth/rate-limit.ts";
+import { createSessionCache, type SessionCache } from "./auth/session-cache.ts";
 import type { Config } from "./config.ts";
 import { createFallback, docsPath } from "./docs-page.ts";
 import { createHealthProbe } from "./health.ts";
@@ -17,6 +22,10 @@ import { createServices, type ServiceName, serviceNames } from "./services.ts";
 export type App = {
   port: number;
   sessions: SessionCache;
+  apiKeys: KeyCache;
+  changes: AuthChanges;
+  /** Refuses the sessions that identity revoked lately, whatever else is remembered. */
+  loadRevoked(): Promise<void>;
   /** Ends requests under way within DRAIN_GRACE_MS, then the connections to the services. */
   close(): Promise<void>;
 };
@@ -29,6 +38,9 @@ export type AppOptions = {
   log: Logger;
   routes?: readonly Route[];
 };
+
+/** Milliseconds for what the gateway asks by itself. */
+const ownTimeoutMs = 2_000;
 
 /** Everything of the gateway but its process and the message bus: listens when it resolves. */
 export async function startGateway(options: AppOptions): Promise<App> {
@@ -43,20 +55,45 @@ export async function startGateway(options: AppOptions): Promise<App> {
   };
 
   const keys = createKeySet({
-    load: async () => (await services.sessions.getJwks({}, await ownCall(hardMs)).catch(rethrow)).jwksJson,
+    load: async () => (await services.sessions.getJwks({}, await ownCall(ownTimeoutMs)).catch(rethrow)).jwksJson,
     log,
   });
+  const edge = createEdgeClient({ gatewayId: uuidv7(), edge: services.edge, call: ownCall, rethrow });
+  // Nothing is remembered beyond a second until the first heartbeat is answered.
+  const lease: Pick<Lease, "covers"> = { covers: (askedAtMs) => held.covers(askedAtMs) };
   const sessions = createSessionCache({
     async resolve(sessionId, userId) {
-      // An answer later than this would be too old to admit anyone.
-      const call = await ownCall(hardMs);
+      const call = await ownCall(ownTimeoutMs);
       const { principal } = await services.sessions.resolveSession({ sessionId, userId }, call).catch(rethrow);
       if (!principal) throw new Error("identity answered without a principal");
       return principal;
     },
+    lease,
     max: config.SESSION_CACHE_MAX,
     onDrop: (sessionId) => signer.forget((caller) => caller.sessionId === sessionId),
     log,
+  });
+  const apiKeys = createKeyCache({
+    resolve: edge.resolveKey,
+    lease,
+    max: config.KEY_CACHE_MAX,
+    onDrop: (keyId) => signer.forget((caller) => caller.keyId === keyId),
+    log,
+  });
+  const rates = createRateLimiter({ reserve: edge.reserve, settle: edge.settle, log });
+  const changes = createAuthChanges({ sessions, keys: apiKeys, rates, acknowledge: edge.acknowledge, log });
+  const held = startLease({
+    heartbeat: edge.heartbeat,
+    apply(heartbeat) {
+      if (heartbeat.tooMany) changes.dropAll();
+      changes.take(heartbeat.changes);
+    },
+    leave: edge.leave,
+    log,
+  });
+  const clientAddress = clientAddressRule({
+    trustHeaders: config.TRUST_PROXY_HEADERS,
+    trustedCidrs: config.TRUSTED_PROXY_CIDRS,
   });
   const tokens = createAccessTokens({ keys, max: config.SESSION_CACHE_MAX });
   let openApiText: string | null = null;
@@ -74,15 +111,14 @@ export async function startGateway(options: AppOptions): Promise<App> {
         return openApiText;
       },
     },
-    authenticate: createAuthenticate(tokens, sessions),
+    authenticate: createAuthenticate({ tokens, sessions, keys: apiKeys, clientAddress }),
+    rates,
+    sessionRateLimit: config.SESSION_RATE_LIMIT,
     accessRules: {
       mfaMaxAgeMs: config.MFA_MAX_AGE_MINUTES * 60_000,
       mfaEnrollUrl: `${config.PUBLIC_URL}/profile`,
     },
-    clientAddress: clientAddressRule({
-      trustHeaders: config.TRUST_PROXY_HEADERS,
-      trustedCidrs: config.TRUSTED_PROXY_CIDRS,
-    }),
+    clientAddress,
     tokenFor: (caller) => signer.tokenFor(caller),
     now: Date.now,
     fallback: { paths: [docsPath], handler: createFallback(log) },
@@ -104,9 +140,18 @@ export async function startGateway(options: AppOptions): Promise<App> {
   return {
     port: await gateway.listen(config.PORT, config.HOST),
     sessions,
+    apiKeys,
+    changes,
+    async loadRevoked() {
+      for (const sessionId of await edge.revokedSessions()) sessions.revoked(sessionId);
+    },
     async close() {
       await gateway.close(config.DRAIN_GRACE_MS);
       keys.close();
+      // Identity may be gone already: then the lease runs out, and what is unspent leaves with its minute.
+      const goodbye = (err: unknown) => log.info({ err }, "identity not told that this gateway stops");
+      await rates.stop().catch(goodbye);
+      await held.stop().catch(goodbye);
       await Promise.all(Object.values(transports).map((transport) => transport.close()));
     },
   };

@@ -55,6 +55,8 @@ export const configSchema = z.object({
     .refine((origins) => origins.every(isOrigin), "must be exact origins such as https://app.example.com")
     .describe("Origins whose pages may call the API, comma-separated and exact; none by default."),
   SESSION_CACHE_MAX: whole(50_000, 100, 1_000_000).describe("Sessions, and access tokens, remembered at most."),
+  KEY_CACHE_MAX: whole(50_000, 100, 1_000_000).describe("API keys, and refusals of keys, remembered at most."),
+  SESSION_RATE_LIMIT: whole(100_000, 1, 1_000_000_000).describe("Requests an hour that one session may make."),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
   HEADERS_TIMEOUT_MS: whole(10_000, 100, 120_000).describe("Milliseconds a request's headers may take to arrive."),
   REQUEST_TIMEOUT_MS: whole(30_000, 100, 600_000).describe("Milliseconds a whole request may take to arrive."),

@@ -26,6 +26,8 @@ type HttpError = {
 
 const challenge = "Bearer";
 const invalidToken = 'Bearer error="invalid_token"';
+/** No scheme is registered for keys in a header of their own; this one names the header. */
+const keyChallenge = 'ApiKey realm="X-API-Key"';
 
 /** Every code and its HTTP form: a code without an entry does not compile. */
 const table: Record<PublicCode, HttpError> = {
@@ -52,6 +54,13 @@ const table: Record<PublicCode, HttpError> = {
   device_group_not_found: { status: 404 },
   user_not_found: { status: 404 },
   role_not_found: { status: 404 },
+  api_key_missing: { status: 401, challenge: keyChallenge },
+  api_key_invalid_format: { status: 401, challenge: keyChallenge },
+  api_key_invalid: { status: 401, challenge: keyChallenge },
+  api_key_revoked: { status: 401, challenge: keyChallenge },
+  api_key_expired: { status: 401, challenge: keyChallenge },
+  insufficient_scope: { status: 403, text: "API key does not have required permissions" },
+  address_not_allowed: { status: 403 },
   api_key_not_found: { status: 404 },
   enrollment_key_not_found: { status: 404 },
   service_principal_not_found: { status: 404 },

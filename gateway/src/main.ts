@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { openBus } from "@muster/bus";
 import { loadConfig, type Process, redactConfig, runProcess, sleep } from "@muster/kit";
 import { createSigner } from "@muster/rpc";
-import { startGateway } from "./app.ts";
+import { type App, startGateway } from "./app.ts";
 import { followAuthStream } from "./auth/auth-stream.ts";
 import { type Config, configSchema } from "./config.ts";
 
@@ -32,14 +32,14 @@ await runProcess(
     log.info({ version, config: redactConfig(config) }, "starting");
     const signer = createSigner({ issuer: "gateway", privateKeys: config.CALLER_PRIVATE_KEYS });
     const app = await startGateway({ config, version, signer, readiness, log });
-    connectBus(proc, app.sessions);
+    connectBus(proc, app);
     proc.onStop("http", () => app.close());
     proc.ready({ http: app.port });
   },
 );
 
-/** In the background: without NATS revocations arrive by the cache's own age, within 2 s. */
-function connectBus(proc: Process, sessions: Parameters<typeof followAuthStream>[1]): void {
+/** In the background: without NATS revocations come with the heartbeats to identity. */
+function connectBus(proc: Process, app: App): void {
   const { log, readiness } = proc;
   let state = "connecting";
   readiness.addCheck("nats", () => state);
@@ -51,7 +51,10 @@ function connectBus(proc: Process, sessions: Parameters<typeof followAuthStream>
     log,
   }).then((bus) => {
     readiness.addCheck("nats", () => bus.check());
-    return { bus, follower: followAuthStream(bus, sessions, log) };
+    const follower = followAuthStream(bus, app.changes, () => {
+      app.loadRevoked().catch((err: unknown) => log.info({ err }, "revoked sessions not loaded, each is asked for anyway"));
+    });
+    return { bus, follower };
   });
   connected.catch((err: unknown) => {
     state = "failed";

@@ -1,5 +1,6 @@
 import type { CallOptions } from "@connectrpc/connect";
-import type { Caller, Permission, Scope } from "@muster/kit";
+import type { Caller, KeyScope, Permission, Scope } from "@muster/kit";
+import type { KeyRecord } from "@muster/proto/muster/identity/v1/edge_pb";
 import type { Principal } from "@muster/proto/muster/identity/v1/session_pb";
 import type { z } from "zod";
 import type { Deps } from "./deps.ts";
@@ -9,13 +10,15 @@ import type { Rendered } from "./http/reply.ts";
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /**
- * Who may call a row. A union: API keys (with the scopes that open the row) and agent tokens become further members or
- * fields of it, and every place that decides by it stops compiling until it knows them.
+ * Who may call a row. A union: agent tokens become a further member of it, and every place that decides by it stops compiling
+ * until it knows them.
  */
 export type Access =
   | { auth: "none" }
   /** The session of a caller who presents one; nobody is turned away for having none. */
   | { auth: "optional" }
+  /** Any signed-in person, and any API key whatever its scopes. */
+  | { auth: "any"; whileInactive?: true }
   | {
       auth: "session";
       /** The person's role holds it. */
@@ -24,6 +27,8 @@ export type Access =
       mfa?: true;
       /** The caller's place in the hierarchy is one of these. */
       scopes?: readonly Scope[];
+      /** API keys that hold one of these, or `*`, are accepted, too; without it the row is for people alone. */
+      keyScopes?: readonly KeyScope[];
       /** Served also while the caller's partner or organization is not active. */
       whileInactive?: true;
     };
@@ -33,11 +38,34 @@ export const deadlinesMs = { default: 10_000, health: 2_000 } as const;
 export type DeadlineClass = keyof typeof deadlinesMs;
 
 /** A signed-in person: what identity said, and the caller that services are shown. The same object until something changes. */
-export type Session = { id: string; principal: Principal; caller: Caller };
+export type Session = { kind: "session"; id: string; principal: Principal; caller: Caller };
+
+/** An API key: what identity said, and the caller that services are shown. The same object until something changes. */
+export type KeyHolder = {
+  kind: "key";
+  id: string;
+  record: KeyRecord;
+  caller: Caller;
+  /** When it expires or its digest stops counting, milliseconds since 1970; Infinity for never. */
+  endsAtMs: number;
+  /** Whether it may be used from an address; null when from anywhere. */
+  admits: ((address: string) => boolean) | null;
+};
+
+/** Whoever was authenticated. */
+export type Credential = Session | KeyHolder;
+
+type CredentialOf<A extends Access> = A extends { auth: "none" }
+  ? null
+  : A extends { auth: "optional" }
+    ? Session | null
+    : A extends { auth: "any" } | { keyScopes: readonly KeyScope[] }
+      ? Credential
+      : Session;
 
 /** What a handler gets. `rpc()` makes the options of each call made for this request: caller, metadata, deadline, signal. */
 export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B = unknown> = {
-  session: A extends { auth: "none" } ? null : A extends { auth: "optional" } ? Session | null : Session;
+  session: CredentialOf<A>;
   params: P;
   query: Q;
   body: B;

@@ -1,7 +1,11 @@
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
+import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
+import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
+import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
@@ -23,6 +27,10 @@ export type Services = {
   sessions: Client<typeof SessionService>;
   mfa: Client<typeof MfaService>;
   users: Client<typeof UserService>;
+  edge: Client<typeof EdgeService>;
+  apiKeys: Client<typeof ApiKeyService>;
+  enrollmentKeys: Client<typeof EnrollmentKeyService>;
+  servicePrincipals: Client<typeof ServicePrincipalService>;
   partners: Client<typeof PartnerService>;
   organizations: Client<typeof OrganizationService>;
   sites: Client<typeof SiteService>;
@@ -39,6 +47,10 @@ export function createServices(transports: Record<ServiceName, Transport>): Serv
     sessions: createClient(SessionService, transports.identity),
     mfa: createClient(MfaService, transports.identity),
     users: createClient(UserService, transports.identity),
+    edge: createClient(EdgeService, transports.identity),
+    apiKeys: createClient(ApiKeyService, transports.identity),
+    enrollmentKeys: createClient(EnrollmentKeyService, transports.identity),
+    servicePrincipals: createClient(ServicePrincipalService, transports.identity),
     partners: createClient(PartnerService, transports.tenancy),
     organizations: createClient(OrganizationService, transports.tenancy),
     sites: createClient(SiteService, transports.tenancy),

@@ -1,9 +1,13 @@
-import { generateKeyPairSync, sign } from "node:crypto";
+import { generateKeyPairSync, hash, randomBytes, sign } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import { create } from "@bufbuild/protobuf";
+import { durationFromMs, timestampFromMs, timestampNow } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
 import { AppError, createLogger, Readiness, uuidv7 } from "@muster/kit";
+import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { PrincipalSchema, SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { createVerifier, generateCallerKey, register, servePort } from "@muster/rpc";
 
@@ -12,12 +16,54 @@ export type BenchIdentity = {
   /** Caller key of the gateway. */
   callerKeys: string;
   accessToken: string;
+  /** Keys that this identity knows, without end. */
+  newKey(): string;
   close(): Promise<void>;
 };
 
 const refuse = () => {
   throw new AppError("unavailable", "The bench serves no such call");
 };
+
+/** Leases, grants without end, and the keys with these digests (hex). */
+function benchEdge(keys: ReadonlySet<string>): ServiceImpl<typeof EdgeService> {
+  return {
+    heartbeat: () => ({ lease: durationFromMs(2_000) }),
+    acknowledge: () => ({}),
+    leave: () => ({}),
+    getFreshState: () => ({}),
+    settle: () => ({}),
+    reserve: ({ wants }) => ({
+      lease: durationFromMs(1_000),
+      now: timestampNow(),
+      grants: wants.map(({ waiting, ahead }) => ({
+        granted: waiting + ahead,
+        remaining: 50_000,
+        resetAt: timestampFromMs(Date.now() + 3_600_000),
+        slot: 1n,
+      })),
+    }),
+    resolveKey({ digest }) {
+      const hex = Buffer.from(digest).toString("hex");
+      if (!keys.has(hex)) throw new AppError("api_key_invalid", "API key is invalid");
+      return {
+        key: {
+          id: uuidv7(),
+          orgId: uuidv7(),
+          partnerId: uuidv7(),
+          name: "Bench key",
+          keyPrefix: "svc_bench000",
+          scopes: ["devices:read", "devices:write"],
+          rateLimit: 100_000,
+          version: 1n,
+          generation: 1,
+          partnerStatus: "active",
+          orgStatus: "active",
+        },
+      };
+    },
+  };
+}
 
 /** An identity service in this process that knows one administrator, so that the bench needs no stack. */
 export async function startBenchIdentity(): Promise<BenchIdentity> {
@@ -51,6 +97,7 @@ export async function startBenchIdentity(): Promise<BenchIdentity> {
     mfaEnabled: true,
     userVersion: 1,
   });
+  const keys = new Set<string>();
   const log = createLogger("bench-identity", "error");
   const readiness = new Readiness();
   readiness.set("ready");
@@ -61,6 +108,7 @@ export async function startBenchIdentity(): Promise<BenchIdentity> {
     host: "127.0.0.1",
     port: 0,
     services: [
+      register(EdgeService, benchEdge(keys)),
       register(SessionService, {
         login: refuse,
         refresh: refuse,
@@ -92,6 +140,14 @@ export async function startBenchIdentity(): Promise<BenchIdentity> {
   return {
     url: `http://127.0.0.1:${port.port}`,
     callerKeys: callerKey.privateKey,
+    newKey() {
+      const random = randomBytes(20).toString("base64url").slice(0, 26);
+      const checksum = Buffer.alloc(4);
+      checksum.writeUInt32BE(crc32(random));
+      const key = `svc_${random}${checksum.toString("base64url")}`;
+      keys.add(hash("sha256", key, "hex"));
+      return key;
+    },
     accessToken: `${signed}.${signature.toString("base64url")}`,
     async close() {
       verifier.close();

@@ -71,7 +71,8 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     ...common,
     RPC_HOST: "127.0.0.1",
     RPC_PORT: String(instance.port),
-    DATABASE_URL: around.database.owner[program],
+    // Migrated before by a process of its own: the owner's credentials are not this one's to hold.
+    AUTO_MIGRATE: "false",
     DATABASE_URL_APP: around.database.app[program],
     ...serviceUrls(around.instances),
   };

@@ -8,6 +8,7 @@ import { type Lock, openDataFolder, readJson, takeDataFolder, writeJson } from "
 import { firstAdmin } from "./first-admin.ts";
 import type { Keeper } from "./keep-running.ts";
 import { loadKeys } from "./keys.ts";
+import { migrateServices } from "./migrate-services.ts";
 import { portState, stablePorts } from "./ports.ts";
 import { codeOf, Problem } from "./problem.ts";
 import { signal } from "./process-table.ts";
@@ -73,6 +74,10 @@ export class Stack {
       const stack = describeStack({ host, instances, pidOf, databaseUrl: database.umbrella, natsUrl, dataDir, ...own });
       writeJson(this.#stackFile, stack);
     };
+
+    await migrateServices(database, dataDir);
+    if (this.#stopping) return;
+    this.#step("migrations", "six schemas");
 
     const admin = { email: this.#config.adminEmail, password: first.password };
     const around = { host, publicUrl, natsUrl, database, keys, instances, admin };

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Bus, type Follower, openBus } from "@muster/bus";
 import { createLogger } from "@muster/kit";
@@ -31,7 +32,7 @@ beforeAll(async () => {
   for (let i = 0; i < 2; i++) {
     const gateway = await startTestGateway(services);
     const bus = await open("gateway");
-    gateways.push({ gateway, bus, follower: followAuthStream(bus, gateway.sessions, log) });
+    gateways.push({ gateway, bus, follower: followAuthStream(bus, gateway.changes) });
   }
 });
 
@@ -106,16 +107,27 @@ describe("the AUTH stream", () => {
     expect(await codesFor(token)).toEqual([200, 200]);
   });
 
-  it("that is away leaves sessions to the cache's own age: 2 s", async () => {
+  it("that is away leaves it to the heartbeats to tell", async () => {
     const { token, principal } = await services.signIn();
     expect(await codesFor(token)).toEqual([200, 200]);
     await nats.kill9();
-    services.people.delete(principal.sessionId);
+    const body = toBinary(SessionRevokedSchema, create(SessionRevokedSchema, { sessionId: principal.sessionId }));
+    const acknowledged: string[] = [];
+    services.edge.acknowledge = ({ changeIds }) => {
+      acknowledged.push(...changeIds);
+      return {};
+    };
+    services.edge.heartbeat = () => ({
+      lease: durationFromMs(2_000),
+      changes: [{ id: "change-1", subject: "auth.session", body }],
+    });
     const startedMs = performance.now();
     await until("both gateways to refuse", async () =>
       (await codesFor(token)).every((code) => code === "session_revoked"),
     );
-    expect(performance.now() - startedMs).toBeLessThan(2_500);
+    expect(performance.now() - startedMs).toBeLessThan(1_500);
+    await until("both acknowledgements", () => acknowledged.length >= 2);
+    expect(acknowledged).toEqual(["change-1", "change-1"]);
     await nats.start();
   });
 });

@@ -1,11 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "@jest/globals";
-import type { BusMessage, FollowHandlers } from "@muster/bus";
-import { createLogger } from "@muster/kit";
 import { PrincipalSchema } from "@muster/proto/muster/identity/v1/session_pb";
 import type { Access } from "../route.ts";
-import { followAuthStream } from "./auth-stream.ts";
 import { bearerToken, checkAccess } from "./authenticate.ts";
 import { sessionOf } from "./principal.ts";
 
@@ -121,43 +118,5 @@ describe("sessionOf", () => {
       orgIds: ["o1"],
     });
     expect(() => accessOf({ scope: "root" })).toThrow("unknown scope");
-  });
-});
-
-describe("the AUTH stream", () => {
-  const follow = () => {
-    const seen: string[] = [];
-    let handlers: FollowHandlers | undefined;
-    const sessions = { revoked: (id: string) => seen.push(`revoked ${id}`), dropAll: () => seen.push("all") };
-    const bus = {
-      follow(_options: object, given: FollowHandlers) {
-        handlers = given;
-        return { stop: async () => undefined };
-      },
-    };
-    followAuthStream(bus, sessions as never, createLogger("test", "fatal"));
-    const message = (subject: string, body: Uint8Array): BusMessage => ({
-      subject,
-      body,
-      msgId: "",
-      streamSeq: 1,
-      deliveries: 1,
-      traceparent: null,
-    });
-    return {
-      seen,
-      say: (subject: string, body: Uint8Array) => handlers?.onMessage(message(subject, body)),
-      gap: () => handlers?.onGap(),
-    };
-  };
-  // SessionRevoked{session_id: "s1"}: field 1, length 2.
-  const revoked = new Uint8Array([0x0a, 2, 0x73, 0x31]);
-
-  it("drops the session a message names, and all after a gap or a message nobody can read", () => {
-    const { seen, say, gap } = follow();
-    say("auth.session", revoked);
-    gap();
-    say("auth.session", new Uint8Array([0xff]));
-    expect(seen).toEqual(["revoked s1", "all", "all"]);
   });
 });

@@ -1,14 +1,42 @@
-import { AppError } from "@muster/kit";
-import type { Access, Session } from "../route.ts";
+import type { IncomingMessage } from "node:http";
+import { AppError, scopesOpen } from "@muster/kit";
+import type { ClientAddressRule } from "../http/client-address.ts";
+import type { Inbound } from "../http/headers.ts";
+import type { Access, Credential, KeyHolder } from "../route.ts";
 import type { AccessTokens } from "./access-token.ts";
+import { keyDigestOf } from "./api-key.ts";
+import type { KeyCache } from "./key-cache.ts";
 import type { SessionCache } from "./session-cache.ts";
 
-export type Authenticate = (authorization: string | null) => Session | Promise<Session>;
+export type Authenticate = (inbound: Inbound, request: Pick<IncomingMessage, "socket">) => Credential | Promise<Credential>;
 
-/** From the Authorization header to the signed-in person; synchronous while both are remembered. Throws AppError (401). */
-export function createAuthenticate(tokens: AccessTokens, sessions: SessionCache): Authenticate {
-  return (authorization) => {
-    const token = bearerToken(authorization);
+/**
+ * From the headers to the signed-in person or the API key; synchronous while they are remembered. A key decides also when it
+ * is bad and a token stands beside it. Throws AppError (401; 403 `address_not_allowed`).
+ */
+export function createAuthenticate(options: {
+  tokens: AccessTokens;
+  sessions: SessionCache;
+  keys: KeyCache;
+  clientAddress: ClientAddressRule;
+}): Authenticate {
+  const { tokens, sessions, keys, clientAddress } = options;
+
+  const checkAddress = (key: KeyHolder, inbound: Inbound, request: Pick<IncomingMessage, "socket">): KeyHolder => {
+    if (key.admits === null) return key;
+    const address = clientAddress(request.socket.remoteAddress, inbound);
+    if (address !== null && key.admits(address)) return key;
+    throw new AppError("address_not_allowed", "API key may not be used from this address");
+  };
+
+  return (inbound, request) => {
+    if (inbound.apiKey !== null) {
+      const key = keys.get(keyDigestOf(inbound.apiKey));
+      return key instanceof Promise
+        ? key.then((known) => checkAddress(known, inbound, request))
+        : checkAddress(key, inbound, request);
+    }
+    const token = bearerToken(inbound.authorization);
     if (token === null) throw new AppError("unauthenticated", "Authentication is required");
     const verified = tokens.verify(token);
     return verified instanceof Promise ? verified.then((known) => sessions.get(known)) : sessions.get(verified);
@@ -25,16 +53,17 @@ export function bearerToken(authorization: string | null): string | null {
 
 export type AccessRules = { mfaMaxAgeMs: number; mfaEnrollUrl: string };
 
-/** Organizations whose people must wait; `trial` and `active` go on. */
+/** Organizations whose people and keys must wait; `trial` and `active` go on. */
 const closedOrganizations = ["suspended", "churned", "deleted"];
 
 /**
- * Whether the person's partner and organization are open (01-conventions, "Errors"). System callers go on. Throws AppError
+ * Whether the caller's partner and organization are open (01-conventions, "Errors"). System callers go on. Throws AppError
  * `partner_inactive` or `organization_inactive` with the `status`, `unavailable` while identity does not know it.
  */
-export function checkTenant({ principal, caller }: Session): void {
+export function checkTenant(credential: Credential): void {
+  const { caller } = credential;
   if (caller.scope === "system") return;
-  const { partnerStatus, orgStatus } = principal;
+  const { partnerStatus, orgStatus } = credential.kind === "key" ? credential.record : credential.principal;
   if (partnerStatus === "unknown" || orgStatus === "unknown") {
     throw new AppError("unavailable", "Service is temporarily unavailable", { retryAfterSeconds: 1 });
   }
@@ -47,20 +76,26 @@ export function checkTenant({ principal, caller }: Session): void {
 }
 
 /**
- * Whether a signed-in person may call a row, in the order of 01-conventions: open tenant, permission, MFA, scope, account.
- * Throws AppError as checkTenant does, `permission_denied`, `mfa_required`, `scope_not_allowed` or `misconfigured_account`.
+ * Whether a caller may call a row, in the order of 01-conventions: open tenant, permission or a key's scope, MFA, scope,
+ * account. Throws AppError as checkTenant does, `permission_denied`, `user_session_required`, `insufficient_scope`,
+ * `mfa_required`, `scope_not_allowed` or `misconfigured_account`.
  */
-export function checkAccess(access: Access, session: Session, rules: AccessRules, now: () => number): void {
-  if (access.auth !== "session") return;
-  if (!access.whileInactive) checkTenant(session);
-  const { caller } = session;
-  if (access.permission !== undefined && !caller.permissions.includes(access.permission)) {
-    throw new AppError("permission_denied", "Permission denied", { facts: { required: access.permission } });
-  }
-  if (access.mfa && (caller.mfaAt === null || now() - caller.mfaAt.getTime() > rules.mfaMaxAgeMs)) {
-    throw new AppError("mfa_required", "A completed MFA challenge is required", {
-      facts: { enrollUrl: rules.mfaEnrollUrl },
-    });
+export function checkAccess(access: Access, credential: Credential, rules: AccessRules, now: () => number): void {
+  if (access.auth === "none") return;
+  if (credential.kind === "key") checkKey(access, credential);
+  if (access.auth === "optional") return;
+  if (!access.whileInactive) checkTenant(credential);
+  if (access.auth === "any") return;
+  const { caller } = credential;
+  if (credential.kind === "session") {
+    if (access.permission !== undefined && !caller.permissions.includes(access.permission)) {
+      throw new AppError("permission_denied", "Permission denied", { facts: { required: access.permission } });
+    }
+    if (access.mfa && (caller.mfaAt === null || now() - caller.mfaAt.getTime() > rules.mfaMaxAgeMs)) {
+      throw new AppError("mfa_required", "A completed MFA challenge is required", {
+        facts: { enrollUrl: rules.mfaEnrollUrl },
+      });
+    }
   }
   if (access.scopes !== undefined && !access.scopes.includes(caller.scope)) {
     throw new AppError("scope_not_allowed", "This operation is not available to your scope", {
@@ -70,5 +105,18 @@ export function checkAccess(access: Access, session: Session, rules: AccessRules
   const restricted = access.permission !== undefined || access.scopes !== undefined;
   if (restricted && caller.scope === "organization" && caller.orgId === null) {
     throw new AppError("misconfigured_account", "Misconfigured account");
+  }
+}
+
+/** Routes that name no scope are for people; one of the named scopes is enough (interface, "Scope rule"). */
+function checkKey(access: Exclude<Access, { auth: "none" }>, { record }: KeyHolder): void {
+  if (access.auth === "any") return;
+  if (access.auth === "optional" || access.keyScopes === undefined) {
+    throw new AppError("user_session_required", "A user session is required");
+  }
+  if (!scopesOpen(record.scopes, access.keyScopes)) {
+    throw new AppError("insufficient_scope", "API key does not have required permissions", {
+      facts: { requiredScopes: access.keyScopes },
+    });
   }
 }

@@ -24,7 +24,7 @@ export function sessionOf(principal: Principal): Session {
     sessionId: principal.sessionId,
     keyId: null,
   };
-  return { id: principal.sessionId, principal, caller };
+  return { kind: "session", id: principal.sessionId, principal, caller };
 }
 
 /** The person as clients see them: `user` of the login, and GET /auth/me. */

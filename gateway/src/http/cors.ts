@@ -1,4 +1,5 @@
-const exposed = "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After";
+const exposed =
+  "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After";
 const allowedHeaders = "Authorization, Content-Type, X-API-Key, X-Request-Id, Idempotency-Key";
 
 export type Cors = {

@@ -3,8 +3,10 @@ import type { CallOptions } from "@connectrpc/connect";
 import { AppError, type Caller, type RequestMeta, systemCaller } from "@muster/kit";
 import { callOptions, toAppError } from "@muster/rpc";
 import { type AccessRules, type Authenticate, checkAccess } from "../auth/authenticate.ts";
+import type { Rate } from "../auth/rate-bucket.ts";
+import type { RateLimiter } from "../auth/rate-limit.ts";
 import type { Deps } from "../deps.ts";
-import { deadlinesMs, defaultBodyLimitBytes, type RouteRequest, type Session } from "../route.ts";
+import { type Access, type Credential, deadlinesMs, defaultBodyLimitBytes, type RouteRequest } from "../route.ts";
 import { checkAnnouncedLength, readJson } from "./body.ts";
 import type { ClientAddressRule } from "./client-address.ts";
 import type { Inbound } from "./headers.ts";
@@ -15,6 +17,9 @@ import { validate } from "./validate.ts";
 export type ExchangeOptions = {
   deps: Deps;
   authenticate: Authenticate;
+  rates: Pick<RateLimiter, "count">;
+  /** Requests an hour of one session. */
+  sessionRateLimit: number;
   accessRules: AccessRules;
   clientAddress: ClientAddressRule;
   tokenFor(caller: Caller): Promise<string>;
@@ -32,6 +37,8 @@ export type Exchange = {
   query: string;
   requestId: string;
   startedMs: number;
+  /** Set once the caller is authenticated and the request counted. */
+  rate: Rate | null;
 };
 
 /** The caller of what must be asked before anyone is authenticated. */
@@ -39,7 +46,7 @@ const gatewayCaller = systemCaller("gateway");
 const nothing = Object.freeze({});
 
 /**
- * Runs a row: 401, 403, 400, then its handler (order of 01-conventions, "Errors"). Resolves with the handler's result; throws
+ * Runs a row: 401, 429, 403, 400, then its handler (order of 01-conventions, "Errors"). Resolves with the handler's result; throws
  * AppError and EdgeError.
  */
 export async function runRow(options: ExchangeOptions, exchange: Exchange): Promise<unknown> {
@@ -48,10 +55,16 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
   const bodyLimit = row.bodyLimitBytes ?? defaultBodyLimitBytes;
   checkAnnouncedLength(request, bodyLimit);
 
-  let session: Session | null = null;
-  if (row.access.auth === "session" || (row.access.auth === "optional" && inbound.authorization !== null)) {
-    const found = options.authenticate(inbound.authorization);
+  let session: Credential | null = null;
+  if (isAuthenticated(row.access, inbound)) {
+    const found = options.authenticate(inbound, request);
     session = found instanceof Promise ? await found : found;
+    const counted = countRequest(options, session);
+    exchange.rate = counted instanceof Promise ? await counted : counted;
+    if (!exchange.rate.admitted) {
+      const { afterSeconds } = exchange.rate;
+      throw new AppError("rate_limited", "Rate limit exceeded", { retryAfterSeconds: afterSeconds });
+    }
     checkAccess(row.access, session, options.accessRules, options.now);
   }
   const params = row.params ? validate(row.params, exchange.rawParams) : nothing;
@@ -76,6 +89,19 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
   }
 }
 
+function isAuthenticated({ auth }: Access, { authorization, apiKey }: Inbound): boolean {
+  return auth === "optional" ? authorization !== null || apiKey !== null : auth !== "none";
+}
+
+/** Counts before anything else is judged: a request that is refused afterwards was made, too. */
+function countRequest({ rates, sessionRateLimit }: ExchangeOptions, credential: Credential): Rate | Promise<Rate> {
+  if (credential.kind === "key") {
+    const { id, rateLimit, generation } = credential.record;
+    return rates.count({ kind: "key", id, limit: rateLimit, generation });
+  }
+  return rates.count({ kind: "session", id: credential.id, limit: sessionRateLimit, generation: 0 });
+}
+
 /** What a handler's failure means outside. */
 function publicError(thrown: unknown): AppError {
   const error = toAppError(thrown);
@@ -84,7 +110,7 @@ function publicError(thrown: unknown): AppError {
   return new AppError("unavailable", "Service is temporarily unavailable", { cause: error, retryAfterSeconds: 1 });
 }
 
-function rpcOf(options: ExchangeOptions, exchange: Exchange, session: Session | null): () => Promise<CallOptions> {
+function rpcOf(options: ExchangeOptions, exchange: Exchange, session: Credential | null): () => Promise<CallOptions> {
   let shared: { meta: RequestMeta; signal: AbortSignal } | null = null;
   return async () => {
     shared ??= { meta: metaOf(options, exchange), signal: signalOf(exchange.response) };

@@ -6,9 +6,10 @@ import type { Route } from "../route.ts";
 import { drainOverrun } from "./body.ts";
 import { handleBrokenRequests } from "./broken-requests.ts";
 import { createCors } from "./cors.ts";
-import { type ExchangeOptions, runRow } from "./exchange.ts";
+import { type Exchange, type ExchangeOptions, runRow } from "./exchange.ts";
 import { acceptedRequestId, createHeaderReader, requestIdOf } from "./headers.ts";
 import { createObserver } from "./observe.ts";
+import { rateLines } from "./rate-headers.ts";
 import { jsonType, Rendered, sendText } from "./reply.ts";
 import { buildRouteTable, type Served } from "./route-table.ts";
 import { parseTarget } from "./target.ts";
@@ -62,6 +63,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     let requestId: string | null = null;
     let route = "none";
     let served: Served | null = null;
+    let exchange: Exchange | null = null;
     let corsLines: readonly string[] | null = null;
     let status = 500;
     let error: unknown;
@@ -93,7 +95,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       served = found;
       route = found.route;
       if (target.slashSegments?.some((segment) => !found.slashSegments.includes(segment))) throw encodedSlash();
-      const exchange = {
+      exchange = {
         request,
         response,
         inbound,
@@ -102,13 +104,16 @@ export function createGateway(options: GatewayOptions): Gateway {
         query: target.query,
         requestId,
         startedMs,
+        rate: null,
       };
       const result = await runRow(options, exchange);
       status = found.row.status ?? 200;
-      sendResult(response, status, requestId, found, result, corsLines);
+      const lines = joined(exchange.rate && rateLines(exchange.rate), corsLines);
+      sendResult(response, status, requestId, found, result, lines);
     } catch (thrown) {
       error = thrown;
-      status = await sendError(request, response, served, requestId, thrown, corsLines);
+      const lines = joined(exchange?.rate ? rateLines(exchange.rate) : null, corsLines);
+      status = await sendError(request, response, served, requestId, thrown, lines);
     } finally {
       observer.ended({ route, status, startedMs, requestId: requestId ?? "", error });
     }
@@ -120,13 +125,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     requestId: string,
     { row }: Served,
     result: unknown,
-    corsLines: readonly string[] | null,
+    moreLines: readonly string[] | null,
   ): void => {
     const rendered = result instanceof Rendered ? result : null;
     if (options.validateReplies) checkReply(row, result);
     const lines = row.noStore ? noStore : rendered?.cacheControl ? ["Cache-Control", rendered.cacheControl] : null;
     const text = rendered?.text ?? JSON.stringify(result);
-    sendText(response, status, requestId, text, rendered?.contentType ?? jsonType, joined(lines, corsLines, closing()));
+    sendText(response, status, requestId, text, rendered?.contentType ?? jsonType, joined(lines, moreLines, closing()));
   };
 
   const sendError = async (
@@ -135,7 +140,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     served: Served | null,
     knownId: string | null,
     thrown: unknown,
-    corsLines: readonly string[] | null,
+    moreLines: readonly string[] | null,
   ): Promise<number> => {
     const requestId = knownId ?? requestIdOf(request.rawHeaders) ?? uuidv7();
     const reply = errorReply(thrown, requestId);
@@ -149,7 +154,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       requestId,
       reply.body,
       jsonType,
-      joined(reply.headers, corsLines, unread ? closeIt : closing()),
+      joined(reply.headers, moreLines, unread ? closeIt : closing()),
     );
     return reply.status;
   };

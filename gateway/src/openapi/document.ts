@@ -34,7 +34,10 @@ export function openApiDocument(rows: readonly Route[], about: { version: string
     paths,
     components: {
       schemas: Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
-      securitySchemes: { session: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
+      securitySchemes: {
+        session: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
+        apiKey: { type: "apiKey", in: "header", name: "X-API-Key" },
+      },
     },
   };
 }
@@ -64,13 +67,19 @@ function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchem
 
 function securityOf({ access }: Route): Record<string, string[]>[] {
   if (access.auth === "none") return [];
-  return access.auth === "optional" ? [{}, { session: [] }] : [{ session: [] }];
+  if (access.auth === "optional") return [{}, { session: [] }];
+  return takesKeys(access) ? [{ session: [] }, { apiKey: [] }] : [{ session: [] }];
+}
+
+function takesKeys(access: Route["access"]): boolean {
+  return access.auth === "any" || (access.auth === "session" && access.keyScopes !== undefined);
 }
 
 function descriptionOf({ access, description }: Route): { description?: string } {
   const sentences = description === undefined ? [] : [description];
   if (access.auth === "session") {
     if (access.permission) sentences.push(`Permission \`${access.permission}\`.`);
+    if (access.keyScopes) sentences.push(`API keys need scope ${access.keyScopes.map((s) => `\`${s}\``).join(" or ")}.`);
     if (access.scopes) sentences.push(`Scope ${access.scopes.join(", ")}.`);
     if (access.mfa) sentences.push("Needs a completed MFA challenge.");
   }
@@ -94,12 +103,27 @@ function parametersOf(
   });
 }
 
+/** A key decides wherever it stands, also when it is bad. */
+const keyCodes: readonly PublicCode[] = [
+  "api_key_missing",
+  "api_key_invalid_format",
+  "api_key_invalid",
+  "api_key_revoked",
+  "api_key_expired",
+  "address_not_allowed",
+];
+
 /** Codes that a row can answer, by status. */
 export function errorCodesOf(row: Route): PublicCode[] {
   const codes: PublicCode[] = ["bad_request", ...(row.errors ?? [])];
-  if (row.access.auth === "session") {
-    codes.push("unauthenticated", "token_expired", "session_revoked");
+  if (row.access.auth !== "none") codes.push("token_expired", "session_revoked", ...keyCodes, "rate_limited");
+  if (row.access.auth === "session" || row.access.auth === "any") {
+    codes.push("unauthenticated");
     if (!row.access.whileInactive) codes.push("partner_inactive", "organization_inactive");
+  }
+  if (row.access.auth === "optional") codes.push("user_session_required");
+  if (row.access.auth === "session") {
+    codes.push(row.access.keyScopes ? "insufficient_scope" : "user_session_required");
     if (row.access.permission) codes.push("permission_denied", "misconfigured_account");
     if (row.access.mfa) codes.push("mfa_required");
     if (row.access.scopes) codes.push("scope_not_allowed");

@@ -88,7 +88,7 @@ const entry = z
   })
   .meta({ id: "AuditEntry" });
 
-const access = { auth: "session", permission: "audit:read" } as const;
+const access = { auth: "session", permission: "audit:read", keyScopes: ["audit:read"] } as const;
 const listErrors = ["organization_not_found", "site_restricted"] as const;
 
 const listEntries = route({

@@ -2,8 +2,8 @@ import type { Principal, TokenPair } from "@muster/proto/muster/identity/v1/sess
 import { z } from "zod";
 import { userOf } from "../auth/principal.ts";
 import { Rendered } from "../http/reply.ts";
-import { type Route, route } from "../route.ts";
-import { idOut, success } from "./schemas.ts";
+import { type Credential, type KeyHolder, type Route, route } from "../route.ts";
+import { idOut, success, timeOrNull, timeOut } from "./schemas.ts";
 
 const tag = "Sessions";
 
@@ -32,6 +32,23 @@ const me = user
     orgIds: z.array(idOut).meta({ description: "Organizations granted when `orgAccess` is `selected`." }),
   })
   .meta({ id: "Me" });
+
+const keyMe = z
+  .object({
+    actorType: z.literal("api_key"),
+    id: idOut,
+    name: z.string(),
+    keyPrefix: z.string(),
+    scope: z.literal("organization"),
+    partnerId: idOut,
+    orgId: idOut,
+    scopes: z.array(z.string()),
+    permissions: z.array(z.string()).meta({ description: "What the scopes amount to." }),
+    rateLimit: z.int().meta({ description: "Requests an hour." }),
+    expiresAt: timeOut.nullable(),
+    principalId: idOut.nullable().meta({ description: "The service principal that owns the key." }),
+  })
+  .meta({ id: "KeyCaller" });
 
 export const tokens = z.object({
   accessToken: z.string(),
@@ -126,21 +143,21 @@ const logout = route({
 });
 
 // Hangs on the session object, which stays the same while nothing about the person changes.
-const renderedMe = new WeakMap<Principal, Rendered>();
+const renderedMe = new WeakMap<Credential, Rendered>();
 
 const getMe = route({
   method: "GET",
   path: "/auth/me",
-  access: { auth: "session", whileInactive: true },
+  access: { auth: "any", whileInactive: true },
   tag,
-  summary: "The caller",
+  summary: "The caller: a person or an API key",
   noStore: true,
-  reply: me,
-  handle({ session: { principal } }) {
-    let rendered = renderedMe.get(principal);
+  reply: z.union([me, keyMe]),
+  handle({ session }) {
+    let rendered = renderedMe.get(session);
     if (rendered === undefined) {
-      rendered = new Rendered(JSON.stringify(meOf(principal)));
-      renderedMe.set(principal, rendered);
+      rendered = new Rendered(JSON.stringify(session.kind === "key" ? keyMeOf(session) : meOf(session.principal)));
+      renderedMe.set(session, rendered);
     }
     return rendered;
   },
@@ -153,6 +170,23 @@ function meOf(principal: Principal): z.input<typeof me> {
     role: principal.role || null,
     orgAccess: place === "partner" ? accessOf(orgAccess) : null,
     orgIds: place === "partner" && orgAccess === "selected" ? principal.orgIds : [],
+  };
+}
+
+function keyMeOf({ record, caller }: KeyHolder): z.input<typeof keyMe> {
+  return {
+    actorType: "api_key",
+    id: record.id,
+    name: record.name,
+    keyPrefix: record.keyPrefix,
+    scope: "organization",
+    partnerId: record.partnerId,
+    orgId: record.orgId,
+    scopes: record.scopes,
+    permissions: [...caller.permissions],
+    rateLimit: record.rateLimit,
+    expiresAt: timeOrNull(record.expiresAt),
+    principalId: record.principalId || null,
   };
 }
 

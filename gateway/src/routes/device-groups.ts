@@ -44,7 +44,7 @@ const memberParams = z.object({ id, deviceId: id });
 const list = route({
   method: "GET",
   path: "/device-groups",
-  access: { auth: "session", permission: "devices:read" },
+  access: { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] },
   tag,
   summary: "List device groups, newest first",
   query: listQuery.extend({
@@ -63,7 +63,7 @@ const list = route({
 const create = route({
   method: "POST",
   path: "/device-groups",
-  access: { auth: "session", permission: "devices:write" },
+  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
   tag,
   summary: "Create a device group",
   body: newGroup,
@@ -80,7 +80,7 @@ const create = route({
 const get = route({
   method: "GET",
   path: "/device-groups/:id",
-  access: { auth: "session", permission: "devices:read" },
+  access: { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] },
   tag,
   summary: "One device group",
   params: idParams,
@@ -95,7 +95,7 @@ const get = route({
 const update = route({
   method: "PATCH",
   path: "/device-groups/:id",
-  access: { auth: "session", permission: "devices:write" },
+  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
   tag,
   summary: "Change a device group",
   params: idParams,
@@ -113,7 +113,7 @@ const update = route({
 const remove = route({
   method: "DELETE",
   path: "/device-groups/:id",
-  access: { auth: "session", permission: "devices:delete" },
+  access: { auth: "session", permission: "devices:delete", keyScopes: ["devices:write"] },
   tag,
   summary: "Delete a device group",
   description: "Its devices stay.",
@@ -129,7 +129,7 @@ const remove = route({
 const addDevices = route({
   method: "POST",
   path: "/device-groups/:id/devices",
-  access: { auth: "session", permission: "devices:write" },
+  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
   tag,
   summary: "Put devices into a group",
   description: "All of them, or none when one is missing. `added` counts those that were not in before.",
@@ -147,7 +147,7 @@ const addDevices = route({
 const removeDevices = route({
   method: "DELETE",
   path: "/device-groups/:id/devices",
-  access: { auth: "session", permission: "devices:write" },
+  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
   tag,
   summary: "Take devices out of a group",
   params: idParams,
@@ -163,7 +163,7 @@ const removeDevices = route({
 const removeDevice = route({
   method: "DELETE",
   path: "/device-groups/:id/devices/:deviceId",
-  access: { auth: "session", permission: "devices:write" },
+  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
   tag,
   summary: "Take one device out of a group",
   params: memberParams,

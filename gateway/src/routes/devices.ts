@@ -62,7 +62,7 @@ const paths = { siteId: "site_id", hostname: "hostname", autoUpdateEnabled: "aut
 const list = route({
   method: "GET",
   path: "/devices",
-  access: { auth: "session", permission: "devices:read" },
+  access: { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] },
   tag,
   summary: "List devices, newest first",
   query: filters,
@@ -85,7 +85,7 @@ const list = route({
 const get = route({
   method: "GET",
   path: "/devices/:id",
-  access: { auth: "session", permission: "devices:read" },
+  access: { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] },
   tag,
   summary: "One device",
   params: idParams,
@@ -100,7 +100,7 @@ const get = route({
 const update = route({
   method: "PATCH",
   path: "/devices/:id",
-  access: { auth: "session", permission: "devices:write" },
+  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
   tag,
   summary: "Change a device",
   params: idParams,
@@ -118,7 +118,7 @@ const update = route({
 const decommission = route({
   method: "DELETE",
   path: "/devices/:id",
-  access: { auth: "session", permission: "devices:delete" },
+  access: { auth: "session", permission: "devices:delete", keyScopes: ["devices:write"] },
   tag,
   summary: "Decommission a device",
   description: "The record stays and no longer counts against any limit.",
@@ -134,7 +134,7 @@ const decommission = route({
 const autoUpdate = route({
   method: "POST",
   path: "/devices/:id/auto-update",
-  access: { auth: "session", permission: "devices:write" },
+  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
   tag,
   summary: "Turn a device's agent updates on or off",
   params: idParams,

@@ -1,12 +1,15 @@
 import type { Route } from "../route.ts";
+import { apiKeyRoutes } from "./api-keys.ts";
 import { auditLogRoutes } from "./audit-logs.ts";
 import { authRoutes } from "./auth.ts";
 import { deviceGroupRoutes } from "./device-groups.ts";
 import { deviceRoutes } from "./devices.ts";
+import { enrollmentKeyRoutes } from "./enrollment-keys.ts";
 import { mfaRoutes } from "./mfa.ts";
 import { organizationRoutes } from "./organizations.ts";
 import { partnerRoutes } from "./partners.ts";
 import { platformRoutes } from "./platform.ts";
+import { servicePrincipalRoutes } from "./service-principals.ts";
 import { siteRoutes } from "./sites.ts";
 import { userRoutes } from "./users.ts";
 
@@ -15,6 +18,9 @@ export const routes: readonly Route[] = [
   ...authRoutes,
   ...mfaRoutes,
   ...userRoutes,
+  ...apiKeyRoutes,
+  ...servicePrincipalRoutes,
+  ...enrollmentKeyRoutes,
   ...partnerRoutes,
   ...organizationRoutes,
   ...siteRoutes,

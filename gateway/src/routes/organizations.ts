@@ -107,7 +107,7 @@ function messageOf(body: Omit<z.output<typeof patch>, "settings"> & { settings?:
 const all = route({
   method: "GET",
   path: "/orgs",
-  access: { auth: "session", permission: "organizations:read" },
+  access: { auth: "session", permission: "organizations:read", keyScopes: ["organizations:read"] },
   tag,
   summary: "All accessible organizations by name",
   description: "Without pages, at most 10,000; whoever has more lists them at /orgs/organizations.",
@@ -121,7 +121,7 @@ const all = route({
 const list = route({
   method: "GET",
   path: "/orgs/organizations",
-  access: { auth: "session", permission: "organizations:read", scopes: ["partner", "system"] },
+  access: { auth: "session", permission: "organizations:read", scopes: ["partner", "system"], keyScopes: ["organizations:read"] },
   tag,
   summary: "List organizations by name",
   query: listQuery.extend({ partnerId: id.optional().meta({ description: "Only this partner's." }) }),
@@ -137,7 +137,7 @@ const list = route({
 const create = route({
   method: "POST",
   path: "/orgs/organizations",
-  access: { auth: "session", permission: "organizations:write", scopes: ["partner", "system"] },
+  access: { auth: "session", permission: "organizations:write", scopes: ["partner", "system"], keyScopes: ["organizations:write"] },
   tag,
   summary: "Create an organization",
   body: newOrganization,
@@ -163,7 +163,7 @@ const create = route({
 const get = route({
   method: "GET",
   path: "/orgs/organizations/:id",
-  access: { auth: "session", permission: "organizations:read", scopes: ["partner", "system"] },
+  access: { auth: "session", permission: "organizations:read", scopes: ["partner", "system"], keyScopes: ["organizations:read"] },
   tag,
   summary: "One organization",
   params: idParams,
@@ -178,7 +178,7 @@ const get = route({
 const update = route({
   method: "PATCH",
   path: "/orgs/organizations/:id",
-  access: { auth: "session", permission: "organizations:write", scopes: ["partner", "system"] },
+  access: { auth: "session", permission: "organizations:write", scopes: ["partner", "system"], keyScopes: ["organizations:write"] },
   tag,
   summary: "Change an organization",
   params: idParams,
@@ -196,7 +196,7 @@ const update = route({
 const remove = route({
   method: "DELETE",
   path: "/orgs/organizations/:id",
-  access: { auth: "session", permission: "organizations:write", scopes: ["partner", "system"] },
+  access: { auth: "session", permission: "organizations:write", scopes: ["partner", "system"], keyScopes: ["organizations:write"] },
   tag,
   summary: "Delete an organization",
   description: "Soft delete: its slug and its place under the partner's cap are free again, its sites stay.",

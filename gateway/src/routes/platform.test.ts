@@ -75,8 +75,11 @@ describe("GET /api/v1/openapi.json", () => {
       const path = fullPath(row).replace(/:([A-Za-z]+)/g, "{$1}");
       const operation = paths[path]?.[row.method.toLowerCase()];
       if (!operation) throw new Error(`${row.method} ${path} is not described`);
-      const security = { none: [], optional: [{}, { session: [] }], session: [{ session: [] }] };
-      expect(operation.security).toEqual(security[row.access.auth]);
+      const person = { session: [] };
+      const key = { apiKey: [] };
+      const security = { none: [], optional: [{}, person], session: [person], any: [person, key] };
+      const takesKeys = row.access.auth === "session" && row.access.keyScopes !== undefined;
+      expect(operation.security).toEqual(security[takesKeys ? "any" : row.access.auth]);
       expect(Object.keys(operation.responses)).toEqual(
         expect.arrayContaining([String(row.status ?? 200), "400", "500", "503"]),
       );

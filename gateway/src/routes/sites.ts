@@ -77,7 +77,7 @@ function messageOf(body: Omit<z.output<typeof patch>, "settings"> & { settings?:
 const list = route({
   method: "GET",
   path: "/orgs/sites",
-  access: { auth: "session", permission: "organizations:read" },
+  access: { auth: "session", permission: "organizations:read", keyScopes: ["sites:read"] },
   tag,
   summary: "List sites by name",
   description: "Without a filter the sites of all accessible organizations.",
@@ -100,7 +100,7 @@ const list = route({
 const create = route({
   method: "POST",
   path: "/orgs/sites",
-  access: { auth: "session", permission: "organizations:write" },
+  access: { auth: "session", permission: "organizations:write", keyScopes: ["sites:write"] },
   tag,
   summary: "Create a site",
   body: newSite,
@@ -117,7 +117,7 @@ const create = route({
 const get = route({
   method: "GET",
   path: "/orgs/sites/:id",
-  access: { auth: "session", permission: "organizations:read" },
+  access: { auth: "session", permission: "organizations:read", keyScopes: ["sites:read"] },
   tag,
   summary: "One site",
   params: idParams,
@@ -132,7 +132,7 @@ const get = route({
 const update = route({
   method: "PATCH",
   path: "/orgs/sites/:id",
-  access: { auth: "session", permission: "organizations:write" },
+  access: { auth: "session", permission: "organizations:write", keyScopes: ["sites:write"] },
   tag,
   summary: "Change a site",
   params: idParams,
@@ -150,7 +150,7 @@ const update = route({
 const remove = route({
   method: "DELETE",
   path: "/orgs/sites/:id",
-  access: { auth: "session", permission: "organizations:write" },
+  access: { auth: "session", permission: "organizations:write", keyScopes: ["sites:write"] },
   tag,
   summary: "Delete a site for good",
   params: idParams,

@@ -21,6 +21,7 @@ function needsOf({ access }: Route) {
     permission: session?.permission ?? null,
     mfa: session?.mfa ?? false,
     scopes: [...(session?.scopes ?? everyone)].sort(),
+    keyScopes: session?.keyScopes ?? null,
   };
 }
 
@@ -30,8 +31,8 @@ describe("the route table", () => {
     (_name, row) => {
       const expected = documented.get(keyOfRoute(row));
       if (expected === undefined) throw new Error("no row of the interface or of 01-conventions");
-      const { auth, permission, mfa, scopes } = expected;
-      expect(needsOf(row)).toEqual({ auth, permission, mfa, scopes: [...scopes].sort() });
+      const { auth, permission, mfa, scopes, keyScopes } = expected;
+      expect(needsOf(row)).toEqual({ auth, permission, mfa, scopes: [...scopes].sort(), keyScopes });
     },
   );
 

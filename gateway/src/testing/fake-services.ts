@@ -1,17 +1,21 @@
-import { generateKeyPairSync, type KeyObject } from "node:crypto";
+import { generateKeyPairSync, hash, type KeyObject, randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { durationFromMs, timestampFromMs, timestampNow } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { AppError, createLogger, Readiness, uuidv7 } from "@muster/kit";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
+import { EdgeService, type KeyRecord, KeyRecordSchema } from "@muster/proto/muster/identity/v1/edge_pb";
 import { type Principal, PrincipalSchema, SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { createVerifier, generateCallerKey, register, servePort } from "@muster/rpc";
 import { exportJWK, SignJWT } from "jose";
 
-type Impl<S extends typeof SessionService | typeof PartnerService | typeof AuditLogService> = Partial<ServiceImpl<S>>;
+type Fake = typeof SessionService | typeof EdgeService | typeof PartnerService | typeof AuditLogService;
+type Impl<S extends Fake> = Partial<ServiceImpl<S>>;
 
 export type FakeServices = {
   url: string;
@@ -19,10 +23,16 @@ export type FakeServices = {
   callerKeys: string;
   /** What each service answers; a test puts its own functions here. */
   identity: Impl<typeof SessionService>;
+  /** Grants leases and requests without end, and knows the keys below. */
+  edge: Impl<typeof EdgeService>;
   tenancy: Impl<typeof PartnerService>;
   audit: Impl<typeof AuditLogService>;
   /** People by session id, as ResolveSession knows them. */
   people: Map<string, Principal>;
+  /** API keys by their secret, as ResolveKey knows them. */
+  keys: Map<string, KeyRecord>;
+  /** A new API key and its secret. */
+  newKey(change?: MessageInitShape<typeof KeyRecordSchema>): { secret: string; record: KeyRecord };
   /** How often identity was asked for a session. */
   resolved: () => number;
   signIn(change?: MessageInitShape<typeof PrincipalSchema>): Promise<{ token: string; principal: Principal }>;
@@ -64,6 +74,32 @@ export async function startFakeServices(): Promise<FakeServices> {
     },
     logout: () => ({}),
   };
+  const keys = new Map<string, KeyRecord>();
+  const edge: Impl<typeof EdgeService> = {
+    heartbeat: () => ({ lease: durationFromMs(2_000) }),
+    acknowledge: () => ({}),
+    leave: () => ({}),
+    getFreshState: () => ({}),
+    settle: () => ({}),
+    reserve: ({ wants }) => ({
+      lease: durationFromMs(1_000),
+      now: timestampNow(),
+      grants: wants.map(({ kind, id, limit, waiting, ahead }) => ({
+        kind,
+        id,
+        granted: waiting + ahead,
+        remaining: limit - waiting - ahead,
+        resetAt: timestampFromMs(Date.now() + 3_600_000),
+        slot: 1n,
+      })),
+    }),
+    resolveKey({ digest }) {
+      const wanted = Buffer.from(digest).toString("hex");
+      const found = [...keys].find(([secret]) => hash("sha256", secret, "hex") === wanted);
+      if (!found) throw new AppError("api_key_invalid", "API key is invalid");
+      return { key: found[1] };
+    },
+  };
   const tenancy: Impl<typeof PartnerService> = {};
   const audit: Impl<typeof AuditLogService> = {};
   const log = createLogger("fake-services", "error");
@@ -76,6 +112,7 @@ export async function startFakeServices(): Promise<FakeServices> {
     port: 0,
     services: [
       register(SessionService, delegate(SessionService, identity)),
+      register(EdgeService, delegate(EdgeService, edge)),
       register(PartnerService, delegate(PartnerService, tenancy)),
       register(AuditLogService, delegate(AuditLogService, audit)),
     ],
@@ -102,9 +139,32 @@ export async function startFakeServices(): Promise<FakeServices> {
     url: `http://127.0.0.1:${port.port}`,
     callerKeys: callerKey.privateKey,
     identity,
+    edge,
     tenancy,
     audit,
     people,
+    keys,
+    newKey(change = {}) {
+      const random = randomBytes(20).toString("base64url").slice(0, 26);
+      const checksum = Buffer.alloc(4);
+      checksum.writeUInt32BE(crc32(random));
+      const secret = `svc_${random}${checksum.toString("base64url")}`;
+      const record = create(KeyRecordSchema, {
+        id: uuidv7(),
+        orgId: uuidv7(),
+        partnerId: uuidv7(),
+        name: "Test key",
+        keyPrefix: secret.slice(0, 12),
+        rateLimit: 1_000,
+        version: 1n,
+        generation: 1,
+        partnerStatus: "active",
+        orgStatus: "active",
+        ...change,
+      });
+      keys.set(secret, record);
+      return { secret, record };
+    },
     resolved: () => resolved,
     mint,
     async signIn(change = {}) {
@@ -130,7 +190,7 @@ export async function startFakeServices(): Promise<FakeServices> {
 }
 
 /** Looks the answer up at each call, so that a test may change it while the port is open. */
-function delegate<S extends typeof SessionService | typeof PartnerService | typeof AuditLogService>(
+function delegate<S extends Fake>(
   service: S,
   answers: Impl<S>,
 ): ServiceImpl<S> {

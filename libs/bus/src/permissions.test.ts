@@ -46,7 +46,7 @@ const publishRules: Rule[] = [
     const informed = [...new Set([owner, ...publishers[stream], ...readers[stream]])];
     return [
       { subject: `$JS.API.STREAM.CREATE.${stream}`, may: [owner] },
-      { subject: `$JS.API.STREAM.UPDATE.${stream}`, may: [owner] },
+      { subject: `$JS.API.STREAM.UPDATE.${stream}`, may: [] },
       { subject: `$JS.API.STREAM.DELETE.${stream}`, may: [] },
       { subject: `$JS.API.STREAM.PURGE.${stream}`, may: [] },
       { subject: `$JS.API.STREAM.MSG.DELETE.${stream}`, may: [] },

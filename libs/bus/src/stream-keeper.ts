@@ -7,7 +7,7 @@ import { startWatch } from "./watch.ts";
 
 const lookEveryMs = 10_000;
 
-/** Makes the stream exist with our configuration; resolves when it does. Watches it until the connection closes. */
+/** Makes the stream exist; resolves when it does. Watches it until the connection closes. One that exists is not changed. */
 export async function keepStream(connection: Connection, service: string, name: StreamName, replicas: number) {
   if (streamOwner[name] !== service) throw new Error(`${service} is not the owner of stream ${name}`);
   const wanted = streamConfig(name, replicas);
@@ -17,16 +17,19 @@ export async function keepStream(connection: Connection, service: string, name: 
   const task = async () => {
     try {
       const existing = await connection.jsm.streams.info(name);
-      // Only once: two versions of the owner that differ would otherwise overwrite one another during a rollout.
+      // Said and left alone: the right to update would be the right to purge (docs/decisions/0008).
       if (!configured && differs(existing.config, wanted)) {
-        await connection.jsm.streams.update(name, wanted);
-        connection.log.info({ stream: name }, "stream updated");
+        connection.log.warn(
+          { stream: name },
+          "stream differs from this version's configuration; an operator must update it",
+        );
       }
     } catch (error) {
       if (isPermissionViolation(error)) reject(busError(`stream ${name}`, error));
       if (!isMissing(error, "stream")) throw error;
       await connection.jsm.streams.add(wanted);
-      connection.log.warn({ stream: name }, configured ? "stream was gone and is re-created" : "stream created");
+      if (configured) connection.log.warn({ stream: name }, "stream was gone and is re-created");
+      else connection.log.info({ stream: name }, "stream created");
     }
     configured = true;
   };

@@ -40,7 +40,7 @@ describe("jobs", () => {
     for (let i = 0; i < 4; i++) ids.push(await queue.enqueue({ kind: "many" }));
     expect((await queue.claim({ kinds: ["many"] }))?.id).toBe(ids[0]);
     const claimed = await Promise.all([1, 2, 3, 4].map(() => queue.claim({ kinds: ["many"] })));
-    expect(claimed.flatMap((job) => job?.id ?? []).sort()).toEqual(ids.slice(1));
+    expect(claimed.flatMap((job) => job?.id ?? []).sort()).toEqual(ids.slice(1).sort());
   });
 
   it("of a silent holder are taken over with their cursor, and the former holder can change nothing", async () => {

@@ -4,6 +4,7 @@ import { checkSchema, type Database, migrate, openDatabase, type Privilege, star
 import { loadConfig, type Process, redactConfig, runProcess, serviceSettings, sleep } from "@muster/kit";
 import { createVerifier, type Registration, servePort } from "@muster/rpc";
 import { z } from "zod";
+import { migrateOnly } from "./migrate-only.ts";
 import { tenancySnapshot } from "./tenancy-snapshot.ts";
 import { followTenancy, type OnTenantChange, startReconciling, tenantMigrations } from "./tenant-copy.ts";
 
@@ -35,14 +36,17 @@ const tenantCopySettings = {
 
 /**
  * The one way a service runs: settings, migrations, checks of role and schema, database, bus and relay, RPC port.
- * PostgreSQL must answer before the port opens; NATS need not: writes wait in the outbox.
+ * PostgreSQL must answer before the port opens; NATS need not: writes wait in the outbox. With the argument `migrate` it only
+ * migrates.
  */
 export async function runService<S extends z.ZodRawShape>(definition: ServiceDefinition<S>): Promise<void> {
-  const { name } = definition;
+  const { name, tenantCopy } = definition;
+  const dirs = [...(tenantCopy ? [tenantMigrations] : []), { label: name, path: fileURLToPath(definition.migrations) }];
+  if (process.argv[2] === "migrate") return migrateOnly(name, dirs);
   type Config = z.infer<z.ZodObject<S & typeof serviceSettings>>;
   let config: Config & z.infer<z.ZodObject<typeof serviceSettings>>;
   try {
-    const own = { ...(definition.tenantCopy ? tenantCopySettings : {}), ...definition.settings };
+    const own = { ...(tenantCopy ? tenantCopySettings : {}), ...definition.settings };
     config = loadConfig(z.object({ ...serviceSettings, ...own })) as typeof config;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
@@ -64,11 +68,6 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
     async (proc) => {
       const { log } = proc;
       log.info({ version: definition.version, config: redactConfig(config) }, "starting");
-      const { tenantCopy } = definition;
-      const dirs = [
-        ...(tenantCopy ? [tenantMigrations] : []),
-        { label: name, path: fileURLToPath(definition.migrations) },
-      ];
       if (config.AUTO_MIGRATE && config.DATABASE_URL) {
         await migrate({ url: config.DATABASE_URL, service: name, dirs, log });
       }

@@ -1,4 +1,4 @@
-import { whole } from "@muster/kit";
+import { ConfigError, whole } from "@muster/kit";
 import { z } from "zod";
 
 export const version = "0.1.0";
@@ -10,7 +10,20 @@ export const settings = {
     .describe("kid:base64 P-256 PKCS#8 keys of access tokens, comma-separated; the first signs, all verify."),
   SECRET_ENCRYPTION_KEY: z
     .string()
+    .optional()
     .describe("id:base64 32-byte keys for secrets at rest, comma-separated; the first encrypts, all decrypt."),
+  APP_ENCRYPTION_KEY: z.string().optional().describe("The same, for deployments that use this name."),
+  ENROLLMENT_KEY_PEPPER: z
+    .string()
+    .optional()
+    .describe(
+      "Peppers the hashes of enrollment keys; without it one of the encryption keys or JWT_SECRET does. " +
+        "Changing it ends all enrollment keys.",
+    ),
+  JWT_SECRET: z.string().optional().describe("Serves as that pepper only, when nothing else does."),
+  ENROLLMENT_KEY_DEFAULT_TTL_MINUTES: whole(60, 1, 525_600).describe(
+    "Minutes for which an enrollment key without an `expiresAt` of its own can be used.",
+  ),
   BOOTSTRAP_ADMIN_EMAIL: z
     .email()
     .default("admin@muster.local")
@@ -30,3 +43,10 @@ export const settings = {
   ),
   SESSION_MAX_DAYS: whole(30, 1, 365).describe("Days after sign-in at which a session ends."),
 };
+
+/** Keys for secrets at rest, under either name. Throws when neither is set. */
+export function encryptionKeys(config: { SECRET_ENCRYPTION_KEY?: string; APP_ENCRYPTION_KEY?: string }): string {
+  const keys = config.SECRET_ENCRYPTION_KEY ?? config.APP_ENCRYPTION_KEY;
+  if (!keys) throw new ConfigError(["SECRET_ENCRYPTION_KEY or APP_ENCRYPTION_KEY must be set"]);
+  return keys;
+}

@@ -1,17 +1,28 @@
+import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
+import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
+import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { register } from "@muster/rpc";
 import { runService } from "@muster/service";
 import { accessTokens } from "./access-tokens.ts";
-import { migrations, settings, version } from "./config.ts";
+import { encryptionKeys, migrations, settings, version } from "./config.ts";
 import { announceTenant } from "./events/tenants.ts";
 import { bootstrapAdministrator } from "./jobs/bootstrap.ts";
+import { startEdgeCleanup } from "./jobs/edge-cleanup.ts";
+import { startSweeping } from "./jobs/sweep-reservations.ts";
 import { passwords } from "./passwords.ts";
+import { apiKeyService } from "./rpc/api-key.ts";
+import { edgeService } from "./rpc/edge.ts";
+import { enrollmentKeyService } from "./rpc/enrollment-key.ts";
 import { mfaService } from "./rpc/mfa.ts";
+import { servicePrincipalService } from "./rpc/service-principal.ts";
 import { sessionService } from "./rpc/session.ts";
 import { userService } from "./rpc/user.ts";
 import { seededRoles } from "./rules/catalogue.ts";
+import { enrollmentPeppers } from "./rules/enrollment-key.ts";
 import { secretBox } from "./rules/secret-box.ts";
 import { seedRoles } from "./store/roles.ts";
 
@@ -23,6 +34,7 @@ await runService({
   tenantCopy: { onChange: announceTenant },
   async start({ db, config, process }) {
     const now = () => new Date();
+    const [pepper] = enrollmentPeppers(config);
     const hashing = passwords({ logN: config.PASSWORD_SCRYPT_LOG_N, queueMax: config.PASSWORD_QUEUE_MAX });
     await seedRoles(db, seededRoles, now());
     await bootstrapAdministrator(
@@ -34,7 +46,7 @@ await runService({
       log: process.log,
       passwords: hashing,
       tokens: accessTokens(config.JWT_PRIVATE_KEYS, config.ACCESS_TOKEN_TTL_SECONDS),
-      box: secretBox(config.SECRET_ENCRYPTION_KEY),
+      box: secretBox(encryptionKeys(config)),
       idleDays: config.SESSION_IDLE_DAYS,
       maxDays: config.SESSION_MAX_DAYS,
       now,
@@ -46,10 +58,20 @@ await runService({
       mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES,
       copyLagMs: config.TENANT_COPY_LAG_MS,
     };
+    const keys = { db, now, mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES, copyLagMs: config.TENANT_COPY_LAG_MS };
+    const enrollmentKeys = { ...keys, pepper, defaultTtlMinutes: config.ENROLLMENT_KEY_DEFAULT_TTL_MINUTES };
+    const sweeping = startSweeping({ db, log: process.log });
+    process.onStop("reservation sweeper", () => sweeping.stop());
+    const cleanup = startEdgeCleanup({ db, log: process.log });
+    process.onStop("edge clean-up", () => cleanup.stop());
     return [
       register(SessionService, sessionService(sessions)),
       register(MfaService, mfaService(sessions)),
       register(UserService, userService(users)),
+      register(ApiKeyService, apiKeyService(keys)),
+      register(ServicePrincipalService, servicePrincipalService(keys)),
+      register(EnrollmentKeyService, enrollmentKeyService(enrollmentKeys)),
+      register(EdgeService, edgeService({ db })),
     ];
   },
 });

@@ -123,6 +123,14 @@ describe("sealing", () => {
     }
   });
 
+  it("drops what belongs to an organization and names none, and nothing else", async () => {
+    const partnerId = uuidv7();
+    const at = (action: string) => auditMessage({ partnerId, action });
+    await sealMessages(deps(), [at("site.create")]);
+    await sealMessages(deps(), [at("device_group.update"), at("partner.update"), at("organization.create")]);
+    expect((await expectIntact(partnerId, 2)).map((r) => r.action)).toEqual(["partner.update", "organization.create"]);
+  });
+
   it("seals a message that others gave up on as a notice with their reason", async () => {
     const org = uuidv7();
     await sealMessages(deps(), [message(org)], "broken \u0000 \udfff");

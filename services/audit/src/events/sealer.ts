@@ -6,12 +6,14 @@ import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v
 import { mayEmit } from "../rules/emitters.ts";
 import { clean, type Entry, entryOf, UnsealableError } from "../rules/entry.ts";
 import { noticeOf } from "../rules/notice.ts";
+import { needsOrganization } from "../rules/organization-actions.ts";
 import { type Rejected, sealBatch } from "../store/seal.ts";
 
 type Deps = { db: Database; log: Logger; now: () => Date; batchRows: number; batchBytes: number };
 
 const sealedRows = counter("audit_sealed_total", "Rows sealed into their chains");
 const rejectedRows = counter("audit_rejected_total", "Audit events that could not be sealed", ["service"]);
+const droppedRows = counter("audit_dropped_total", "Events of organizations that named none", ["action"]);
 const batchRows = histogram(
   "audit_seal_batch_rows",
   "Messages in a sealed batch",
@@ -45,7 +47,10 @@ export async function startSealer(bus: Bus, deps: Deps): Promise<{ stop(): Promi
   };
 }
 
-/** Seals what can be sealed; what cannot goes to the dead letters and leaves an `audit.event.rejected` row in its place. */
+/**
+ * Seals what can be sealed; what cannot goes to the dead letters and leaves an `audit.event.rejected` row in its place. An
+ * event of an organization that names none is dropped and counted.
+ */
 export async function sealMessages(deps: Deps, batch: readonly BusMessage[], poison?: string): Promise<void> {
   const entries: Entry[] = [];
   const rejected: Rejected[] = [];
@@ -53,7 +58,10 @@ export async function sealMessages(deps: Deps, batch: readonly BusMessage[], poi
   for (const message of batch) {
     const service = message.subject.split(".")[1] ?? "";
     const { entry, event, reason } = poison ? refuse(message, poison) : read(message, service, now);
-    if (entry) entries.push(entry);
+    if (entry && entry.orgId === null && needsOrganization(entry.action)) {
+      droppedRows.inc({ action: entry.action });
+      deps.log.warn({ subject: message.subject, msgId: message.msgId, action: entry.action }, "audit event dropped");
+    } else if (entry) entries.push(entry);
     else {
       rejectedRows.inc({ service });
       deps.log.error({ subject: message.subject, msgId: message.msgId, reason }, "audit event rejected");
@@ -63,7 +71,7 @@ export async function sealMessages(deps: Deps, batch: readonly BusMessage[], poi
       entries.push(notice);
     }
   }
-  sealedRows.inc(await sealBatch(deps.db, entries, rejected));
+  if (entries.length > 0) sealedRows.inc(await sealBatch(deps.db, entries, rejected));
   batchRows.observe(batch.length);
 }
 

@@ -101,7 +101,7 @@ describe("whose rows a caller reads", () => {
   it("shows the platform's chain to system callers only", async () => {
     const { partnerId } = await fleet();
     const name = `platform ${uuidv7()}`;
-    await seal({ resourceName: name });
+    await seal({ resourceName: name, action: "partner.update" });
     expect(names(await list(callers.platformAdmin(), { resource: name }))).toEqual([name]);
     expect(names(await list(callers.partnerAdmin(partnerId), { resource: name }))).toEqual([]);
     const { logs } = await list(callers.platformAdmin(), { resource: name });

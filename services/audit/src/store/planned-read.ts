@@ -1,8 +1,11 @@
 import { type Database, type Query, sql, type Who } from "@muster/db";
 
-const quiet = sql`SELECT set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)`;
-const inOrder = sql`SELECT set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
-  set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)`;
+// Custom plans: a kept one knows neither the chain nor how few rows are wanted.
+const quiet = sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
+  set_config('max_parallel_workers_per_gather', '0', true)`;
+const inOrder = sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
+  set_config('max_parallel_workers_per_gather', '0', true), set_config('enable_sort', 'off', true),
+  set_config('enable_bitmapscan', 'off', true)`;
 
 /**
  * The rows of a statement that wants the newest few of many. The planner cannot see through row-level security how many

@@ -3,6 +3,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Database, Tx } from "@muster/db";
 import { uuidv7, zeroUuid } from "@muster/kit";
 import { KeyChangedSchema, TenantKeysRevokedSchema } from "@muster/proto/muster/events/v1/auth_pb";
+import { appliedEverywhere } from "./applied-everywhere.ts";
 
 /** What gateways must apply before the call that made it true may answer. */
 export type CredentialChange =
@@ -21,12 +22,16 @@ export type AfterChangeDeps = { db: Database };
 /** Tells the gateways with the transaction that makes the change; its id is what `afterChange` waits for. */
 export function announce(tx: Tx, change: CredentialChange): string {
   const changeId = uuidv7();
-  tx.emit({ ...messageOf(changeId, change), msgId: `${zeroUuid}/change-${changeId}` });
+  tx.emit({ ...messageOf(changeId, change), msgId: messageIdOf(changeId) });
   return changeId;
 }
 
 /** Resolves when every gateway that may still admit the old state has applied the changes, or lost its lease. */
-export async function afterChange(_deps: AfterChangeDeps, _changeIds: readonly string[]): Promise<void> {}
+export function afterChange({ db }: AfterChangeDeps, changeIds: readonly string[]): Promise<void> {
+  return appliedEverywhere(db, changeIds.map(messageIdOf));
+}
+
+const messageIdOf = (changeId: string) => `${zeroUuid}/change-${changeId}`;
 
 function messageOf(changeId: string, change: CredentialChange): { subject: string; body: Uint8Array } {
   if (change.kind === "key") {

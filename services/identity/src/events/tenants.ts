@@ -1,9 +1,22 @@
+import { type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
 import type { OnTenantChange } from "@muster/service";
+import { revokeTenant } from "../revoke-tenant.ts";
+import { forgetSite } from "../store/enrollment-keys.ts";
 import { tenantStatusChanged } from "./auth.ts";
 
-/** Passes each change of a partner's or organization's status on to the gateways; a new one has nobody signed in yet. */
-export const announceTenant: OnTenantChange = (tx, change) => {
-  if (change.before === null) return;
-  const message = tenantStatusChanged(change);
-  if (message) tx.emit(message);
+/**
+ * Passes each change of a partner's or organization's status on to the gateways (a new one has nobody signed in yet), and
+ * takes its credentials from one that was deleted.
+ */
+export const announceTenant: OnTenantChange = async (tx, change) => {
+  const { kind, id, deleted } = change;
+  if (change.before !== null) {
+    const message = tenantStatusChanged(change);
+    if (message) tx.emit(message);
+  }
+  if (!deleted) return;
+  const now = new Date();
+  if (kind === "site") return forgetSite(tx, id, now);
+  const meta: RequestMeta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+  await revokeTenant(tx, { caller: systemCaller("identity"), meta }, { kind, id }, "tenant_deleted", now);
 };

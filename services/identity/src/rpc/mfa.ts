@@ -4,6 +4,7 @@ import { AppError, type CallContext } from "@muster/kit";
 import type { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
 import { callContext } from "@muster/rpc";
 import { toDataURL } from "qrcode";
+import { appliedEverywhere } from "../events/applied-everywhere.ts";
 import { personEvent } from "../events/audit.ts";
 import { userChanged } from "../events/auth.ts";
 import { tokenHash } from "../rules/opaque-token.ts";
@@ -66,14 +67,16 @@ async function stepUp(deps: SessionDeps, context: CallContext, code: string) {
   const { principal, sessionId } = await signedIn(deps, context);
   if (!principal.mfa_enabled) throw notEnabled();
   const now = deps.now();
+  const changed = userChanged(principal.user_id, principal.version);
   const session = await tryFactor(deps, context, principal, { refusal: invalidCode() }, async (tx) => {
     if (!(await useCode(tx, deps, principal.user_id, code))) return null;
     const stepped = await stepUpSession(tx, sessionId, principal.user_id, now);
     if (!stepped) throw new AppError("session_revoked", "Session has ended");
-    tx.emit(userChanged(principal.user_id, principal.version));
+    tx.emit(changed);
     tx.emit(personEvent(context, principal, { action: "user.mfa.verify" }, now));
     return stepped;
   });
+  await appliedEverywhere(deps.db, [changed.msgId]);
   const secret = deps.box.open(session.family_secret, familyPlace(sessionId));
   const { generation, expires_at: expiresAt } = session;
   return {
@@ -103,7 +106,7 @@ async function enableTotp(deps: SessionDeps, context: CallContext, code: string)
   const { principal, sessionId } = await signedIn(deps, context);
   if (principal.mfa_enabled) throw alreadyEnabled();
   const recoveryCodes = newRecoveryCodes();
-  await tryFactor(deps, context, principal, { refusal: invalidCode() }, async (tx) => {
+  const changed = await tryFactor(deps, context, principal, { refusal: invalidCode() }, async (tx) => {
     const now = deps.now();
     const totp = await findTotp(tx, principal.user_id);
     if (!totp) throw new AppError("mfa_not_enabled", "No enrollment has begun");
@@ -113,10 +116,12 @@ async function enableTotp(deps: SessionDeps, context: CallContext, code: string)
     if (!(await stepUpSession(tx, sessionId, principal.user_id, now))) {
       throw new AppError("session_revoked", "Session has ended");
     }
-    tx.emit(userChanged(principal.user_id, version));
+    const message = userChanged(principal.user_id, version);
+    tx.emit(message);
     tx.emit(personEvent(context, principal, { action: "user.mfa.enable" }, now));
-    return true;
+    return message;
   });
+  await appliedEverywhere(deps.db, [changed.msgId]);
   return { recoveryCodes };
 }
 
@@ -125,13 +130,15 @@ async function disableTotp(deps: SessionDeps, context: CallContext, password: st
   if (!principal.mfa_enabled) throw notEnabled();
   const matches = await deps.passwords.verify(password, await findOwnPassword(deps.db, context));
   const refusal = matches ? invalidCode() : invalidPassword();
-  await tryFactor(deps, context, principal, { refusal }, async (tx) => {
+  const changed = await tryFactor(deps, context, principal, { refusal }, async (tx) => {
     if (!matches || !(await useCode(tx, deps, principal.user_id, code))) return null;
     const now = deps.now();
-    tx.emit(userChanged(principal.user_id, await removeTotp(tx, principal.user_id, now)));
+    const message = userChanged(principal.user_id, await removeTotp(tx, principal.user_id, now));
+    tx.emit(message);
     tx.emit(personEvent(context, principal, { action: "user.mfa.disable" }, now));
-    return true;
+    return message;
   });
+  await appliedEverywhere(deps.db, [changed.msgId]);
   return {};
 }
 

@@ -2,6 +2,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { AppError, type CallContext, isUuid, type Logger, uuidv7 } from "@muster/kit";
 import type { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { callContext } from "@muster/rpc";
+import { appliedEverywhere } from "../events/applied-everywhere.ts";
 import { personEvent } from "../events/audit.ts";
 import { sessionRevoked } from "../events/auth.ts";
 import { noteFailedLogin } from "../events/failed-login.ts";
@@ -117,13 +118,22 @@ async function logout(deps: SessionDeps, context: CallContext) {
   const { sessionId, actor } = context.caller;
   if (!sessionId) throw new AppError("user_session_required", "A user session is required");
   const principal = await findPrincipal(deps.db, actor.id);
-  await deps.db.tx(context, async (tx) => {
+  const message = sessionRevoked(sessionId, actor.id, deps.now());
+  const ended = await deps.db.tx(context, async (tx) => {
     const now = deps.now();
-    if (!(await revokeSession(tx, sessionId, "logout", now))) return;
-    tx.emit(sessionRevoked(sessionId, actor.id, now));
+    if (!(await revokeSession(tx, sessionId, "logout", now))) return false;
+    tx.emit(message);
     if (principal) tx.emit(personEvent(context, principal, { action: "user.logout" }, now));
+    return true;
   });
+  if (ended || (await endedJustNow(deps, sessionId))) await appliedEverywhere(deps.db, [message.msgId]);
   return {};
+}
+
+/** Whether the word of it may still be on its way to the gateways. */
+async function endedJustNow(deps: SessionDeps, sessionId: string): Promise<boolean> {
+  const revokedAt = (await findSession(deps.db, sessionId))?.revoked_at;
+  return revokedAt != null && deps.now().getTime() - revokedAt.getTime() < 10_000;
 }
 
 async function activePrincipal(deps: SessionDeps, userId: string): Promise<PrincipalRow> {

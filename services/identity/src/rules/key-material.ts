@@ -9,7 +9,7 @@ const randomLength = 26;
 
 /**
  * A new API key: `svc_`, 26 random base64url characters (156 bits), and the 6 that are the CRC-32 of those, so that a scanner
- * can tell a key from any other text (docs/api-key-format.md). Stored as its SHA-256.
+ * can tell a key from any other text (docs/api-keys.md). Stored as its SHA-256.
  */
 export function newApiKey(): KeyMaterial {
   const random = randomBytes(20).toString("base64url").slice(0, randomLength);

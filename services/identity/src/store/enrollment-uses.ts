@@ -18,13 +18,15 @@ export async function reserve(tx: Tx, digests: readonly Uint8Array[], deviceId: 
   const [taken] = await tx.query<ReservedUse>(sql`
     WITH used AS (
       UPDATE enrollment_keys k SET usage_count = usage_count + 1
-      WHERE digest = ANY (${digests.map(Buffer.from)}::bytea[]) AND expires_at > clock_timestamp()
+      WHERE digest = ANY (${buffers(digests)}::bytea[]) AND expires_at > clock_timestamp()
         AND (max_usage IS NULL OR usage_count < max_usage)
-        AND NOT EXISTS (SELECT FROM enrollment_reservations r WHERE r.key_id = k.id AND r.device_id = ${deviceId})
+        AND NOT EXISTS (SELECT FROM enrollment_reservations r WHERE r.key_id = k.id AND r.device_id = ${deviceId} AND r.generation = k.generation)
       RETURNING id, generation, org_id, partner_id, site_id
     ), reserved AS (
       INSERT INTO enrollment_reservations (key_id, device_id, generation, reserved_until)
       SELECT id, ${deviceId}, generation, clock_timestamp() + make_interval(secs => ${reservationSeconds}) FROM used
+      ON CONFLICT (key_id, device_id) DO UPDATE
+      SET generation = excluded.generation, reserved_until = excluded.reserved_until, confirmed_at = NULL
     )
     SELECT id AS "keyId", org_id AS "orgId", partner_id AS "partnerId", site_id AS "siteId" FROM used`);
   return taken ?? heldOrRefused(tx, digests, deviceId);
@@ -38,7 +40,7 @@ async function heldOrRefused(tx: Tx, digests: readonly Uint8Array[], deviceId: s
            expires_at <= clock_timestamp() AS expired,
            EXISTS (SELECT FROM enrollment_reservations r
                    WHERE r.key_id = k.id AND r.device_id = ${deviceId} AND r.generation = k.generation) AS reserved
-    FROM enrollment_keys k WHERE digest = ANY (${digests.map(Buffer.from)}::bytea[])`);
+    FROM enrollment_keys k WHERE digest = ANY (${buffers(digests)}::bytea[])`);
   if (!key) throw new AppError("enrollment_key_invalid", "Invalid enrollment key");
   const { reserved, expired, ...use } = key;
   if (reserved) return use;
@@ -77,6 +79,8 @@ export async function sweepReservations(tx: Tx, limit = 500): Promise<number> {
         ORDER BY key_id, device_id LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
   );
 }
+
+const buffers = (digests: readonly Uint8Array[]) => digests.map((digest) => Buffer.from(digest));
 
 async function giveBack(tx: Tx, which: ReturnType<typeof sql>): Promise<number> {
   const [row] = await tx.query<{ n: number }>(sql`

@@ -100,21 +100,27 @@ const changes: Record<Kind, (path: string, value: object) => Promise<unknown>> =
 const table = (Object.keys(fields) as Kind[]).flatMap((kind) => fields[kind].map((f) => [kind, f.shown, f] as const));
 
 describe("bad input", () => {
-  it.each(table)("of a %s's %s is named and writes nothing, on creation and change", async (kind, shown, { key, path, bad }) => {
-    const before = await tenancy.footprint();
-    for (const value of bad) {
-      const change = { [key]: value };
-      expect([value, await outcome(changes[kind](path, change))]).toEqual([value, `validation_failed ${shown}`]);
-      // Empty takes the default on creation.
-      if (notCreated[kind].includes(shown)) continue;
-      expect([value, await outcome(creations[kind](change))]).toEqual([value, `validation_failed ${shown}`]);
-    }
-    expect(await tenancy.footprint()).toBe(before);
-  });
+  it.each(table)(
+    "of a %s's %s is named and writes nothing, on creation and change",
+    async (kind, shown, { key, path, bad }) => {
+      const before = await tenancy.footprint();
+      for (const value of bad) {
+        const change = { [key]: value };
+        expect([value, await outcome(changes[kind](path, change))]).toEqual([value, `validation_failed ${shown}`]);
+        // Empty takes the default on creation.
+        if (notCreated[kind].includes(shown)) continue;
+        expect([value, await outcome(creations[kind](change))]).toEqual([value, `validation_failed ${shown}`]);
+      }
+      expect(await tenancy.footprint()).toBe(before);
+    },
+  );
 
-  it.each(table)("of a %s's %s: a masked field that is absent is never a fault inside", async (kind, _shown, { path }) => {
-    expect(["ok", "validation_failed"]).toContain((await outcome(changes[kind](path, {}))).split(" ")[0]);
-  });
+  it.each(table)(
+    "of a %s's %s: a masked field that is absent is never a fault inside",
+    async (kind, _shown, { path }) => {
+      expect(["ok", "validation_failed"]).toContain((await outcome(changes[kind](path, {}))).split(" ")[0]);
+    },
+  );
 
   it.each(Object.entries(fields))("of a %s is named for all fields at once", async (kind, known) => {
     const { id } = await tenancy.partner();

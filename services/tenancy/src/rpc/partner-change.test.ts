@@ -193,11 +193,7 @@ describe("the order of organizations", () => {
 
   it("shows and changes only what the caller reaches", async () => {
     const { id } = await tenancy.partner();
-    const [a, b, c] = [
-      await tenancy.organization(id),
-      await tenancy.organization(id),
-      await tenancy.organization(id),
-    ];
+    const [a, b, c] = [await tenancy.organization(id), await tenancy.organization(id), await tenancy.organization(id)];
     await own(id).setOrganizationOrder({ organizationOrder: [c, b, a] });
     const limited = tenancy.partners(callers.partnerWithList(id, [a, b], policy));
     expect(settingsOf((await limited.getOwnPartner({})).partner)).toEqual({ organizationOrder: [b, a] });

@@ -173,4 +173,19 @@ describe("lists of sites", () => {
     const pages = [1, 2, 3, 4].map(async (page) => idsOf(await as(caller).listSites({ page: { limit: 2, page } })));
     expect((await Promise.all(pages)).flat()).toEqual(all);
   });
+
+  it("are merged over the listed organizations as over all of them", async () => {
+    const own = (await tenancy.partner()).id;
+    const orgs = [await tenancy.organization(own), await tenancy.organization(own), await tenancy.organization(own)];
+    for (const name of ["C", "A", "Same", "Same"]) for (const org of orgs) await tenancy.site(org, name);
+    const everything = idsOf(await as(callers.partnerAdmin(own)).listSites({}));
+    const caller = callers.partnerWithList(own, [...orgs, ...orgs]);
+    expect(idsOf(await as(caller).listSites({}))).toEqual(everything);
+    const pages = [1, 2, 3].map(async (page) => idsOf(await as(caller).listSites({ page: { limit: 5, page } })));
+    expect((await Promise.all(pages)).flat()).toEqual(everything);
+    const first = await as(caller).listSites({ page: { limit: 5 } });
+    const second = await as(caller).listSites({ page: { limit: 100, cursor: first.page?.nextCursor ?? "" } });
+    expect([...idsOf(first), ...idsOf(second)]).toEqual(everything);
+    expect(second.page?.total).toBe(12n);
+  });
 });

@@ -28,7 +28,12 @@ describe("the order of organizations", () => {
   it.each([
     [[], [], ["a", "b"], ["a", "b"]],
     [["b"], ["b"], ["a", "b"], ["b", "a"]],
-    [["b", "x", "b", "a"], ["a", "b"], ["a", "b", "c"], ["b", "a", "c"]],
+    [
+      ["b", "x", "b", "a"],
+      ["a", "b"],
+      ["a", "b", "c"],
+      ["b", "a", "c"],
+    ],
   ])("of %j, where %j exist and %j are registered, is %j", (wanted, existing, registered, expected) => {
     expect(organizationOrder(wanted, existing, registered)).toEqual(expected);
   });

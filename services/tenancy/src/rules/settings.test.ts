@@ -59,12 +59,32 @@ describe("merging settings", () => {
   it.each<[string, JsonObject, JsonObject, JsonObject]>([
     ["overwrites what is sent", { a: 1, b: 2 }, { a: 3 }, { a: 3, b: 2 }],
     ["removes by null", { a: 1, b: 2 }, { a: null }, { b: 2 }],
-    ["merges a dotted key", { contact: { name: "A", phone: "1" } }, { contact: { phone: "2" } }, { contact: { name: "A", phone: "2" } }],
-    ["removes inside a dotted key", { contact: { name: "A", phone: "1" } }, { contact: { phone: null } }, { contact: { name: "A" } }],
-    ["replaces a schedule whole", { businessHours: { preset: "custom", custom: { mon: 1 } } }, { businessHours: { custom: { tue: 2 } } }, { businessHours: { preset: "custom", custom: { tue: 2 } } }],
+    [
+      "merges a dotted key",
+      { contact: { name: "A", phone: "1" } },
+      { contact: { phone: "2" } },
+      { contact: { name: "A", phone: "2" } },
+    ],
+    [
+      "removes inside a dotted key",
+      { contact: { name: "A", phone: "1" } },
+      { contact: { phone: null } },
+      { contact: { name: "A" } },
+    ],
+    [
+      "replaces a schedule whole",
+      { businessHours: { preset: "custom", custom: { mon: 1 } } },
+      { businessHours: { custom: { tue: 2 } } },
+      { businessHours: { preset: "custom", custom: { tue: 2 } } },
+    ],
     ["replaces any other object", { theme: { a: 1 } }, { theme: { b: 2 } }, { theme: { b: 2 } }],
     ["keeps no null of a new dotted key", {}, { contact: { name: "A", email: null } }, { contact: { name: "A" } }],
-    ["never reaches a prototype", {}, JSON.parse('{"constructor":1,"toString":2}'), { constructor: 1, toString: 2 } as never],
+    [
+      "never reaches a prototype",
+      {},
+      JSON.parse('{"constructor":1,"toString":2}'),
+      { constructor: 1, toString: 2 } as never,
+    ],
   ])("%s", (_name, stored, patch, expected) => {
     const before = structuredClone(stored);
     expect(mergeSettings(stored, patch, "settings", checks())).toEqual(expected);

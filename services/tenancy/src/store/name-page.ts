@@ -7,7 +7,16 @@ import { PageInfoSchema } from "@muster/proto/muster/common/v1/page_pb";
 const exactCount = 10_000;
 
 /** A list ordered by (name, id): an index begins with the columns of `where` and goes on with these two. */
-export type NameList = { tableName: string; table: Query; columns: Query; where: Query };
+export type NameList = {
+  tableName: string;
+  table: Query;
+  columns: Query;
+  where: Query;
+  /** `where` without what the planner cannot judge (it takes any NOT IN for every second row). */
+  judged?: Query;
+  /** The list holds several values of the index's first column: it is merged from one walk for each. */
+  among?: { column: Query; ids: readonly string[] };
+};
 
 export type NamePage<R> = { rows: R[]; total: number | null; totalIsEstimate: boolean; nextCursor: string };
 
@@ -40,16 +49,29 @@ export function pageInfo(page: Page, { total, totalIsEstimate, nextCursor }: Omi
   });
 }
 
-function pageQuery({ table, columns, where }: NameList, page: Page): Query {
+function pageQuery(list: NameList, page: Page): Query {
   const limit = page.limit + 1;
   if (page.cursor !== null) {
     const [name, id] = positionOf(page.cursor);
-    return sql`SELECT ${columns} FROM ${table} WHERE ${where} AND (name, id) > (${name}::varchar, ${id}::uuid)
-      ORDER BY name, id LIMIT ${limit}`;
+    return walk(list, sql`(name, id) > (${name}::varchar, ${id}::uuid)`, limit, 0);
   }
-  if (page.page === 1) return sql`SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY name, id LIMIT ${limit}`;
+  return walk(list, sql`true`, limit, (page.page - 1) * page.limit);
+}
+
+function walk({ table, columns, where, among }: NameList, after: Query, limit: number, offset: number): Query {
+  if (among) {
+    const ids = [...new Set(among.ids)];
+    return sql`SELECT ${columns} FROM unnest(${ids}::uuid[]) AS among (value)
+      CROSS JOIN LATERAL (
+        SELECT ${columns} FROM ${table} WHERE ${among.column} = among.value AND ${where} AND ${after}
+        ORDER BY name, id LIMIT ${limit + offset}
+      ) AS part
+      ORDER BY name, id LIMIT ${limit} OFFSET ${offset}`;
+  }
+  if (offset === 0) {
+    return sql`SELECT ${columns} FROM ${table} WHERE ${where} AND ${after} ORDER BY name, id LIMIT ${limit}`;
+  }
   // The skipped rows are read from the index alone.
-  const offset = (page.page - 1) * page.limit;
   return sql`SELECT ${columns} FROM ${table}
     WHERE id IN (SELECT id FROM ${table} WHERE ${where} ORDER BY name, id LIMIT ${limit} OFFSET ${offset})
     ORDER BY name, id`;
@@ -65,9 +87,9 @@ type Plan = { "QUERY PLAN": { Plan: { "Plan Rows": number } }[] };
  * Rows of the table, times the share of them that the planner expects. What it expects of the row-level policies stands in both
  * plans, and cancels out.
  */
-async function estimate(tx: Tx, { table, tableName, where }: NameList): Promise<number> {
+async function estimate(tx: Tx, { table, tableName, where, judged = where }: NameList): Promise<number> {
   const [listed, all, known] = await Promise.all([
-    tx.query<Plan>(sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table} WHERE ${where}`),
+    tx.query<Plan>(sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table} WHERE ${judged}`),
     tx.query<Plan>(sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table}`),
     tx.query<{ rows: number }>(sql`SELECT reltuples AS rows FROM pg_class WHERE oid = ${tableName}::regclass`),
   ]);

@@ -107,10 +107,21 @@ export async function listSites(
     orgId === null
       ? sql`${reachedSites(caller)} AND ${ofLivingOrganization(caller)}`
       : sql`org_id = ${orgId}::uuid AND ${reachedSites(caller)}`;
+  const { orgAccess, scope } = caller;
+  const list = {
+    tableName: "sites",
+    table: sql`sites`,
+    columns,
+    where,
+    ...(orgId === null ? { judged: reachedSites(caller) } : {}),
+    ...(orgId === null && scope === "partner" && orgAccess.mode === "list"
+      ? { among: { column: sql`org_id`, ids: orgAccess.orgIds } }
+      : {}),
+  };
   const read = async (tx: Tx) => {
     const [found, listed] = await Promise.all([
       orgId === null || organizationIsReached(tx, caller, orgId),
-      readNamePage<SiteRow>(tx, { tableName: "sites", table: sql`sites`, columns, where }, page),
+      readNamePage<SiteRow>(tx, list, page),
     ]);
     if (!found) throw new AppError("organization_access_denied", "Access to this organization denied");
     return listed;

@@ -1,0 +1,49 @@
+#!/usr/bin/env node
+// Offline check of API keys (docs/api-keys.md): says whether a text has the form and the checksum of a key, without
+// asking any server and without showing more than the prefix.
+import { text } from "node:stream/consumers";
+import { crc32 } from "node:zlib";
+
+const usage = `Usage: muster-key check [KEY]
+
+Checks form and checksum of an API key, offline. Without KEY the keys are read from standard input, one a line, so that
+they stay out of the shell's history. Ends with 0 when all are well-formed, 1 when one is not, 2 on wrong usage.
+`;
+
+const [command, ...given] = process.argv.slice(2);
+
+if (command === "--help" || command === "-h") {
+  process.stdout.write(usage);
+} else if (command !== "check" || given.length > 1) {
+  process.stderr.write(usage);
+  process.exitCode = 2;
+} else {
+  const keys = given.length > 0 ? given : linesOf(await text(process.stdin));
+  for (const key of keys) {
+    const problem = problemOf(key);
+    process.stdout.write(`${key.startsWith("svc_") ? key.slice(0, 12) : "(no key)"}: ${problem ?? "well-formed"}\n`);
+    if (problem) process.exitCode = 1;
+  }
+  if (keys.length === 0) {
+    process.stderr.write(usage);
+    process.exitCode = 2;
+  }
+}
+
+/** Why a text cannot be a key, or null. */
+function problemOf(key) {
+  if (!key.startsWith("svc_")) return "does not begin with svc_";
+  const match = /^svc_([A-Za-z0-9_-]{26})([A-Za-z0-9_-]{6})$/.exec(key);
+  if (!match) return "is not svc_ and 32 base64url characters";
+  const checksum = Buffer.alloc(4);
+  checksum.writeUInt32BE(crc32(match[1]));
+  return checksum.toString("base64url") === match[2] ? null : "has a wrong checksum";
+}
+
+/** @param {string} input */
+function linesOf(input) {
+  return input
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}

@@ -1,0 +1,87 @@
+import { spawn } from "node:child_process";
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { generateNkey } from "@muster/bus";
+import { generateCallerKey } from "@muster/rpc";
+import { tenantMigrations } from "@muster/service";
+import { type TestDatabase, testDatabase } from "@muster/testing";
+
+const folder = fileURLToPath(new URL("../../services/identity/", import.meta.url));
+let database: TestDatabase;
+let keysDir: string;
+
+beforeAll(async () => {
+  const own = { label: "identity", path: join(folder, "migrations") };
+  database = await testDatabase({ service: "identity", dirs: [tenantMigrations, own] });
+  keysDir = await mkdtemp(join(tmpdir(), "muster-pepper-"));
+});
+afterAll(async () => {
+  await database?.drop();
+  await rm(keysDir, { recursive: true, force: true });
+});
+
+/** Starts identity as in production and gives its exit status and output; "ready" ends it. */
+async function start(env: Record<string, string>): Promise<{ status: number | null; output: string }> {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
+  const child = spawn(process.execPath, [join(folder, "dist", "main.js")], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      PATH: process.env.PATH,
+      NODE_ENV: "production",
+      DATABASE_URL_APP: database.appUrl,
+      AUTO_MIGRATE: "false",
+      NATS_URL: "nats://127.0.0.1:1",
+      NATS_NKEY_SEED: generateNkey().seed,
+      TENANCY_URL: "http://127.0.0.1:1",
+      RPC_HOST: "127.0.0.1",
+      RPC_PORT: "0",
+      OPS_HOST: "127.0.0.1",
+      OPS_PORT: "0",
+      CALLER_PRIVATE_KEYS: generateCallerKey().privateKey,
+      CALLER_PUBLIC_KEYS_DIR: keysDir,
+      JWT_PRIVATE_KEYS: `k:${privateKey.export({ format: "der", type: "pkcs8" }).toString("base64")}`,
+      PASSWORD_SCRYPT_LOG_N: "12",
+      ...env,
+    },
+  });
+  let output = "";
+  const collect = (chunk: Buffer) => {
+    output += chunk.toString();
+    if (output.includes('"msg":"ready"')) child.kill("SIGTERM");
+  };
+  child.stdout.on("data", collect);
+  child.stderr.on("data", collect);
+  const status = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { status, output };
+}
+
+const encryptionKey = `a:${randomBytes(32).toString("base64")}`;
+
+describe("identity in production", () => {
+  it("does not start without anything to pepper enrollment keys with", async () => {
+    const { status, output } = await start({});
+    expect(status).not.toBe(0);
+    expect(output).toContain("No enrollment key pepper configured");
+  });
+
+  it("does not start with a pepper alone, and says which key is missing", async () => {
+    const { status, output } = await start({ JWT_SECRET: "long enough" });
+    expect(status).not.toBe(0);
+    expect(output).toContain("SECRET_ENCRYPTION_KEY or APP_ENCRYPTION_KEY must be set");
+  });
+
+  it.each([
+    ["a pepper and a key", { ENROLLMENT_KEY_PEPPER: "p", SECRET_ENCRYPTION_KEY: encryptionKey }],
+    ["SECRET_ENCRYPTION_KEY", { SECRET_ENCRYPTION_KEY: encryptionKey }],
+    ["APP_ENCRYPTION_KEY", { APP_ENCRYPTION_KEY: encryptionKey }],
+  ])("starts with %s, and never shows it", async (_name, settings) => {
+    const { status, output } = await start(settings as Record<string, string>);
+    expect(output).toContain('"msg":"ready"');
+    expect(output).not.toContain(encryptionKey);
+    expect(status).toBe(0);
+  });
+});

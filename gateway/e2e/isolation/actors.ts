@@ -1,0 +1,122 @@
+import type { Cluster } from "../cluster.ts";
+import { enrollTotp, type Place, type RoleKey, signedInAs, type TestPerson } from "../people.ts";
+import type { Makers, Spot } from "./makers.ts";
+import type { Actor, Kind, Target } from "./model.ts";
+import type { World } from "./targets.ts";
+
+type Wanted = { name: string; role: RoleKey; place: Place; spot: Spot; factor?: false; active?: false };
+
+const nobody = {
+  partnerId: null,
+  orgId: null,
+  orgIds: [],
+  siteIds: null,
+  hasFactor: false,
+  isPartnerActive: true,
+  keyScopes: [],
+  headers: {},
+} as const;
+
+/** Everybody who calls: signed in, with a second factor unless that is the point. Their own records join `world.listed`. */
+export async function makeActors(
+  cluster: Cluster,
+  makers: Makers,
+  world: World,
+  kinds: ReadonlySet<Kind>,
+): Promise<Actor[]> {
+  const { own, sibling, other, suspended } = world.spots;
+  const partner = (spot: Spot, orgAccess: "all" | "selected" | "none", orgIds?: string[]): Place => ({
+    partnerId: String(spot.partnerId),
+    orgAccess,
+    ...(orgIds ? { orgIds } : {}),
+  });
+  const inOrg = (spot: Spot, siteIds?: string[]): Place => ({
+    orgId: String(spot.orgId),
+    ...(siteIds ? { siteIds } : {}),
+  });
+  const grantedOf = (kind: Kind) => world.granted.filter((t) => t.kind === kind).map(({ id }) => id);
+  const orgIds = [String(own.orgId), ...grantedOf("organization")];
+  const siteIds = [String(own.siteId), ...grantedOf("site")];
+  const people: Wanted[] = [
+    { name: "system", role: "platform-admin", place: {}, spot: { ...own, partnerId: null, orgId: null } },
+    { name: "partner all", role: "partner-admin", place: partner(own, "all"), spot: own },
+    { name: "partner list", role: "partner-admin", place: partner(own, "selected", orgIds), spot: own },
+    { name: "partner empty", role: "partner-admin", place: partner(own, "none"), spot: own },
+    { name: "no factor", role: "partner-admin", place: partner(own, "all"), spot: own, factor: false },
+    { name: "other partner", role: "partner-admin", place: partner(other, "all"), spot: other },
+    { name: "suspended", role: "partner-admin", place: partner(suspended, "all"), spot: suspended, active: false },
+    { name: "org admin", role: "org-admin", place: inOrg(own), spot: own },
+    { name: "org viewer", role: "org-viewer", place: inOrg(own), spot: own },
+    { name: "org one site", role: "org-admin", place: inOrg(own, siteIds), spot: own },
+    { name: "sibling org", role: "org-admin", place: inOrg(sibling), spot: sibling },
+    { name: "foreign org", role: "org-admin", place: inOrg(other), spot: other },
+  ];
+  const made: Actor[] = [];
+  for (let at = 0; at < people.length; at += 4) {
+    made.push(...(await Promise.all(people.slice(at, at + 4).map((one) => personActor(cluster, world, one)))));
+  }
+  const { status } = await makers.root.call("PATCH", `/orgs/partners/${suspended.partnerId}`, { status: "suspended" });
+  if (status !== 200) throw new Error(`suspending a partner answered ${status}`);
+  made.push({ ...nobody, name: "anonymous", as: "anonymous", scope: "organization", role: null });
+  if (kinds.has("api_key")) made.push(...(await keyActors(makers, world)));
+  return made;
+}
+
+async function personActor(cluster: Cluster, world: World, wanted: Wanted): Promise<Actor> {
+  const { name, role, place, spot } = wanted;
+  const person: TestPerson = await signedInAs(cluster, role, place);
+  if (wanted.factor !== false) await enrollTotp(person);
+  const orgId = place.orgId ?? null;
+  const { partnerId } = spot;
+  world.listed.push({ ...at(spot, "user", person.id, person.email), partnerId, orgId });
+  return {
+    ...nobody,
+    name,
+    as: "person",
+    scope: orgId ? "organization" : partnerId ? "partner" : "system",
+    role,
+    partnerId,
+    orgId,
+    orgIds: place.orgAccess === "all" ? "all" : (place.orgIds ?? []),
+    siteIds: place.siteIds ?? null,
+    hasFactor: wanted.factor !== false,
+    isPartnerActive: wanted.active !== false,
+    headers: { authorization: `Bearer ${person.accessToken}` },
+  };
+}
+
+/** Keys of the organization `own`, and one that a service principal owns. */
+async function keyActors(makers: Makers, world: World): Promise<Actor[]> {
+  const { own } = world.spots;
+  const spot = { ...own, siteId: null };
+  const actorOf = (name: string, keyScopes: readonly string[], key: string): Actor => ({
+    ...nobody,
+    name,
+    as: "key",
+    scope: "organization",
+    role: null,
+    partnerId: own.partnerId,
+    orgId: own.orgId,
+    keyScopes,
+    headers: { "x-api-key": key },
+  });
+  const actors: Actor[] = [];
+  for (const [name, scopes] of [
+    ["key *", ["*"]],
+    ["key one", ["devices:read"]],
+    ["key none", []],
+  ] as const) {
+    const { target, key } = await makers.makeKey(spot, scopes);
+    world.listed.push(target);
+    actors.push(actorOf(name, scopes, key));
+  }
+  const scopes = ["sites:read", "devices:read", "devices:write"];
+  const principal = await makers.makePrincipal(spot, scopes);
+  world.listed.push(principal.target, principal.keyTarget);
+  actors.push(actorOf("principal", scopes, principal.key));
+  return actors;
+}
+
+const at = ({ place, partnerId }: Spot, kind: Kind, id: string, marker: string): Target => {
+  return { kind, place, id, partnerId, orgId: null, siteId: null, marker, state: "living" };
+};

@@ -1,0 +1,195 @@
+import type { Spot } from "./makers.ts";
+import {
+  type Actor,
+  closedToSiteRestricted,
+  exists,
+  invalid,
+  type Kind,
+  type Outcome,
+  outOfReach,
+  reaches,
+  refused,
+  type Target,
+  turnedAway,
+} from "./model.ts";
+import type { Reference, Subject } from "./subjects.ts";
+import type { World } from "./targets.ts";
+
+/** One call: who, on what, naming what else; and what the model says of it. */
+export type Cell = {
+  actor: Actor;
+  subject: Subject;
+  target: Target | null;
+  varied: (Reference & { target: Target }) | null;
+  expected: Outcome;
+  /** Ids that a list answers with, exactly; null when others share the list. */
+  listed: ReadonlySet<string> | null;
+};
+
+/** Filters by which a list is empty, rather than refused, when they name something out of reach. */
+const emptyFilters: Record<string, readonly string[]> = {
+  "GET /devices": ["siteId", "groupId"],
+  "GET /device-groups": ["siteId"],
+  "GET /users": ["orgId", "partnerId"],
+  "GET /api-keys": ["orgId"],
+  "GET /service-principals": ["orgId"],
+  "GET /enrollment-keys": ["orgId"],
+};
+
+/** Every call of one actor to one route. */
+export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
+  const whole = { actor, subject, target: null, varied: null, listed: null };
+  const away = turnedAway(actor, subject.needs);
+  const success: Outcome = { status: subject.route.status ?? 200, code: null };
+  switch (subject.shape) {
+    case "open":
+      return [{ ...whole, expected: away ?? (subject.route.method === "GET" ? success : invalid) }];
+    case "self": {
+      // What a session does to itself is not tried here: an empty body shows that it would come through.
+      const isAdmitted = subject.route.path.startsWith("/auth/") && subject.route.body ? invalid : success;
+      const cells = [{ ...whole, expected: away ?? isAdmitted }];
+      return away ? cells : [...cells, ...varied(world, cells[0] as Cell, success)];
+    }
+    case "list": {
+      if (away) return [{ ...whole, expected: away }];
+      const closed = closedTo(actor, subject);
+      const cell = { ...whole, expected: closed ?? success, listed: listedOf(world, actor, subject.kind, null) };
+      return [cell, ...varied(world, cell, closed ?? success)];
+    }
+    case "create": {
+      if (away) return [{ ...whole, expected: away }];
+      const closed = closedTo(actor, subject);
+      const cell = { ...whole, expected: closed ?? success };
+      const cells = varied(world, cell, closed ?? success);
+      return cells.length > 0 ? cells : [cell];
+    }
+    case "record": {
+      const targets = world.targets.filter(({ kind }) => kind === subject.kind);
+      const cells = targets.map((target): Cell => {
+        return { ...whole, target, expected: away ?? onRecord(actor, subject, target) ?? success };
+      });
+      const known = cells.find(({ target, expected }) => target?.state === "living" && expected === success);
+      return known ? [...cells, ...varied(world, known, success)] : cells;
+    }
+    default:
+      return subject.shape satisfies never;
+  }
+}
+
+const closedTo = (actor: Actor, { needs }: Subject) =>
+  actor.siteIds !== null && closedToSiteRestricted(needs) ? refused(403, "site_restricted") : null;
+
+/** Why a record is not given or changed; null when it is. */
+function onRecord(actor: Actor, subject: Subject, target: Target): Outcome | null {
+  if (target.state === "malformed") return invalid;
+  const away = closedTo(actor, subject) ?? outOfReach(actor, target);
+  if (away) return away;
+  const { method } = subject.route;
+  if (target.state === "ended" && method !== "GET" && method !== "DELETE")
+    return refused(409, `${target.kind}_decommissioned`);
+  // The keys of one site are its people's; those of the organization are not.
+  const isWholeKey = target.kind === "enrollment_key" && target.siteId === null && method !== "GET";
+  return isWholeKey && actor.siteIds !== null ? refused(403, "site_restricted") : null;
+}
+
+/** The same call with each field that names a record, naming one of every place. */
+function varied(world: World, cell: Cell, otherwise: Outcome): Cell[] {
+  return cell.subject.references.flatMap((reference) =>
+    world.targets
+      .filter(({ kind, place }) => kind === reference.kind && place !== "ended")
+      .map((target): Cell => {
+        const isFilter = cell.subject.shape === "list";
+        const listed = isFilter ? listedOf(world, cell.actor, cell.subject.kind, { ...reference, target }) : null;
+        return {
+          ...cell,
+          varied: { ...reference, target },
+          expected: naming(world, cell, reference, target, otherwise),
+          listed,
+        };
+      }),
+  );
+}
+
+/** What comes of naming a record in a field. */
+function naming(world: World, cell: Cell, reference: Reference, target: Target, otherwise: Outcome): Outcome {
+  const { actor, subject } = cell;
+  const { key } = subject;
+  if (target.state === "malformed") return invalid;
+  // The role is what the person is judged by: it is looked for first.
+  if (reference.kind === "role") return refused(404, "role_not_found");
+  if (otherwise.status >= 400) return otherwise;
+  // Ids that are unknown or out of reach are dropped.
+  if (key === "PATCH /orgs/organizations/order") return otherwise;
+  if (emptyFilters[key]?.includes(reference.field)) return otherwise;
+  if (key === "POST /orgs/organizations" && actor.scope === "partner") {
+    if (target.partnerId !== actor.partnerId) return refused(403, "partner_access_denied");
+    return actor.orgIds === "all" ? otherwise : refused(403, "scope_not_allowed");
+  }
+  if (key === "POST /users") return inviting(world, actor, reference, target, otherwise);
+  const isWholeKey = key === "POST /enrollment-keys" && reference.field === "siteId" && actor.siteIds !== null;
+  if (isWholeKey && !actor.siteIds?.includes(target.id)) return refused(403, "site_restricted");
+  const home = cell.target ?? homeOf(world, actor);
+  const isTenant = target.kind === "partner" || target.kind === "organization";
+  if (subject.shape === "create" && !isTenant && !reachesOrganization(actor, home.orgId)) {
+    return refused(404, "organization_not_found");
+  }
+  // Platform administrators read what deleted organizations left behind.
+  const isReadDeleted = target.kind === "organization" && target.state === "deleted" && subject.route.method === "GET";
+  const known = exists(target) || (isReadDeleted && actor.scope === "system");
+  const isElsewhere = !isTenant && target.orgId !== home.orgId;
+  if (known && reaches(actor, target) && !isElsewhere) {
+    if (subject.shape === "record" && isTenant && target.orgId !== home.orgId)
+      return refused(404, `${subject.kind}_not_found`);
+    return otherwise;
+  }
+  if (key.endsWith(" /orgs/sites")) return refused(403, "organization_access_denied");
+  return refused(404, `${target.kind}_not_found`);
+}
+
+function inviting(world: World, actor: Actor, { field }: Reference, target: Target, otherwise: Outcome): Outcome {
+  const home = homeOf(world, actor);
+  const there = target.state === "living" && reaches(actor, target);
+  if (field === "orgIds" && actor.scope === "organization") return invalid;
+  if (field === "partnerId") {
+    const isOwn = target.state === "living" && (actor.scope === "system" || target.id === actor.partnerId);
+    return isOwn ? otherwise : refused(404, "partner_not_found");
+  }
+  if (field === "orgIds")
+    return there && target.partnerId === home.partnerId ? otherwise : refused(404, "organization_not_found");
+  if (field === "siteIds") {
+    if (!reachesOrganization(actor, home.orgId)) return refused(404, "organization_not_found");
+    return there && target.orgId === home.orgId ? otherwise : refused(404, "site_not_found");
+  }
+  return there ? otherwise : refused(404, `${target.kind}_not_found`);
+}
+
+const reachesOrganization = (actor: Actor, orgId: string | null) =>
+  actor.scope !== "partner" || actor.orgIds === "all" || actor.orgIds.includes(String(orgId));
+
+/** The place whose records an actor names when nothing else is being tried. */
+export function homeOf({ spots }: World, { orgId, partnerId }: Actor): Spot {
+  const all = [spots.own, spots.sibling, spots.other, spots.suspended];
+  return all.find((s) => s.orgId === orgId) ?? all.find((s) => s.partnerId === partnerId) ?? spots.own;
+}
+
+/** What a list shows of this world; null for platform administrators, who see everybody else's, too. */
+function listedOf(world: World, actor: Actor, kind: Kind | null, filter: Cell["varied"]): ReadonlySet<string> | null {
+  // Audit rows are counted in the database.
+  if (kind === "audit_log") return null;
+  const by = filter?.target;
+  const within = (record: Target): boolean => {
+    if (!by) return true;
+    if (by.kind === "organization") return record.orgId === by.id;
+    if (by.kind === "partner") return record.partnerId === by.id;
+    return by.kind === "site" && record.siteId === by.id;
+  };
+  if (actor.scope === "system" && !by) return null;
+  const shown = world.listed.filter((r) => r.kind === kind && exists(r) && reaches(actor, r) && within(r));
+  return new Set(shown.map(({ id }) => id));
+}
+
+/** Kinds whose routes are served, and those that everything else stands on. */
+export function servedKinds(subjects: readonly Subject[]): Set<Kind> {
+  const always: Kind[] = ["partner", "organization", "site", "device", "device_group", "user", "role"];
+  return new Set([...always, ...subjects.flatMap(({ kind }) => (kind === null ? [] : [kind]))]);
+}

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { until } from "@muster/testing";
+import { routes } from "../../src/routes/index.ts";
+import { type Cluster, sharedCluster } from "../cluster.ts";
+import { makeActors } from "./actors.ts";
+import { cellsOf, servedKinds } from "./cells.ts";
+import { type Owner, ownerOf } from "./database.ts";
+import { type Makers, makersFor } from "./makers.ts";
+import { type Actor, reaches } from "./model.ts";
+import { matrixText } from "./print.ts";
+import { complaints, inParallel, type Performed, perform, send } from "./run.ts";
+import { type Subject, subjectOf } from "./subjects.ts";
+import { makeWorld, type World } from "./targets.ts";
+import { digests, namesOf } from "./traces.ts";
+
+const lastRow = "POST /auth/logout";
+/** Rows that read first: what others change would show in their lists. */
+const order = ({ method, path }: { method: string; path: string }) =>
+  `${method} ${path}` === lastRow ? 2 : method === "GET" ? 0 : 1;
+const table = [...routes].sort((a, b) => order(a) - order(b)).map((row) => [`${row.method} ${row.path}`, row] as const);
+
+let cluster: Cluster;
+let owner: Owner;
+let makers: Makers;
+let world: World;
+let actors: Actor[];
+let before: Map<string, string>;
+const performed: Performed[] = [];
+const startedMs = performance.now();
+let readyMs = 0;
+
+beforeAll(async () => {
+  cluster = await sharedCluster();
+  owner = await ownerOf(cluster);
+  makers = await makersFor(cluster);
+  const kinds = servedKinds(known());
+  world = await makeWorld(owner, makers, kinds);
+  actors = await makeActors(cluster, makers, world, kinds);
+  const suspended = actors.find(({ isPartnerActive }) => !isPartnerActive);
+  await until("the suspension", async () => {
+    const path = "/api/v1/orgs/partners/me";
+    return (await send(cluster, { method: "GET", path, headers: suspended?.headers ?? {} })).status === 403;
+  });
+  before = await digests(owner, world.targets);
+  readyMs = performance.now();
+}, 180_000);
+
+afterAll(async () => {
+  await owner?.close();
+  const took = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  const times = `made in ${took(readyMs - startedMs)}, called in ${took(performance.now() - readyMs)}`;
+  console.log(`${performed.length} calls, ${actors?.length} actors, ${times}\n${matrixText(performed)}`);
+});
+
+/** Rows that the model knows; those that it does not know fail their own test. */
+function known(): Subject[] {
+  return routes.flatMap((row) => {
+    try {
+      return [subjectOf(row)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+describe("the isolation matrix", () => {
+  it.each(table)("answers everybody as the model says at %s", async (_key, row) => {
+    const subject = subjectOf(row);
+    const cells = actors.flatMap((actor) => cellsOf(world, subject, actor));
+    const run = { cluster, makers, world };
+    const done = await inParallel(cells, (cell) => perform(run, cell));
+    performed.push(...done);
+    const wrong = done.flatMap((one) => {
+      const { actor, target, varied } = one.cell;
+      const what = [target?.place, varied ? `${varied.field}=${varied.target.place}` : null].filter(Boolean).join(" ");
+      return complaints(world, one).map((text) => `${actor.name} · ${what} · ${one.request} ${text}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it("shows in audit lists exactly the rows within the caller's tenant", async () => {
+    const wrong: string[] = [];
+    const lists = performed.filter(({ cell }) => cell.subject.kind === "audit_log" && cell.subject.shape === "list");
+    for (const { cell, answer, request } of lists.filter((one) => one.answer.status === 200)) {
+      const rows = (answer.body.data ?? answer.body.entries) as { id: string }[];
+      const stored = await owner.rows<{ partner_id: string | null; org_id: string | null }>(
+        "SELECT partner_id, org_id FROM audit.audit_log WHERE id = ANY ($1::uuid[])",
+        [rows.map(({ id }) => id)],
+      );
+      const filter = cell.varied?.target.id ?? null;
+      const record = { kind: "audit_log", place: "", id: "", siteId: null, marker: null, state: "living" } as const;
+      const isForeign = (row: (typeof stored)[number]) =>
+        !reaches(cell.actor, { ...record, partnerId: row.partner_id, orgId: row.org_id }) ||
+        (filter !== null && row.org_id !== filter);
+      if (stored.length !== rows.length || stored.some(isForeign)) wrong.push(`${cell.actor.name} · ${request}`);
+      // Whoever has an organization has its rows: an empty list would prove nothing.
+      const isOwn = cell.actor.scope !== "organization" || !request.includes("search");
+      if (rows.length === 0 && filter === null && isOwn) wrong.push(`${cell.actor.name} · ${request} is empty`);
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it("wrote nothing for anybody who was refused", async () => {
+    const names = new Set(performed.filter(({ answer }) => answer.status >= 400).map(({ name }) => name));
+    const written = (await namesOf(owner, `${makers.run}-cell-`)).filter((name) => names.has(name));
+    expect(written).toEqual([]);
+  });
+
+  it("left every record as it was that only refused calls named", async () => {
+    const after = await digests(owner, world.targets);
+    // Partners change by themselves: their own people change their settings and order their organizations.
+    const kept = [...before].filter(([key]) => !key.startsWith("tenancy.partners/"));
+    expect(kept.filter(([key, digest]) => after.get(key) !== digest).map(([key]) => key)).toEqual([]);
+  });
+
+  it("tried every actor on every route, and every route with somebody who may call it", () => {
+    const met = new Set(performed.map(({ cell }) => `${cell.subject.key} ${cell.actor.name}`));
+    expect(met.size).toBe(table.length * actors.length);
+    const served = new Set(performed.filter(({ answer }) => answer.status < 300).map(({ cell }) => cell.subject.key));
+    const neverServed = known().filter(({ key, needs, route }) => {
+      const isOnlyRefused = route.method !== "GET" && (needs.auth !== "session" || route.path.startsWith("/auth/"));
+      return !served.has(key) && !isOnlyRefused;
+    });
+    expect(neverServed.map(({ key }) => key)).toEqual([]);
+  });
+});

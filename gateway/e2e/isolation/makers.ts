@@ -1,0 +1,120 @@
+import { randomUUID } from "node:crypto";
+import type { Api } from "../client.ts";
+import type { Cluster } from "../cluster.ts";
+import { enroller } from "../enrolled.ts";
+import { operator, roleId } from "../people.ts";
+import type { Kind, State, Target } from "./model.ts";
+
+/** Where a record is to stand. */
+export type Spot = {
+  place: string;
+  partnerId: string | null;
+  orgId: string | null;
+  siteId: string | null;
+  state?: State;
+};
+
+export type Makers = {
+  root: Api;
+  /** In every name that a run makes. */
+  run: string;
+  roleIds: Readonly<Record<"platform-admin" | "partner-technician" | "org-viewer", string>>;
+  /** A new record of that kind, made by a platform administrator; of a place that cannot hold one it throws. */
+  make(kind: Kind, spot: Spot): Promise<Target>;
+  /** Keys that came with service principals. */
+  principalKeys: Target[];
+  /** As make, with the secret of a key. */
+  makeKey(spot: Spot, scopes: readonly string[]): Promise<{ target: Target; key: string }>;
+  makePrincipal(spot: Spot, scopes: readonly string[]): Promise<{ target: Target; key: string; keyTarget: Target }>;
+};
+
+const lifeMs = 3_600_000;
+
+/** Makes records over HTTP, devices as an enrollment does. */
+export async function makersFor(cluster: Cluster): Promise<Makers> {
+  const root = await operator(cluster);
+  const enroll = await enroller(cluster);
+  const run = `iso-${randomUUID().slice(0, 8)}`;
+  const roleIds = {
+    "platform-admin": await roleId(root, "platform-admin"),
+    "partner-technician": await roleId(root, "partner-technician"),
+    "org-viewer": await roleId(root, "org-viewer"),
+  };
+
+  const principalKeys: Target[] = [];
+
+  async function post(path: string, body: object) {
+    const reply = await root.call("POST", path, body);
+    if (reply.status !== 201) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
+    return reply.body;
+  }
+
+  const targetAt = (kind: Kind, spot: Spot, id: string, marker: string): Target => {
+    const { place, partnerId, orgId, siteId, state = "living" } = spot;
+    const own = { partner: { partnerId: id }, organization: { orgId: id }, site: { siteId: id } };
+    return { kind, place, id, partnerId, orgId, siteId, marker, state, ...(own as Record<string, object>)[kind] };
+  };
+
+  function bodyOf(kind: Kind, name: string, { partnerId, orgId, siteId }: Spot): [path: string, body: object] {
+    switch (kind) {
+      case "partner":
+        return ["/orgs/partners", { name, slug: name }];
+      case "organization":
+        return ["/orgs/organizations", { partnerId, name, slug: name }];
+      case "site":
+        return ["/orgs/sites", { orgId, name }];
+      case "device_group":
+        return ["/device-groups", { orgId, siteId, name }];
+      case "user": {
+        const role = orgId ? "org-viewer" : partnerId ? "partner-technician" : "platform-admin";
+        return ["/users", { email: `${name}@example.com`, name, partnerId, orgId, roleId: roleIds[role] }];
+      }
+      case "api_key":
+        return ["/api-keys", { orgId, name, scopes: ["devices:read"] }];
+      case "service_principal":
+        return ["/service-principals", { orgId, name, scopes: ["devices:read"] }];
+      case "enrollment_key": {
+        const expiresAt = new Date(Date.now() + lifeMs).toISOString();
+        return ["/enrollment-keys", { orgId, name, expiresAt, ...(siteId ? { siteId } : {}) }];
+      }
+      default:
+        throw new Error(`nobody makes a record of kind ${kind}: add it to makers.ts`);
+    }
+  }
+
+  async function make(kind: Kind, spot: Spot): Promise<Target> {
+    const name = `${run}-${spot.place}-${kind.replace("_", "-")}-${randomUUID().slice(0, 8)}`;
+    if (kind === "device") {
+      const wanted = { hostname: name, ...(spot.siteId ? { siteId: spot.siteId } : {}) };
+      return targetAt(kind, spot, await enroll(spot.orgId ?? "", wanted), name);
+    }
+    const { id, key } = await post(...bodyOf(kind, name, spot));
+    if (kind === "service_principal") {
+      principalKeys.push(targetAt("api_key", spot, (key as { id: string }).id, name));
+    }
+    return targetAt(kind, spot, String(id), name);
+  }
+
+  return {
+    root,
+    run,
+    roleIds,
+    principalKeys,
+    make,
+    async makeKey(spot, scopes) {
+      const name = `${run}-actor-key-${randomUUID().slice(0, 8)}`;
+      const body = await post("/api-keys", { orgId: spot.orgId, name, scopes });
+      return { target: targetAt("api_key", spot, String(body.id), name), key: String(body.key) };
+    },
+    async makePrincipal(spot, scopes) {
+      const name = `${run}-actor-principal-${randomUUID().slice(0, 8)}`;
+      const body = await post("/service-principals", { orgId: spot.orgId, name, scopes });
+      const key = body.key as { id: string; key: string };
+      return {
+        target: targetAt("service_principal", spot, String(body.id), name),
+        key: key.key,
+        keyTarget: targetAt("api_key", spot, key.id, name),
+      };
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import type { Permission, Scope } from "@muster/kit";
+import type { InterfaceRow } from "../interface-rows.ts";
+import type { RoleKey } from "../people.ts";
+
+// Who may reach what, read from 01-conventions and the interface's "Caller scope and tenant access": nothing here looks at
+// the code that is tested.
+
+export type Kind =
+  | "partner"
+  | "organization"
+  | "site"
+  | "device"
+  | "device_group"
+  | "user"
+  | "audit_log"
+  | "api_key"
+  | "service_principal"
+  | "enrollment_key"
+  | "role";
+
+/** `orphaned`: its organization was deleted. `ended`: decommissioned, still to be read. */
+export type State = "living" | "orphaned" | "ended" | "deleted" | "missing" | "malformed";
+
+export type Target = {
+  kind: Kind;
+  /** Where it stands, seen from the organization `own`. */
+  place: string;
+  id: string;
+  partnerId: string | null;
+  orgId: string | null;
+  siteId: string | null;
+  /** A text of the record that nobody may see who does not reach it. */
+  marker: string | null;
+  state: State;
+};
+
+export type Actor = {
+  name: string;
+  as: "person" | "key" | "anonymous";
+  scope: Scope;
+  role: RoleKey | null;
+  partnerId: string | null;
+  orgId: string | null;
+  /** Organizations of a partner's person. */
+  orgIds: "all" | readonly string[];
+  siteIds: readonly string[] | null;
+  hasFactor: boolean;
+  isPartnerActive: boolean;
+  keyScopes: readonly string[];
+  headers: Readonly<Record<string, string>>;
+};
+
+export type Outcome = { status: number; code: string | null };
+
+export const refused = (status: number, code: string): Outcome => ({ status, code });
+export const invalid = refused(400, "validation_failed");
+
+/** What the seeded roles of the actors lack. */
+const withheld: Partial<Record<RoleKey, (permission: Permission) => boolean>> = {
+  "partner-admin": (permission) => permission === "platform:admin",
+  "org-admin": (permission) => ["platform:admin", "partner:policy", "agent-releases:read"].includes(permission),
+  "org-viewer": (permission) => !/:read$/.test(permission) || permission === "agent-releases:read",
+};
+
+/** Served also to people whose partner or organization is not active. */
+const alwaysOpen = ["GET /auth/me", "POST /auth/logout"];
+
+/** The scope that opens a row to keys (01-conventions, "Who may call what"); null: keys never call it. */
+export function keyScopeOf({ method, path, permission, mfa }: InterfaceRow): string | null {
+  const verb = method === "GET" ? "read" : "write";
+  if (mfa || path.startsWith("/orgs/partners") || path === "/orgs/organizations/order") return null;
+  if (path.startsWith("/orgs/sites")) return `sites:${verb}`;
+  if (path.startsWith("/orgs")) return `organizations:${verb}`;
+  if (permission === "audit:read") return "audit:read";
+  if (/^\/device(s|-groups)/.test(path)) return `devices:${verb}`;
+  if (/^\/(webhooks|events)/.test(path)) return permission;
+  return null;
+}
+
+/** Why somebody does not even come to the record: 401, then 403 permission, 403 MFA, 403 scope. Null lets them through. */
+export function turnedAway(actor: Actor, row: InterfaceRow): Outcome | null {
+  const key = `${row.method} ${row.path}`;
+  if (row.auth === "optional" && actor.as === "key") return refused(403, "user_session_required");
+  if (row.auth === "none" || row.auth === "optional") return null;
+  if (actor.as === "anonymous") return refused(401, "unauthenticated");
+  if (actor.as === "key" && key !== "GET /auth/me") {
+    const scope = keyScopeOf(row);
+    if (scope === null) return refused(403, "user_session_required");
+    if (!actor.keyScopes.some((held) => held === "*" || held === scope)) return refused(403, "insufficient_scope");
+  }
+  if (!actor.isPartnerActive && !alwaysOpen.includes(key)) return refused(403, "partner_inactive");
+  const lacks = actor.role ? withheld[actor.role] : undefined;
+  if (row.permission && lacks?.(row.permission)) return refused(403, "permission_denied");
+  if (row.mfa && !actor.hasFactor) return refused(403, "mfa_required");
+  if (!row.scopes.includes(actor.scope)) return refused(403, "scope_not_allowed");
+  return null;
+}
+
+const bySite: readonly Kind[] = ["site", "device", "device_group"];
+
+/** Whether a record is within the caller's tenant, organizations and sites. */
+export function reaches(actor: Actor, target: Target): boolean {
+  if (actor.as === "anonymous") return false;
+  if (actor.scope === "system") return true;
+  if (target.partnerId !== actor.partnerId) return false;
+  if (target.kind === "partner") return actor.scope === "partner";
+  // People and audit rows of the partner itself are its own people's.
+  if (target.orgId === null) return actor.scope === "partner";
+  // What is on record of a deleted organization stays with its partner.
+  if (target.state === "orphaned" && target.kind !== "audit_log" && target.kind !== "user") return false;
+  const ownOrg = actor.scope === "organization" ? target.orgId === actor.orgId : isGranted(actor, target.orgId);
+  if (!ownOrg) return false;
+  if (actor.siteIds === null || !bySite.includes(target.kind)) return true;
+  return target.siteId !== null && actor.siteIds.includes(target.siteId);
+}
+
+const isGranted = ({ orgIds }: Actor, orgId: string) => orgIds === "all" || orgIds.includes(orgId);
+
+export const exists = ({ state }: Target) => state === "living" || state === "orphaned" || state === "ended";
+
+/** The answer to somebody who names a record that is not there for them; null when it is. */
+export function outOfReach(actor: Actor, target: Target): Outcome | null {
+  if (target.state === "malformed") return invalid;
+  if (exists(target) && reaches(actor, target)) return null;
+  if (target.kind === "site" && exists(target)) return refused(403, "site_access_denied");
+  return refused(404, `${target.kind}_not_found`);
+}
+
+/** Organization-wide writes, service principals and audit trails are closed to people limited to sites. */
+export function closedToSiteRestricted({ method, path }: InterfaceRow): boolean {
+  if (path.startsWith("/audit-logs") || path.startsWith("/service-principals")) return true;
+  if (method === "GET") return false;
+  if (path.startsWith("/orgs/sites")) return method !== "PATCH";
+  return /^\/(users|roles|api-keys|orgs)/.test(path);
+}

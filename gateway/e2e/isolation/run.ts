@@ -1,0 +1,153 @@
+import type { Cluster } from "../cluster.ts";
+import { bodyOf, type Ingredients, queryOf } from "./bodies.ts";
+import { type Cell, homeOf } from "./cells.ts";
+import type { Makers } from "./makers.ts";
+import { type Actor, type Kind, reaches, type State, type Target } from "./model.ts";
+import { pathOf, type Subject } from "./subjects.ts";
+import type { World } from "./targets.ts";
+
+export type Answer = { status: number; text: string; body: Record<string, unknown> };
+export type Performed = { cell: Cell; name: string; request: string; answer: Answer };
+export type Runner = { cluster: Cluster; makers: Makers; world: World };
+
+/** Calls at the same time. */
+export const parallel = 8;
+
+/** Runs `work` on each item, `parallel` at a time; results in order. */
+export async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const worker = async () => {
+    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at] as T);
+  };
+  await Promise.all(Array.from({ length: parallel }, worker));
+  return results;
+}
+
+/** A call as any HTTP client makes it. */
+export async function send(
+  cluster: Cluster,
+  { method, path, headers, body }: { method: string; path: string; headers: object; body?: string | undefined },
+): Promise<Answer> {
+  const reply = await fetch(`${cluster.url}${path}`, {
+    method,
+    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+    ...(body === undefined ? {} : { body }),
+  });
+  const text = await reply.text();
+  const isObject = text.startsWith("{");
+  return { status: reply.status, text, body: isObject ? (JSON.parse(text) as Record<string, unknown>) : {} };
+}
+
+let calls = 0;
+
+/** Makes what the cell changes, then calls. */
+export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
+  const { cluster, makers, world } = runner;
+  const { subject, actor, varied } = cell;
+  const { route, key } = subject;
+  const name = `${makers.run}-cell-${calls++}`;
+  const changes = cell.expected.status < 300 && route.method !== "GET";
+  const named =
+    varied && changes && renewed.includes(varied.kind) ? await renew(runner, cell, varied.target) : varied?.target;
+  const target =
+    cell.target && changes && subject.shape === "record" ? await renew(runner, cell, cell.target) : cell.target;
+
+  const home = target && target.orgId !== null && target.state !== "deleted" ? { ...target } : homeOf(world, actor);
+  const from: Ingredients = {
+    actor,
+    home,
+    name,
+    roleIds: makers.roleIds,
+    deviceId: await companion(runner, subject, cell, "device", target),
+    keyId: await companion(runner, subject, cell, "api_key", target),
+    varied,
+  };
+  const params: Record<string, string> = { id: target?.id ?? "", deviceId: from.deviceId };
+  const query = new URLSearchParams(queryOf(key));
+  let body: Record<string, unknown> | undefined;
+  const isOwnSession = subject.shape === "open" || (subject.shape === "self" && route.path.startsWith("/auth/"));
+  if (route.body) body = isOwnSession ? {} : bodyOf(key, from);
+  if (varied && named) {
+    if (varied.within === "params") params[varied.field] = named.id;
+    else if (varied.within === "query") query.set(varied.field, named.id);
+    else body = { ...body, [varied.field]: varied.many ? [named.id] : named.id };
+  }
+  if (subject.shape === "list") query.set("limit", "100");
+  const path = `${pathOf(subject, params)}${query.size > 0 ? `?${query}` : ""}`;
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  const answer = await send(cluster, { method: route.method, path, headers: actor.headers, body: text });
+  return { cell, name, request: `${route.method} ${path} ${text ?? ""}`, answer };
+}
+
+/** Kinds that a call changes when it names them. */
+const renewed: readonly Kind[] = ["device", "api_key"];
+
+/** Another record at the same place: what is changed is never a record that others are refused. */
+async function renew({ makers, world }: Runner, { actor }: Cell, target: Target): Promise<Target> {
+  const take = (from: Target[]): Target => {
+    const at = from.findIndex(({ kind }) => kind === target.kind);
+    if (at < 0) throw new Error(`no spare ${target.kind} is left: make more of them in targets.ts`);
+    return from.splice(at, 1)[0] as Target;
+  };
+  if (target.state === "orphaned") return take(world.spares);
+  // What is new is not among the organizations or sites that somebody was granted.
+  const isListed = target.kind === "organization" && actor.scope === "partner" && actor.orgIds !== "all";
+  if (isListed || (target.kind === "site" && actor.siteIds !== null)) return take(world.granted);
+  return target.state === "living" ? makers.make(target.kind, target) : target;
+}
+
+/** The id of a device or key that a call names beside its record: of the same organization, and new when it will be changed. */
+async function companion(
+  runner: Runner,
+  subject: Subject,
+  cell: Cell,
+  kind: Kind,
+  target: Target | null,
+): Promise<string> {
+  const { world } = runner;
+  const isNamed = subject.references.some((reference) => reference.kind === kind && reference.within !== "query");
+  if (!isNamed || target === null) return "";
+  const place = world.targets.find((t) => t.kind === kind && t.place === target.place && t.state !== "malformed");
+  const standIn = place ?? world.targets.find((t) => t.kind === kind && t.place === "own");
+  if (!standIn) throw new Error(`${subject.key} names a record of kind ${kind}, and there is none`);
+  return cell.expected.status < 300 ? (await renew(runner, cell, standIn)).id : standIn.id;
+}
+
+const lists = ["data", "entries", "organizationOrder"];
+
+/** What is wrong with an answer, as sentences; none when it is what the model says. */
+export function complaints(world: World, { cell, answer }: Performed): string[] {
+  const found: string[] = [];
+  const { expected, actor, subject } = cell;
+  const { status, code } = expected;
+  const got = status < 400 ? answer.status : `${answer.status} ${answer.body.code}`;
+  const want = status < 400 ? status : `${status} ${code}`;
+  if (got !== want) found.push(`answered ${got} instead of ${want}`);
+  if (answer.status >= 400 && (!answer.body.error || !answer.body.requestId)) found.push("has no error body");
+  const hidden = hiddenFrom(world, actor, subject.kind).filter((marker) => answer.text.includes(marker));
+  if (hidden.length > 0) found.push(`shows ${hidden.join(", ")}`);
+  if (cell.listed && answer.status === 200) {
+    const rows = lists.map((name) => answer.body[name]).find(Array.isArray) as ({ id: string } | string)[];
+    const ids = rows.map((row) => (typeof row === "string" ? row : row.id));
+    const extra = ids.filter((id) => !cell.listed?.has(id));
+    const absent = [...cell.listed].filter((id) => !ids.includes(id));
+    if (extra.length > 0) found.push(`lists what it should not: ${extra.map((id) => labelOf(world, id)).join(", ")}`);
+    if (absent.length > 0) found.push(`does not list: ${absent.map((id) => labelOf(world, id)).join(", ")}`);
+  }
+  return found;
+}
+
+const invisible: readonly State[] = ["deleted"];
+
+/** Texts of the records that an actor must never see. */
+function hiddenFrom(world: World, actor: Actor, kind: Kind | null): string[] {
+  const seenAs = (t: Target): Target =>
+    kind === "audit_log" && t.kind !== "partner" ? { ...t, kind: "audit_log" } : t;
+  const isHidden = (t: Target) => (invisible.includes(t.state) && kind !== "audit_log") || !reaches(actor, seenAs(t));
+  return [...world.targets, ...world.listed]
+    .filter((t) => t.marker !== null && actor.scope !== "system" && isHidden(t))
+    .map((t) => String(t.marker));
+}
+
+const labelOf = (world: World, id: string) => world.listed.find((t) => t.id === id)?.marker ?? id;

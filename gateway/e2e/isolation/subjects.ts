@@ -1,0 +1,113 @@
+import { z } from "zod";
+import { fullPath, type Route } from "../../src/route.ts";
+import { additionalRows, type InterfaceRow, interfaceRows } from "../interface-rows.ts";
+import type { Kind } from "./model.ts";
+
+/** A field that names a record: of the path, the query or the body; `many` when it is a list. */
+export type Reference = { field: string; within: "params" | "query" | "body"; kind: Kind; many: boolean };
+
+/** What a route is about. */
+export type Subject = {
+  /** As `POST /orgs/sites/:id`, without the API's prefix. */
+  key: string;
+  route: Route;
+  needs: InterfaceRow;
+  /** `self`: the caller's own session or partner. `open`: nothing of anybody. */
+  shape: "open" | "self" | "list" | "create" | "record";
+  kind: Kind | null;
+  references: Reference[];
+};
+
+const collections: Record<string, Kind> = {
+  "/orgs/partners": "partner",
+  "/orgs/organizations": "organization",
+  "/orgs/sites": "site",
+  "/devices": "device",
+  "/device-groups": "device_group",
+  "/users": "user",
+  "/audit-logs/logs": "audit_log",
+  "/api-keys": "api_key",
+  "/service-principals": "service_principal",
+  "/enrollment-keys": "enrollment_key",
+};
+
+/** Lists whose path is not that of a collection. */
+const otherLists: Record<string, Kind> = {
+  "GET /orgs": "organization",
+  "GET /audit-logs": "audit_log",
+  "GET /audit-logs/search": "audit_log",
+};
+
+/** Rows about the caller's own partner, and rows that are the same for everybody who may call them. */
+const selfRows = ["GET /orgs/partners/me", "PATCH /orgs/partners/me", "PATCH /orgs/organizations/order"];
+const openRows = ["GET /roles", "GET /permissions"];
+
+const referenced: Record<string, Kind> = {
+  partnerId: "partner",
+  orgId: "organization",
+  organizationId: "organization",
+  orgIds: "organization",
+  organizationOrder: "organization",
+  siteId: "site",
+  siteIds: "site",
+  groupId: "device_group",
+  deviceId: "device",
+  deviceIds: "device",
+  roleId: "role",
+  keyId: "api_key",
+};
+
+const sameRow = (method: string, path: string) =>
+  `${method} ${path.replace(/:[A-Za-z]+/g, ":").replace(/(.)\/$/, "$1")}`;
+const documented = new Map(
+  [...interfaceRows, ...additionalRows].map((row) => [sameRow(row.method, row.path.replace("{base}", "~")), row]),
+);
+
+/** Reads a row of the route table; throws with a sentence when the matrix could not judge it. */
+export function subjectOf(route: Route): Subject {
+  const key = `${route.method} ${route.path}`;
+  const needs = documented.get(sameRow(route.method, route.atRoot ? `~${route.path}` : route.path));
+  if (!needs)
+    throw new Error(`${key} stands neither in the interface nor in 01-conventions: add it to interface-rows.ts`);
+  const base = { key, route, needs, references: referencesOf(key, route) };
+  const { auth } = route.access;
+  if (auth === "none" || auth === "optional" || openRows.includes(key)) return { ...base, shape: "open", kind: null };
+  if (selfRows.includes(key) || route.path.startsWith("/auth/")) return { ...base, shape: "self", kind: null };
+  const list = otherLists[key];
+  if (list) return { ...base, shape: "list", kind: list };
+  const [, collection = "", rest = ""] = /^(\/[^:]*?)(\/:id(?:\/.*)?)?$/.exec(route.path) ?? [];
+  const kind = collections[collection];
+  if (!kind) throw new Error(`${key} is about records that the isolation model does not know: add them to subjects.ts`);
+  if (rest !== "") return { ...base, shape: "record", kind };
+  return { ...base, shape: route.method === "GET" ? "list" : "create", kind };
+}
+
+type JsonSchema = { properties?: Record<string, { type?: string; anyOf?: { type?: string }[] }> };
+
+/** Properties of an input schema. */
+export function propertiesOf(schema: z.ZodType | undefined): NonNullable<JsonSchema["properties"]> {
+  if (!schema) return {};
+  return (z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as JsonSchema).properties ?? {};
+}
+
+function referencesOf(key: string, { params, query, body }: Route): Reference[] {
+  const places = { params, query, body };
+  return Object.entries(places).flatMap(([within, schema]) =>
+    Object.entries(propertiesOf(schema)).flatMap(([field, property]) => {
+      const kind = referenced[field];
+      if (kind) {
+        const many = [property, ...(property.anyOf ?? [])].some(({ type }) => type === "array");
+        return [{ field, within: within as Reference["within"], kind, many }];
+      }
+      if (field !== "id" && /Ids?$/.test(field)) {
+        throw new Error(`${key} takes ${field}, which the isolation model does not know: add it to subjects.ts`);
+      }
+      return [];
+    }),
+  );
+}
+
+/** The path to call: parameters filled in, prefix included. */
+export function pathOf({ route }: Subject, params: Readonly<Record<string, string>>): string {
+  return fullPath(route).replace(/:([A-Za-z]+)/g, (_all, name: string) => encodeURIComponent(params[name] ?? ""));
+}

@@ -1,0 +1,168 @@
+import { randomUUID } from "node:crypto";
+import { until } from "@muster/testing";
+import { audited, type Owner } from "./database.ts";
+import type { Makers, Spot } from "./makers.ts";
+import type { Kind, Target } from "./model.ts";
+
+/** Two partners with organizations and sites, one partner that is suspended, and what was deleted. */
+export type World = {
+  spots: Readonly<Record<"own" | "neighbour" | "unsited" | "sibling" | "orphaned" | "other" | "suspended", Spot>>;
+  /** Records that only refused calls name; each kind at each place. */
+  targets: Target[];
+  /** Records of a deleted organization, one for each call that is allowed to change such a thing. */
+  spares: Target[];
+  /** Organizations and sites that only those reach who were granted them, for the calls that may change such a thing. */
+  granted: Target[];
+  /** Everything of these tenants that a list may show. */
+  listed: Target[];
+};
+
+const sparesOfKind = 10;
+const grantedOfKind = 4;
+/** Kinds that keep their organization when it is deleted; keys are revoked with it. */
+const bySite: readonly Kind[] = ["site", "device", "device_group"];
+
+/** Makes the world; `kinds` are those whose routes are served. */
+export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet<Kind>): Promise<World> {
+  const { make, root } = makers;
+  const nowhere: Spot = { place: "own", partnerId: null, orgId: null, siteId: null };
+  const [own, other, suspended, gone] = await Promise.all(
+    ["own", "other", "suspended", "deleted"].map((place) => make("partner", { ...nowhere, place })),
+  );
+  const organizationOf = (partner: Target | undefined, place: string) =>
+    make("organization", { ...nowhere, place, partnerId: partner?.id ?? "" });
+  const orgs = await Promise.all([
+    organizationOf(own, "own"),
+    organizationOf(own, "sibling"),
+    organizationOf(own, "deleted"),
+    organizationOf(other, "other"),
+    organizationOf(suspended, "suspended"),
+  ]);
+  const siteOf = (org: Target | undefined, place: string) =>
+    make("site", { ...nowhere, place, partnerId: org?.partnerId ?? "", orgId: org?.id ?? "" });
+  const sites = await Promise.all([
+    siteOf(orgs[0], "own"),
+    siteOf(orgs[0], "neighbour"),
+    siteOf(orgs[1], "sibling"),
+    siteOf(orgs[2], "orphaned"),
+    siteOf(orgs[3], "other"),
+    siteOf(orgs[0], "deleted"),
+  ]);
+  const granted = await Promise.all([
+    ...Array.from({ length: grantedOfKind }, () => organizationOf(own, "granted")),
+    ...Array.from({ length: grantedOfKind }, () => siteOf(orgs[0], "granted")),
+  ]);
+  const spotOf = (site: Target | undefined, place: string): Spot => {
+    if (!site) throw new Error("a site is missing");
+    return { place, partnerId: site.partnerId, orgId: site.orgId, siteId: site.id };
+  };
+  const spots = {
+    own: spotOf(sites[0], "own"),
+    neighbour: spotOf(sites[1], "neighbour"),
+    unsited: { ...spotOf(sites[0], "unsited"), siteId: null },
+    sibling: spotOf(sites[2], "sibling"),
+    orphaned: { ...spotOf(sites[3], "orphaned"), state: "orphaned" as const },
+    other: spotOf(sites[4], "other"),
+    suspended: { ...nowhere, place: "suspended", partnerId: suspended?.id ?? "", orgId: orgs[4]?.id ?? "" },
+  };
+
+  const living: Target[] = [];
+  const spares: Target[] = [];
+  const wanted: Promise<unknown>[] = [];
+  const add = (list: Target[], kind: Kind, spot: Spot) => wanted.push(make(kind, spot).then((t) => list.push(t)));
+  for (const kind of ["device", "device_group"] as const) {
+    for (const place of ["own", "neighbour", "unsited", "sibling", "orphaned", "other"] as const) {
+      add(living, kind, spots[place]);
+    }
+  }
+  for (const kind of bySite) for (let i = 0; i < sparesOfKind; i++) add(spares, kind, spots.orphaned);
+  for (const place of ["own", "sibling", "orphaned", "other"] as const)
+    add(living, "user", { ...spots[place], siteId: null });
+  add(living, "user", { ...nowhere, place: "partner", partnerId: own?.id ?? "" });
+  add(living, "user", { ...nowhere, place: "other-partner", partnerId: other?.id ?? "" });
+  add(living, "user", { ...nowhere, place: "platform" });
+  for (const kind of ["api_key", "service_principal", "enrollment_key"] as const) {
+    if (!kinds.has(kind)) continue;
+    for (const place of ["own", "sibling", "other"] as const) add(living, kind, { ...spots[place], siteId: null });
+  }
+  await Promise.all(wanted);
+
+  const ended = await Promise.all([make("device", spots.own), make("device_group", spots.own)]);
+  const endedTargets = [
+    { ...(ended[0] as Target), place: "ended", state: "ended" as const },
+    { ...(ended[1] as Target), place: "deleted", state: "deleted" as const },
+  ];
+  const call = async (method: string, path: string, body?: object) => {
+    const reply = await root.call(method, path, body);
+    if (reply.status !== 200) throw new Error(`${method} ${path} answered ${reply.status}`);
+  };
+  await Promise.all([
+    call("DELETE", `/devices/${ended[0]?.id}`),
+    call("DELETE", `/device-groups/${ended[1]?.id}`),
+    call("DELETE", `/orgs/partners/${gone?.id}`),
+    call("DELETE", `/orgs/organizations/${orgs[2]?.id}`),
+    call("DELETE", `/orgs/sites/${sites[5]?.id}`),
+  ]);
+  const deletedIds = [gone?.id, orgs[2]?.id, sites[5]?.id];
+  await until("the copies to know what was deleted", async () => {
+    const rows = await owner.rows<{ n: string }>(
+      `SELECT (SELECT count(*) FROM identity.tenant WHERE deleted AND id = ANY ($1::uuid[]))
+            + (SELECT count(*) FROM audit.tenant WHERE deleted AND id = ANY ($1::uuid[])) AS n`,
+      [deletedIds],
+    );
+    return rows[0]?.n === "6";
+  });
+
+  const settle = (t: Target): Target => {
+    if (deletedIds.includes(t.id)) return { ...t, state: "deleted" };
+    return t.orgId === orgs[2]?.id && t.kind !== "api_key" ? { ...t, state: "orphaned" } : t;
+  };
+  const tenants = [own, other, suspended, gone, ...orgs, ...sites, ...granted]
+    .filter((t) => t !== undefined)
+    .map(settle);
+  const all = [...tenants, ...living.map(settle), ...endedTargets];
+  const logs = await auditTargets(owner, spots, own?.id ?? "");
+  const used = [...all, ...logs].filter(({ place }) => place !== "suspended" && place !== "granted");
+  return {
+    spots,
+    targets: [...used, ...absent(kinds)],
+    spares,
+    granted,
+    listed: [...all, ...spares.map(settle), ...makers.principalKeys],
+  };
+
+  async function auditTargets(db: Owner, at: World["spots"], partnerId: string): Promise<Target[]> {
+    const chains = [at.own, at.sibling, at.orphaned, at.other].map((s) => String(s.orgId));
+    await audited(db, [...chains, partnerId]);
+    const rows = await db.rows<{ id: string; chain_id: string; resource_name: string }>(
+      `SELECT DISTINCT ON (chain_id) id, chain_id, resource_name FROM audit.audit_log
+       WHERE chain_id = ANY ($1::uuid[]) ORDER BY chain_id, seq`,
+      [[...chains, partnerId]],
+    );
+    const places: Spot[] = [at.own, at.sibling, at.orphaned, at.other, { ...nowhere, place: "partner", partnerId }];
+    return places.map((spot) => {
+      const row = rows.find(({ chain_id }) => chain_id === (spot.orgId ?? partnerId));
+      if (!row) throw new Error(`no audit row of place ${spot.place}`);
+      const { place, partnerId: of, orgId, state = "living" } = spot;
+      return {
+        kind: "audit_log",
+        place,
+        id: row.id,
+        partnerId: of,
+        orgId,
+        siteId: null,
+        marker: row.resource_name,
+        state,
+      };
+    });
+  }
+}
+
+/** Ids behind which there never was anything, of each kind. */
+function absent(kinds: ReadonlySet<Kind>): Target[] {
+  const nothing = { partnerId: null, orgId: null, siteId: null, marker: null };
+  return [...kinds].flatMap((kind) => [
+    { ...nothing, kind, place: "missing", id: randomUUID(), state: "missing" as const },
+    { ...nothing, kind, place: "malformed", id: "not-an-id", state: "malformed" as const },
+  ]);
+}

@@ -1,0 +1,44 @@
+import type { Owner } from "./database.ts";
+import type { Kind, Target } from "./model.ts";
+
+/** Where records are stored; what they only note of their use is left out. */
+const tables: Partial<Record<Kind, { table: string; without: string }>> = {
+  partner: { table: "tenancy.partners", without: "" },
+  organization: { table: "tenancy.organizations", without: "" },
+  site: { table: "tenancy.sites", without: "" },
+  device: { table: "tenancy.devices", without: "" },
+  device_group: { table: "tenancy.device_groups", without: "" },
+  user: { table: "identity.users", without: "" },
+  api_key: { table: "identity.api_keys", without: "- 'last_used_at' - 'usage_count'" },
+  service_principal: { table: "identity.service_principals", without: "" },
+  enrollment_key: { table: "identity.enrollment_keys", without: "" },
+};
+
+/** A digest of each stored record, by table and id. */
+export async function digests(owner: Owner, targets: readonly Target[]): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const [kind, { table, without }] of Object.entries(tables)) {
+    const ids = targets.filter((t) => t.kind === kind && t.state !== "malformed").map(({ id }) => id);
+    if (ids.length === 0) continue;
+    const rows = await owner.rows<{ id: string; digest: string }>(
+      `SELECT id, md5((to_jsonb(t) ${without})::text) AS digest FROM ${table} t WHERE id = ANY ($1::uuid[])`,
+      [ids],
+    );
+    for (const { id, digest } of rows) found.set(`${table}/${id}`, digest);
+  }
+  return found;
+}
+
+/** Names that begin so, of all tables of tenancy and identity that have names. */
+export async function namesOf(owner: Owner, prefix: string): Promise<string[]> {
+  const columns = await owner.rows<{ text: string }>(
+    `SELECT format('SELECT %I AS name FROM %I.%I', column_name, table_schema, table_name) AS text
+     FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+     WHERE table_schema IN ('tenancy', 'identity') AND column_name IN ('name', 'hostname') AND table_type = 'BASE TABLE'`,
+  );
+  const union = columns.map(({ text }) => text).join(" UNION ");
+  const rows = await owner.rows<{ name: string }>(`SELECT name FROM (${union}) n WHERE starts_with(name, $1)`, [
+    prefix,
+  ]);
+  return rows.map(({ name }) => name);
+}

@@ -1,0 +1,46 @@
+import { until } from "@muster/testing";
+import type { Api } from "./client.ts";
+import type { Cluster } from "./cluster.ts";
+import {
+  enrollTotp,
+  newOrganization,
+  newPartner,
+  type Place,
+  type RoleKey,
+  signedInAs,
+  type TestPerson,
+} from "./people.ts";
+
+export type AuditRow = { action: string; resource: { id: string; name: string }; details: Record<string, unknown> };
+
+/** Somebody who is signed in and has completed a second factor. */
+export async function enrolledAs(cluster: Cluster, role: RoleKey, place: Place): Promise<TestPerson> {
+  const person = await signedInAs(cluster, role, place);
+  await enrollTotp(person);
+  return person;
+}
+
+/** A new organization with an administrator of its own and one of its partner. */
+export async function tenantWithAdmins(cluster: Cluster) {
+  const partnerId = await newPartner(cluster);
+  const orgId = await newOrganization(cluster, partnerId);
+  return {
+    partnerId,
+    orgId,
+    admin: await enrolledAs(cluster, "org-admin", { orgId }),
+    partnerAdmin: await enrolledAs(cluster, "partner-admin", { partnerId, orgAccess: "all" }),
+  };
+}
+
+/** The sealed audit rows about a record, oldest first, once there are `count` of them. */
+export function auditRows(by: Api, orgId: string, resourceId: string, count: number): Promise<AuditRow[]> {
+  return until(`${count} audit rows`, async () => {
+    const { body } = await by.call("GET", `/audit-logs/logs?orgId=${orgId}&limit=100`);
+    const rows = ((body.data ?? []) as AuditRow[]).filter((row) => row.resource.id === resourceId);
+    return rows.length >= count ? rows.reverse() : null;
+  });
+}
+
+/** Names of the fields that a refusal complains of. */
+export const fieldsOf = (body: Record<string, unknown>) =>
+  Object.keys((body.details as { fieldErrors?: object } | undefined)?.fieldErrors ?? {});

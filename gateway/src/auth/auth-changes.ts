@@ -1,0 +1,114 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import { counter, type Logger } from "@muster/kit";
+import {
+  KeyChangedSchema,
+  SessionRevokedSchema,
+  TenantKeysRevokedSchema,
+  TenantStatusChangedSchema,
+  UserChangedSchema,
+} from "@muster/proto/muster/events/v1/auth_pb";
+import { LRUCache } from "lru-cache";
+import type { KeyCache } from "./key-cache.ts";
+import type { RateLimiter } from "./rate-limit.ts";
+import type { SessionCache } from "./session-cache.ts";
+
+/** A message of stream AUTH, by whichever way it came. */
+export type AuthChange = { id: string; subject: string; body: Uint8Array };
+
+export type AuthChanges = {
+  /** Applies what has not been applied before, and then says so to identity. */
+  take(changes: readonly AuthChange[]): void;
+  /** Something may have been missed: nothing cached is used any more. */
+  dropAll(): void;
+};
+
+export type AuthChangesOptions = {
+  sessions: SessionCache;
+  keys: KeyCache;
+  rates: Pick<RateLimiter, "changed">;
+  acknowledge(changeIds: readonly string[]): Promise<void>;
+  log: Logger;
+};
+
+/** Ids kept to know repeats: a heartbeat brings at most 1,000. */
+const knownMax = 20_000;
+const acknowledgedMax = 1_000;
+
+const messages = counter("gateway_auth_messages_total", "Messages of the AUTH stream by subject.", ["subject"]);
+
+/** What revocations and other changes do here, and their acknowledgement. */
+export function createAuthChanges(options: AuthChangesOptions): AuthChanges {
+  const { sessions, keys, acknowledge, log } = options;
+  const known = new LRUCache<string, true>({ max: knownMax });
+  const applied: string[] = [];
+  let acknowledging = false;
+
+  const dropAll = () => {
+    sessions.dropAll();
+    keys.dropAll();
+  };
+
+  const sendAcknowledgements = async (): Promise<void> => {
+    if (acknowledging) return;
+    acknowledging = true;
+    try {
+      while (applied.length > 0) await acknowledge(applied.splice(0, acknowledgedMax));
+    } catch (err) {
+      // Who waits for it waits for the end of the lease instead.
+      log.warn({ err }, "applied changes not acknowledged");
+    } finally {
+      acknowledging = false;
+    }
+  };
+
+  return {
+    take(changes) {
+      for (const { id, subject, body } of changes) {
+        if (known.has(id)) continue;
+        messages.labels(subject).inc();
+        try {
+          apply(subject, body, options);
+        } catch (err) {
+          // What it revoked is unknown, so everything is asked again.
+          log.error({ err, subject }, "unreadable message on the AUTH stream");
+          dropAll();
+        }
+        known.set(id, true);
+        applied.push(id);
+      }
+      void sendAcknowledgements();
+    },
+    dropAll,
+  };
+}
+
+/** Kinds this version does not know belong to credentials it does not serve. */
+function apply(subject: string, body: Uint8Array, { sessions, keys, rates }: AuthChangesOptions): void {
+  switch (subject) {
+    case "auth.session":
+      sessions.revoked(fromBinary(SessionRevokedSchema, body).sessionId);
+      break;
+    case "auth.user": {
+      const { userId } = fromBinary(UserChangedSchema, body);
+      sessions.forget(({ principal }) => principal.userId === userId);
+      break;
+    }
+    case "auth.tenant": {
+      const { kind, id } = fromBinary(TenantStatusChangedSchema, body);
+      sessions.forget(({ principal }) => (kind === "partner" ? principal.partnerId : principal.orgId) === id);
+      keys.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
+      break;
+    }
+    case "auth.key": {
+      const { keyId, version, digests } = fromBinary(KeyChangedSchema, body);
+      keys.changed({ keyId, version, digests: digests.map((digest) => Buffer.from(digest).toString("base64")) });
+      rates.changed(keyId);
+      break;
+    }
+    case "auth.keys": {
+      const { kind, id } = fromBinary(TenantKeysRevokedSchema, body);
+      keys.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
+      break;
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import { durationMs, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import type { CallOptions, Client } from "@connectrpc/connect";
+import type { EdgeService, ResolveKeyResponse } from "@muster/proto/muster/identity/v1/edge_pb";
+import type { AuthChange } from "./auth-changes.ts";
+import type { Heartbeat } from "./lease.ts";
+import type { RateLimiterOptions } from "./rate-limit.ts";
+
+/** What this gateway asks identity in its own name, in the gateway's own words. All throw AppError. */
+export type EdgeClient = Pick<RateLimiterOptions, "reserve" | "settle"> & {
+  heartbeat(): Promise<Heartbeat<AuthChange>>;
+  leave(): Promise<void>;
+  acknowledge(changeIds: readonly string[]): Promise<void>;
+  resolveKey(digest: Uint8Array): Promise<ResolveKeyResponse>;
+  revokedSessions(): Promise<readonly string[]>;
+};
+
+/** A heartbeat that is slower has lost most of its lease; a grant that is slower, all of its life. */
+const heartbeatTimeoutMs = 1_500;
+const reserveTimeoutMs = 950;
+/** An answer later than this would be too old to admit anyone without a lease. */
+const resolveTimeoutMs = 2_000;
+const settleTimeoutMs = 5_000;
+
+export function createEdgeClient(options: {
+  gatewayId: string;
+  edge: Client<typeof EdgeService>;
+  /** Options of a call made in the gateway's own name. */
+  call(timeoutMs: number): Promise<CallOptions>;
+  rethrow(thrown: unknown): never;
+}): EdgeClient {
+  const { gatewayId, edge, call, rethrow } = options;
+  return {
+    async heartbeat() {
+      const reply = await edge.heartbeat({ gatewayId }, await call(heartbeatTimeoutMs)).catch(rethrow);
+      return { leaseMs: reply.lease ? durationMs(reply.lease) : 0, changes: reply.changes, tooMany: reply.tooMany };
+    },
+    async leave() {
+      await edge.leave({ gatewayId }, await call(heartbeatTimeoutMs)).catch(rethrow);
+    },
+    async acknowledge(changeIds) {
+      await edge.acknowledge({ gatewayId, changeIds: [...changeIds] }, await call(resolveTimeoutMs)).catch(rethrow);
+    },
+    resolveKey: async (digest) => edge.resolveKey({ digest }, await call(resolveTimeoutMs)).catch(rethrow),
+    async reserve(wants) {
+      const reply = await edge.reserve({ wants: [...wants] }, await call(reserveTimeoutMs)).catch(rethrow);
+      if (reply.grants.length !== wants.length) throw new Error("identity answered another number of grants than asked for");
+      return {
+        leaseMs: reply.lease ? durationMs(reply.lease) : 0,
+        nowMs: reply.now ? timestampMs(reply.now) : Date.now(),
+        grants: reply.grants.map(({ granted, remaining, slot, resetAt, retryAt, cacheable }) => ({
+          granted,
+          remaining,
+          slot,
+          resetAtMs: resetAt ? timestampMs(resetAt) : 0,
+          retryAtMs: retryAt ? timestampMs(retryAt) : null,
+          cacheable,
+        })),
+      };
+    },
+    async settle(sequence, uses) {
+      const told = uses.map(({ lastUsedAtMs, ...use }) => ({ ...use, lastUsedAt: timestampFromMs(lastUsedAtMs) }));
+      const request = { gatewayId, sequence: BigInt(sequence), uses: told };
+      await edge.settle(request, await call(settleTimeoutMs)).catch(rethrow);
+    },
+    async revokedSessions() {
+      return (await edge.getFreshState({}, await call(settleTimeoutMs)).catch(rethrow)).revokedSessions;
+    },
+  };
+}

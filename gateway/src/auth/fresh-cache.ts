@@ -1,0 +1,173 @@
+import { AppError, type counter, type gauge, type Logger } from "@muster/kit";
+import { LRUCache } from "lru-cache";
+import type { Lease } from "./lease.ts";
+
+/** With a lease: used this long, then used and asked for again behind the request. */
+export const freshMs = 10_000;
+/** With a lease: never used when older. */
+export const hardMs = 30_000;
+/** Without a lease: how often a credential is asked for, and so how long an answer counts. */
+export const unleasedMs = 1_000;
+/** A refusal is repeated this long without asking. */
+export const negativeMs = 2_000;
+
+/** Answers under way that changes keep making stale are asked for this often. */
+const triesMax = 3;
+
+/** `askedAtMs` is when the question left, not when the answer came: ages never flatter. */
+type Entry<T> = { askedAtMs: number; value: T; refusal: null } | { askedAtMs: number; value: null; refusal: AppError };
+
+type Flight<T> = {
+  asking: Promise<T>;
+  /** Changes that arrived meanwhile: an answer that one of them concerns may be from before it. */
+  changes: ((value: T) => boolean)[];
+  void: boolean;
+};
+
+export type FreshCache<T> = {
+  /** What identity says of a credential. `usable` may refuse what is remembered. Throws what `ask` throws, or `unavailable`. */
+  get(key: string, ask: () => Promise<T>, usable?: (value: T) => boolean): T | Promise<T>;
+  /** What is remembered of the values that match, or is on its way, is stale: it is asked for again before it is used. */
+  forget(stale: (value: T) => boolean): void;
+  /** The same for one key, refusals included; false when no value was remembered. */
+  drop(key: string): boolean;
+  /** The same for everything. */
+  dropAll(): void;
+  readonly size: number;
+};
+
+export type FreshCacheOptions<T> = {
+  lease: Pick<Lease, "covers">;
+  max: number;
+  /** Whether an error is identity's word on the credential, which may be repeated for a while. */
+  isRefusal(error: unknown): boolean;
+  /** The value to keep when an answer changed nothing: the one from before. */
+  merge(before: T, after: T): T;
+  /** Told of each value that is no longer used. */
+  onDrop(value: T): void;
+  log: Logger;
+  lookups: ReturnType<typeof counter<"result">>;
+  entries: ReturnType<typeof gauge>;
+  /** Milliseconds of a monotonic clock. */
+  nowMs: () => number;
+};
+
+/**
+ * Credentials as identity last described them. What a lease covers is used for up to 30 s; anything else for 1 s from when it
+ * was asked for (docs/decisions/0012-leases.md). Each credential is asked for by one request at a time.
+ */
+export function createFreshCache<T extends object>(options: FreshCacheOptions<T>): FreshCache<T> {
+  const { lease, max, isRefusal, merge, onDrop, log, nowMs } = options;
+  const entries = new LRUCache<string, Entry<T>>({ max });
+  const flights = new Map<string, Flight<T>>();
+  const hits = options.lookups.labels("cache");
+  const behind = options.lookups.labels("cache_refreshing");
+  const misses = options.lookups.labels("identity");
+  const refusals = options.lookups.labels("refused");
+
+  /** How old an answer may be now. */
+  const lifeMs = (askedAtMs: number) => (lease.covers(askedAtMs) ? hardMs : unleasedMs);
+
+  const keep = (key: string, entry: Entry<T>) => {
+    entries.set(key, entry);
+    options.entries.set(entries.size);
+  };
+
+  const askOnce = async (key: string, ask: () => Promise<T>, flight: Flight<T>): Promise<T> => {
+    for (let tries = 1; ; tries++) {
+      const askedAtMs = nowMs();
+      const before = entries.peek(key)?.value ?? null;
+      let answer: T;
+      try {
+        answer = await ask();
+      } catch (error) {
+        if (isRefusal(error) && !flight.void) {
+          keep(key, { askedAtMs, value: null, refusal: error as AppError });
+          if (before) onDrop(before);
+        }
+        throw error;
+      }
+      const stale = flight.void || flight.changes.some((concerns) => concerns(answer));
+      flight.void = false;
+      flight.changes.length = 0;
+      if (!stale) {
+        // A process that was stopped meanwhile would admit on an answer from before.
+        if (nowMs() - askedAtMs >= lifeMs(askedAtMs)) throw tooOld();
+        const value = before ? merge(before, answer) : answer;
+        if (before && value !== before) onDrop(before);
+        keep(key, { askedAtMs, value, refusal: null });
+        return value;
+      }
+      if (tries === triesMax) throw tooOld();
+    }
+  };
+
+  const fly = (key: string, ask: () => Promise<T>): Promise<T> => {
+    const known = flights.get(key);
+    if (known) return known.asking;
+    const flight: Flight<T> = { asking: undefined as never, changes: [], void: false };
+    flight.asking = askOnce(key, ask, flight).finally(() => flights.delete(key));
+    flights.set(key, flight);
+    return flight.asking;
+  };
+
+  return {
+    get(key, ask, usable) {
+      const entry = entries.get(key);
+      if (entry === undefined) {
+        misses.inc();
+        return fly(key, ask);
+      }
+      const ageMs = nowMs() - entry.askedAtMs;
+      if (entry.refusal !== null && ageMs < negativeMs) {
+        refusals.inc();
+        throw entry.refusal;
+      }
+      const { value } = entry;
+      if (value === null || ageMs >= lifeMs(entry.askedAtMs) || (usable !== undefined && !usable(value))) {
+        misses.inc();
+        return fly(key, ask);
+      }
+      if (ageMs < freshMs) {
+        hits.inc();
+        return value;
+      }
+      behind.inc();
+      fly(key, ask).catch((err: unknown) => {
+        if (!isRefusal(err)) log.warn({ err }, "credential not refreshed");
+      });
+      return value;
+    },
+    forget(stale) {
+      for (const { changes } of flights.values()) changes.push(stale);
+      for (const [key, { value }] of [...entries.entries()]) {
+        if (value === null || !stale(value)) continue;
+        entries.delete(key);
+        onDrop(value);
+      }
+      options.entries.set(entries.size);
+    },
+    drop(key) {
+      const flight = flights.get(key);
+      if (flight) flight.void = true;
+      const value = entries.peek(key)?.value ?? null;
+      entries.delete(key);
+      if (value) onDrop(value);
+      options.entries.set(entries.size);
+      return value !== null;
+    },
+    dropAll() {
+      for (const flight of flights.values()) flight.void = true;
+      for (const { value } of [...entries.values()]) if (value) onDrop(value);
+      entries.clear();
+      options.entries.set(0);
+    },
+    get size() {
+      return entries.size;
+    },
+  };
+}
+
+function tooOld(): AppError {
+  return new AppError("unavailable", "Service is temporarily unavailable", { retryAfterSeconds: 1 });
+}

@@ -1,0 +1,113 @@
+import { equals } from "@bufbuild/protobuf";
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { AppError, anyScope, type Caller, counter, gauge, isKeyScope, type Logger, type Permission, scopePermissions } from "@muster/kit";
+import { type KeyRecord, KeyRecordSchema, type ResolveKeyResponse } from "@muster/proto/muster/identity/v1/edge_pb";
+import { cidrList } from "../http/client-address.ts";
+import type { KeyHolder } from "../route.ts";
+import { createFreshCache } from "./fresh-cache.ts";
+import type { Lease } from "./lease.ts";
+
+export type KeyCache = {
+  /** The key with this SHA-256 digest (base64). Throws AppError `api_key_invalid`, `_revoked`, `_expired`, or `unavailable`. */
+  get(digest: string): KeyHolder | Promise<KeyHolder>;
+  /** A change of this key was announced: what is older than the version, and these digests, is asked for again. */
+  changed(change: { keyId: string; version: bigint; digests: readonly string[] }): void;
+  /** What is remembered of the keys that match is stale. */
+  forget(matches: (key: KeyHolder) => boolean): void;
+  dropAll(): void;
+  readonly size: number;
+};
+
+export type KeyCacheOptions = {
+  resolve(digest: Uint8Array): Promise<ResolveKeyResponse>;
+  lease: Pick<Lease, "covers">;
+  max: number;
+  log: Logger;
+  /** Told of each key that left the cache because it may no longer be what it was. */
+  onDrop?: (keyId: string) => void;
+  nowMs?: () => number;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+};
+
+const refusals: readonly string[] = ["api_key_invalid", "api_key_revoked", "api_key_expired"];
+const lookups = counter("gateway_key_lookups_total", "API key look-ups by what answered them.", ["result"]);
+const entries = gauge("gateway_key_cache_entries", "API keys, and refusals of keys, remembered by this gateway.");
+
+/** API keys as identity last described them, for as long as the lease covers that and they have not expired. */
+export function createKeyCache(options: KeyCacheOptions): KeyCache {
+  const { resolve, lease, max, log, onDrop = () => {}, nowMs = () => performance.now(), now = Date.now } = options;
+  const cache = createFreshCache<KeyHolder>({
+    lease,
+    max,
+    isRefusal: (error) => error instanceof AppError && refusals.includes(error.code),
+    merge: (before, after) =>
+      before.endsAtMs === after.endsAtMs && equals(KeyRecordSchema, before.record, after.record) ? before : after,
+    onDrop: (key) => onDrop(key.id),
+    log,
+    lookups,
+    entries,
+    nowMs,
+  });
+  const ask = async (digest: string) => keyHolderOf(await resolve(Buffer.from(digest, "base64")));
+
+  return {
+    get: (digest) =>
+      cache.get(
+        digest,
+        () => ask(digest),
+        // Identity says why, and notes it.
+        ({ endsAtMs }) => endsAtMs > now(),
+      ),
+    changed({ keyId, version, digests }) {
+      for (const digest of digests) cache.drop(digest);
+      cache.forget(({ id, record }) => id === keyId && record.version < version);
+    },
+    forget: cache.forget,
+    dropAll: cache.dropAll,
+    get size() {
+      return cache.size;
+    },
+  };
+}
+
+/** The key as handlers and services see it. */
+export function keyHolderOf({ key, until }: ResolveKeyResponse): KeyHolder {
+  if (!key) throw new Error("identity answered without a key");
+  const ends = [key.expiresAt, until].flatMap((time) => (time ? [timestampDate(time).getTime()] : []));
+  return {
+    kind: "key",
+    id: key.id,
+    record: key,
+    caller: callerOf(key),
+    endsAtMs: Math.min(...ends, Number.POSITIVE_INFINITY),
+    admits: key.allowedIps.length > 0 ? cidrList(key.allowedIps) : null,
+  };
+}
+
+/** An API key acts inside its organization, with the permissions behind its scopes. */
+function callerOf(key: KeyRecord): Caller {
+  return {
+    actor: { type: "api_key", id: key.id, email: null, name: key.name || null, role: null, department: null },
+    scope: "organization",
+    partnerId: key.partnerId,
+    orgId: key.orgId,
+    orgAccess: { mode: "list", orgIds: [key.orgId] },
+    siteIds: null,
+    permissions: permissionsOf(key.scopes),
+    mfaAt: null,
+    sessionId: null,
+    keyId: key.id,
+  };
+}
+
+/** Deleting is writing for keys: no scope of its own stands for it (01-conventions, "Who may call what"). */
+const implied: Partial<Record<Permission, readonly Permission[]>> = { "devices:write": ["devices:delete"] };
+
+/** What the services' own guards ask for. The route's scope decides first: `sites:read` opens no organization. */
+function permissionsOf(scopes: readonly string[]): string[] {
+  const held = scopes.includes(anyScope)
+    ? Object.values(scopePermissions)
+    : scopes.filter(isKeyScope).map((scope) => scopePermissions[scope]);
+  return [...new Set(held.flatMap((permission) => [permission, ...(implied[permission] ?? [])]))];
+}

@@ -1,0 +1,107 @@
+/** Whose requests are counted, and how many an hour they may make. */
+export type Counted = { kind: "key" | "session" | "agent"; id: string; limit: number; generation: number };
+
+/** The state of a credential's hour after one request; times in seconds, `resetSeconds` since 1970 and `afterSeconds` from now. */
+export type Rate = { admitted: boolean; limit: number; remaining: number; resetSeconds: number; afterSeconds: number };
+
+/** A grant in hand: requests that may be admitted until its end (monotonic clock), charged to a minute at identity. */
+export type Lent = { slot: bigint; left: number; endsAtMs: number };
+
+type Waiter = { resolve(rate: Rate): void; reject(error: unknown): void; tries: number };
+
+/** What a gateway knows of one credential's hour. */
+export type Bucket = Counted & {
+  lents: Lent[];
+  /** Unspent parts of grants that are over, on their way back. */
+  returns: { slot: bigint; unspent: number }[];
+  /** Left of the limit when identity was last asked, what it granted then not included. */
+  left: number;
+  resetAtMs: number;
+  /** `retryAtMs` on the database's clock, `untilMs` on our monotonic one. */
+  refusal: { retryAtMs: number; untilMs: number } | null;
+  waiters: Waiter[];
+  asking: boolean;
+  /** Admitted since the last settlement. */
+  used: number;
+  lastUsedAtMs: number;
+  touchedAtMs: number;
+  /** Admitted since identity was last asked, and when that was. */
+  sinceAsked: number;
+  askedAtMs: number;
+  /** Requests asked for ahead of need last time, and whether identity gave any. */
+  ahead: number;
+  aheadOpen: boolean;
+};
+
+const aheadMax = 50_000;
+/** A grant ahead is to last this long; its life is 1 s. */
+const aheadForMs = 600;
+const shortestMs = 20;
+
+export function createBucket(credential: Counted): Bucket {
+  const { kind, id, limit, generation } = credential;
+  return {
+    kind,
+    id,
+    limit,
+    generation,
+    lents: [],
+    returns: [],
+    left: 0,
+    resetAtMs: 0,
+    refusal: null,
+    waiters: [],
+    asking: false,
+    used: 0,
+    lastUsedAtMs: 0,
+    touchedAtMs: 0,
+    sinceAsked: 0,
+    askedAtMs: Number.NEGATIVE_INFINITY,
+    ahead: 0,
+    aheadOpen: false,
+  };
+}
+
+/** Takes one request out of the grants in hand; false when none is left. */
+export function spend(bucket: Bucket, nowMs: number, wallMs: number): boolean {
+  const { lents } = bucket;
+  for (;;) {
+    const first = lents[0];
+    if (first === undefined) return false;
+    if (first.endsAtMs > nowMs && first.left > 0) {
+      first.left--;
+      bucket.used++;
+      bucket.sinceAsked++;
+      bucket.lastUsedAtMs = wallMs;
+      return true;
+    }
+    lents.shift();
+    if (first.left > 0) bucket.returns.push({ slot: first.slot, unspent: first.left });
+  }
+}
+
+/** Moves what is unspent of grants that have ended by then to the returns. */
+export function returnExpired(bucket: Bucket, atMs: number): void {
+  const { lents } = bucket;
+  while (lents[0] !== undefined && lents[0].endsAtMs <= atMs) {
+    const { slot, left } = lents.shift() as Lent;
+    if (left > 0) bucket.returns.push({ slot, unspent: left });
+  }
+}
+
+export function unspentTokens({ lents }: Bucket): number {
+  let total = 0;
+  for (const { left } of lents) total += left;
+  return total;
+}
+
+/** Requests to ask for ahead of need: as many as came lately in the time that a grant is to last. */
+export function demandOf(bucket: Bucket, nowMs: number): number {
+  const tookMs = Math.max(shortestMs, nowMs - bucket.askedAtMs);
+  const recent = Math.ceil((bucket.sinceAsked / tookMs) * aheadForMs);
+  const target = Math.min(aheadMax, Math.max(recent, Math.floor(bucket.ahead / 2)));
+  bucket.ahead = target < 2 ? 0 : target;
+  bucket.sinceAsked = 0;
+  bucket.askedAtMs = nowMs;
+  return Math.max(0, bucket.ahead - unspentTokens(bucket));
+}

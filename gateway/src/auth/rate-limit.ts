@@ -1,0 +1,257 @@
+import { AppError, counter, gauge, type Logger } from "@muster/kit";
+import { type Bucket, type Counted, createBucket, demandOf, type Lent, type Rate, returnExpired, spend, unspentTokens } from "./rate-bucket.ts";
+
+export type Want = { kind: string; id: string; limit: number; waiting: number; ahead: number };
+export type Granted = {
+  granted: number;
+  remaining: number;
+  slot: bigint;
+  resetAtMs: number;
+  retryAtMs: number | null;
+  cacheable: boolean;
+};
+export type Use = {
+  kind: string;
+  id: string;
+  slot: bigint;
+  unspent: number;
+  used: number;
+  lastUsedAtMs: number;
+  generation: number;
+};
+
+export type RateLimiter = {
+  /** Counts one request; synchronous while a grant lasts. Throws AppError `unavailable` when identity cannot be asked. */
+  count(credential: Counted): Rate | Promise<Rate>;
+  /** What is known of this credential's limit is stale: no refusal is repeated. */
+  changed(id: string): void;
+  /** Gives everything unspent back. */
+  stop(): Promise<void>;
+  readonly size: number;
+};
+
+export type RateLimiterOptions = {
+  /** In the order of the wants. `nowMs`: the database's clock, milliseconds since 1970. */
+  reserve(wants: readonly Want[]): Promise<{ grants: readonly Granted[]; leaseMs: number; nowMs: number }>;
+  /** Exactly once per sequence, however often it is called with it. */
+  settle(sequence: number, uses: readonly Use[]): Promise<void>;
+  log: Logger;
+  nowMs?: () => number;
+  now?: () => number;
+};
+
+/** A gateway that is killed loses the counts since its last settlement. */
+export const settleEveryMs = 500;
+/** Life of a refusal here, at most: what another gateway gives back is found again. */
+export const refusalMs = 5_000;
+const askingMax = 4;
+const batchMax = 500;
+const usesMax = 2_000;
+const triesMax = 3;
+/** A grant that ends sooner is followed by the next one before it is needed. */
+const renewMs = 300;
+const idleMs = 10_000;
+
+const counted = counter("gateway_rate_requests_total", "Authenticated requests by verdict.", ["verdict"]);
+const admitted = counted.labels("admitted");
+const refused = counted.labels("refused");
+const asks = counter("gateway_rate_reserves_total", "Calls that reserved requests, by outcome.", ["outcome"]);
+const bucketsGauge = gauge("gateway_rate_credentials", "Credentials whose requests this gateway counts.");
+
+/** Exact hourly limits by short grants from identity (docs/decisions/0013-rate-limit-by-grants.md). */
+export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
+  const { reserve, settle, log, nowMs = () => performance.now(), now = Date.now } = options;
+  const buckets = new Map<string, Bucket>();
+  const wanting = new Set<Bucket>();
+  let asking = 0;
+  let scheduled = false;
+  /** Added to our wall clock it gives the database's. */
+  let skewMs = 0;
+  let sequence = 0;
+  let unsettled: { sequence: number; uses: Use[] } | null = null;
+
+  const nowSeconds = () => Math.floor((now() + skewMs) / 1000);
+  const rateOf = (bucket: Bucket, isAdmitted: boolean, resetAtMs: number): Rate => {
+    (isAdmitted ? admitted : refused).inc();
+    const resetSeconds = Math.ceil(resetAtMs / 1000);
+    return {
+      admitted: isAdmitted,
+      limit: bucket.limit,
+      remaining: isAdmitted ? bucket.left + unspentTokens(bucket) : 0,
+      resetSeconds,
+      afterSeconds: Math.max(1, resetSeconds - nowSeconds()),
+    };
+  };
+
+  const want = (bucket: Bucket) => {
+    if (bucket.asking) return;
+    wanting.add(bucket);
+    if (scheduled) return;
+    scheduled = true;
+    // Everything that arrived in this turn of the event loop goes in one call.
+    setImmediate(() => {
+      scheduled = false;
+      while (wanting.size > 0 && asking < askingMax) void ask();
+    });
+  };
+
+  const ask = async (): Promise<void> => {
+    const batch = [...wanting].slice(0, batchMax);
+    for (const bucket of batch) {
+      wanting.delete(bucket);
+      bucket.asking = true;
+    }
+    asking++;
+    // Counted from before the question, so that a grant ends here before its minute does there.
+    const askedAtMs = nowMs();
+    const wants = batch.map((bucket) => {
+      const { kind, id, limit, waiters } = bucket;
+      return { kind, id, limit, waiting: waiters.length, ahead: demandOf(bucket, askedAtMs) };
+    });
+    try {
+      const reply = await reserve(wants);
+      asks.labels("ok").inc();
+      skewMs = reply.nowMs - now();
+      batch.forEach((bucket, i) => {
+        take(bucket, wants[i] as Want, reply.grants[i] as Granted, askedAtMs + reply.leaseMs);
+      });
+    } catch (error) {
+      asks.labels("failed").inc();
+      for (const bucket of batch) {
+        bucket.aheadOpen = false;
+        for (const waiter of bucket.waiters.splice(0)) waiter.reject(error);
+      }
+    } finally {
+      asking--;
+      for (const bucket of batch) {
+        bucket.asking = false;
+        if (bucket.waiters.length > 0) want(bucket);
+      }
+      if (wanting.size > 0 && !scheduled) want([...wanting][0] as Bucket);
+    }
+  };
+
+  const take = (bucket: Bucket, wanted: Want, grant: Granted, endsAtMs: number): void => {
+    const lent: Lent = { slot: grant.slot, left: grant.granted, endsAtMs };
+    bucket.left = grant.remaining;
+    bucket.resetAtMs = grant.resetAtMs;
+    bucket.aheadOpen = grant.granted > wanted.waiting;
+    bucket.lents.push(lent);
+    const late = nowMs() >= endsAtMs;
+    if (late) returnExpired(bucket, nowMs());
+    const refusal = grant.retryAtMs === null ? null : { retryAtMs: grant.retryAtMs, untilMs: 0 };
+    if (refusal && grant.cacheable) {
+      refusal.untilMs = nowMs() + Math.min(refusalMs, Math.max(0, refusal.retryAtMs - (now() + skewMs)));
+      bucket.refusal = refusal;
+    }
+    const again: typeof bucket.waiters = [];
+    bucket.waiters.splice(0).forEach((waiter, i) => {
+      if (spend(bucket, nowMs(), now())) waiter.resolve(rateOf(bucket, true, bucket.resetAtMs));
+      else if (refusal && i < wanted.waiting) waiter.resolve(rateOf(bucket, false, refusal.retryAtMs));
+      else if (++waiter.tries >= triesMax) waiter.reject(tooSlow());
+      else again.push(waiter);
+    });
+    bucket.waiters.push(...again);
+  };
+
+  /** What is to be settled, oldest first; also uses of a generation of a key that is over. */
+  const backlog: Use[] = [];
+  const collect = (): void => {
+    const uses = backlog;
+    const atMs = nowMs();
+    for (const [key, bucket] of buckets) {
+      returnExpired(bucket, atMs);
+      const { kind, id, generation, used, lastUsedAtMs } = bucket;
+      for (const { slot, unspent } of bucket.returns.splice(0)) {
+        uses.push({ kind, id, slot, unspent, used: 0, lastUsedAtMs: 0, generation });
+      }
+      if (used > 0 && kind === "key") {
+        uses.push({ kind, id, slot: 0n, unspent: 0, used, lastUsedAtMs, generation });
+      }
+      bucket.used = 0;
+      const idle = !bucket.asking && bucket.waiters.length === 0 && bucket.lents.length === 0;
+      if (idle && atMs - bucket.touchedAtMs > idleMs) buckets.delete(key);
+    }
+    bucketsGauge.set(buckets.size);
+  };
+
+  const settleAll = async (): Promise<void> => {
+    collect();
+    // What was sent and not answered is sent again first, as it was: identity takes it once.
+    while (unsettled !== null || backlog.length > 0) {
+      unsettled ??= { sequence: ++sequence, uses: backlog.splice(0, usesMax) };
+      await settle(unsettled.sequence, unsettled.uses);
+      unsettled = null;
+    }
+  };
+
+  let settling: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    settling ??= settleAll()
+      .catch((err: unknown) => log.warn({ err }, "use of credentials not settled, trying again"))
+      .finally(() => {
+        settling = null;
+      });
+  }, settleEveryMs);
+  timer.unref();
+
+  const bucketOf = (credential: Counted): Bucket => {
+    let bucket = buckets.get(credential.id);
+    if (bucket === undefined) {
+      bucket = createBucket(credential);
+      buckets.set(credential.id, bucket);
+    }
+    if (bucket.limit !== credential.limit) {
+      // What was granted under a higher limit is too much under a lower one.
+      if (credential.limit < bucket.limit) returnExpired(bucket, Number.POSITIVE_INFINITY);
+      bucket.limit = credential.limit;
+      bucket.refusal = null;
+    }
+    if (bucket.generation !== credential.generation) {
+      const { kind, id, generation, used, lastUsedAtMs } = bucket;
+      if (used > 0) backlog.push({ kind, id, slot: 0n, unspent: 0, used, lastUsedAtMs, generation });
+      bucket.used = 0;
+      bucket.generation = credential.generation;
+    }
+    return bucket;
+  };
+
+  return {
+    count(credential) {
+      const bucket = bucketOf(credential);
+      const atMs = nowMs();
+      bucket.touchedAtMs = atMs;
+      if (bucket.waiters.length === 0) {
+        if (spend(bucket, atMs, now())) {
+          const [first] = bucket.lents;
+          const low = unspentTokens(bucket) * 2 < bucket.ahead || (first && first.endsAtMs - atMs < renewMs);
+          if (low && bucket.aheadOpen) want(bucket);
+          return rateOf(bucket, true, bucket.resetAtMs);
+        }
+        if (bucket.refusal && bucket.refusal.untilMs > atMs) return rateOf(bucket, false, bucket.refusal.retryAtMs);
+      }
+      return new Promise((resolve, reject) => {
+        bucket.waiters.push({ resolve, reject, tries: 0 });
+        want(bucket);
+      });
+    },
+    changed(id) {
+      const bucket = buckets.get(id);
+      if (bucket) bucket.refusal = null;
+    },
+    async stop() {
+      clearInterval(timer);
+      await settling;
+      for (const bucket of buckets.values()) returnExpired(bucket, Number.POSITIVE_INFINITY);
+      await settleAll();
+    },
+    get size() {
+      return buckets.size;
+    },
+  };
+}
+
+/** The grant of each try had ended before it arrived. */
+function tooSlow(): AppError {
+  return new AppError("unavailable", "Service is temporarily unavailable", { retryAfterSeconds: 1 });
+}

@@ -1,0 +1,219 @@
+import { anyScope, keyScopes } from "@muster/kit";
+import type { ApiKey } from "@muster/proto/muster/identity/v1/api_key_pb";
+import { z } from "zod";
+import { type Route, route } from "../route.ts";
+import { maskOf } from "./field-mask.ts";
+import {
+  id,
+  idOut,
+  idParams,
+  listQuery,
+  nameIn,
+  pageOf,
+  pagination,
+  paginationOf,
+  success,
+  timeIn,
+  timeOf,
+  timeOrNull,
+  timeOut,
+  timestampOf,
+} from "./schemas.ts";
+
+const tag = "API keys";
+
+const status = z.enum(["active", "expired", "revoked"]);
+
+export const scopesIn = z
+  .array(z.string().min(1).max(100))
+  .max(100)
+  .meta({ description: `\`${anyScope}\` for all, or any of ${keyScopes.join(", ")}.` });
+const rateLimit = z.int().min(1).max(100_000);
+const allowedIps = z
+  .array(z.string().min(1).max(100))
+  .max(50)
+  .meta({ description: "Addresses and CIDR ranges the key is accepted from; empty accepts it from anywhere." });
+
+export const apiKey = z
+  .object({
+    id: idOut,
+    orgId: idOut,
+    name: z.string(),
+    keyPrefix: z.string().meta({ description: "First 12 characters of the key." }),
+    scopes: z.array(z.string()),
+    expiresAt: timeOut.nullable().meta({ description: "Null: never." }),
+    rateLimit: z.int().meta({ description: "Requests per hour." }),
+    allowedIps: z.array(z.string()),
+    createdBy: idOut,
+    createdAt: timeOut,
+    status,
+    lastUsedAt: timeOut.nullable(),
+    usageCount: z.int(),
+    principalId: idOut.nullable().meta({ description: "The service principal that owns the key." }),
+  })
+  .meta({ id: "ApiKey" });
+
+/** The secret itself, in the one reply that has it. */
+export const keyOut = z.string().meta({ description: "The full key: `svc_` and 32 characters. Shown this once." });
+export const keyWarning = "Store this key now: it cannot be shown again.";
+
+const create = route({
+  method: "POST",
+  path: "/api-keys",
+  access: { auth: "session", permission: "organizations:write", mfa: true },
+  tag,
+  summary: "Create an API key",
+  description: "Nobody grants scopes whose permission they do not hold.",
+  body: z.object({
+    orgId: id,
+    name: nameIn,
+    scopes: scopesIn.optional(),
+    expiresAt: timeIn.nullish(),
+    rateLimit: rateLimit.optional().meta({ description: "Requests per hour; default 1000." }),
+    allowedIps: allowedIps.optional(),
+  }),
+  noStore: true,
+  status: 201,
+  reply: apiKey.extend({ key: keyOut, warning: z.string() }),
+  errors: ["unknown_scope", "organization_not_found", "delegation_denied", "site_restricted"],
+  async handle({ body, rpc }, { services }) {
+    const wanted = {
+      orgId: body.orgId,
+      name: body.name,
+      scopes: body.scopes ?? [],
+      expiresAt: timestampOf(body.expiresAt ?? undefined),
+      rateLimit: body.rateLimit ?? 0,
+      allowedIps: body.allowedIps ?? [],
+    };
+    const reply = await services.apiKeys.createApiKey(wanted, await rpc());
+    return { ...apiKeyOf(reply.apiKey), key: reply.key, warning: keyWarning };
+  },
+});
+
+const list = route({
+  method: "GET",
+  path: "/api-keys",
+  access: { auth: "session", permission: "organizations:read" },
+  tag,
+  summary: "API keys of accessible organizations, newest first",
+  query: listQuery.extend({ orgId: id.optional(), status: status.optional() }),
+  reply: z.object({ data: z.array(apiKey), pagination }),
+  async handle({ query, rpc }, { services }) {
+    const wanted = { page: pageOf(query), orgId: query.orgId ?? "", status: query.status ?? "" };
+    const reply = await services.apiKeys.listApiKeys(wanted, await rpc());
+    return { data: reply.apiKeys.map(apiKeyOf), pagination: paginationOf(reply.page) };
+  },
+});
+
+const get = route({
+  method: "GET",
+  path: "/api-keys/:id",
+  access: { auth: "session", permission: "organizations:read" },
+  tag,
+  summary: "One API key",
+  params: idParams,
+  reply: apiKey,
+  errors: ["api_key_not_found"],
+  async handle({ params, rpc }, { services }) {
+    return apiKeyOf((await services.apiKeys.getApiKey({ id: params.id }, await rpc())).apiKey);
+  },
+});
+
+const patch = z.object({
+  name: nameIn.optional(),
+  scopes: scopesIn.optional(),
+  rateLimit: rateLimit.optional(),
+  allowedIps: allowedIps.optional(),
+});
+const paths = { name: "name", scopes: "scopes", rateLimit: "rate_limit", allowedIps: "allowed_ips" };
+
+const update = route({
+  method: "PATCH",
+  path: "/api-keys/:id",
+  access: { auth: "session", permission: "organizations:write", mfa: true },
+  tag,
+  summary: "Change an active API key",
+  description: "Holds everywhere when it answers. A service principal's key stays within the principal's scopes.",
+  params: idParams,
+  body: patch,
+  reply: apiKey,
+  errors: [
+    "no_updates",
+    "unknown_scope",
+    "api_key_not_found",
+    "delegation_denied",
+    "key_not_active",
+    "site_restricted",
+  ],
+  async handle({ params, body, rpc }, { services }) {
+    const { name = "", scopes = [], rateLimit: limit = 0, allowedIps: ranges = [] } = body;
+    const changed = { name, scopes, rateLimit: limit, allowedIps: ranges };
+    const wanted = { id: params.id, updateMask: maskOf(body, paths), apiKey: changed };
+    return apiKeyOf((await services.apiKeys.updateApiKey(wanted, await rpc())).apiKey);
+  },
+});
+
+const revoke = route({
+  method: "DELETE",
+  path: "/api-keys/:id",
+  access: { auth: "session", permission: "organizations:write", mfa: true },
+  tag,
+  summary: "Revoke an API key for good",
+  description: "When it answers the key is refused everywhere. The record stays; revoking it again changes nothing.",
+  params: idParams,
+  reply: success,
+  errors: ["api_key_not_found", "site_restricted"],
+  async handle({ params, rpc }, { services }) {
+    await services.apiKeys.revokeApiKey({ id: params.id }, await rpc());
+    return { success: true as const };
+  },
+});
+
+const rotate = route({
+  method: "POST",
+  path: "/api-keys/:id/rotate",
+  access: { auth: "session", permission: "organizations:write", mfa: true },
+  tag,
+  summary: "Replace the secret of an active API key",
+  description: "When it answers the old secret is refused everywhere, unless a grace was asked for. Usage starts anew.",
+  params: idParams,
+  body: z.object({
+    graceSeconds: z
+      .int()
+      .min(0)
+      .max(86_400)
+      .optional()
+      .meta({ description: "Seconds for which the old secret goes on; default 0." }),
+  }),
+  noStore: true,
+  reply: apiKey.extend({ key: keyOut }),
+  errors: ["api_key_not_found", "delegation_denied", "key_not_active", "site_restricted"],
+  async handle({ params, body, rpc }, { services }) {
+    const wanted = { id: params.id, graceSeconds: body.graceSeconds ?? 0 };
+    const reply = await services.apiKeys.rotateApiKey(wanted, await rpc());
+    return { ...apiKeyOf(reply.apiKey), key: reply.key };
+  },
+});
+
+/** A key's record as replies show it. */
+export function apiKeyOf(message: ApiKey | undefined): z.input<typeof apiKey> {
+  if (!message) throw new Error("identity answered without an API key");
+  return {
+    id: message.id,
+    orgId: message.orgId,
+    name: message.name,
+    keyPrefix: message.keyPrefix,
+    scopes: message.scopes,
+    expiresAt: timeOrNull(message.expiresAt),
+    rateLimit: message.rateLimit,
+    allowedIps: message.allowedIps,
+    createdBy: message.createdBy,
+    createdAt: timeOf(message.createdAt),
+    status: status.parse(message.status),
+    lastUsedAt: timeOrNull(message.lastUsedAt),
+    usageCount: Number(message.usageCount),
+    principalId: message.principalId || null,
+  };
+}
+
+export const apiKeyRoutes: readonly Route[] = [create, list, get, update, revoke, rotate];

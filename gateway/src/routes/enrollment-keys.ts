@@ -1,0 +1,159 @@
+import type { EnrollmentKey } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
+import { z } from "zod";
+import { type Route, route } from "../route.ts";
+import {
+  id,
+  idOut,
+  idParams,
+  listQuery,
+  nameIn,
+  pageOf,
+  pagination,
+  paginationOf,
+  success,
+  timeIn,
+  timeOf,
+  timeOut,
+  timestampOf,
+} from "./schemas.ts";
+
+const tag = "Enrollment keys";
+
+const enrollmentKey = z
+  .object({
+    id: idOut,
+    orgId: idOut,
+    siteId: idOut.nullable().meta({ description: "Where enrolled agents are placed." }),
+    name: z.string(),
+    usageCount: z.int(),
+    maxUsage: z.int().nullable().meta({ description: "Null: unlimited." }),
+    expiresAt: timeOut,
+    createdBy: idOut,
+    createdAt: timeOut,
+  })
+  .meta({ id: "EnrollmentKey" });
+const withKey = enrollmentKey.extend({
+  key: z.string().meta({ description: "64 hex characters. Shown this once." }),
+});
+
+const maxUsage = z.int().min(1).max(100_000);
+
+const create = route({
+  method: "POST",
+  path: "/enrollment-keys",
+  access: { auth: "session", permission: "organizations:write", mfa: true },
+  tag,
+  summary: "Create an enrollment key",
+  body: z.object({
+    orgId: id.nullish().meta({ description: "Needed from partner and system callers." }),
+    siteId: id.nullish(),
+    name: nameIn,
+    maxUsage: maxUsage.optional().meta({ description: "Enrollments it is good for; default 1." }),
+    expiresAt: timeIn.nullish().meta({ description: "Default: after ENROLLMENT_KEY_DEFAULT_TTL_MINUTES." }),
+  }),
+  noStore: true,
+  status: 201,
+  reply: withKey,
+  errors: ["organization_context_required", "organization_not_found", "site_not_found", "site_restricted"],
+  async handle({ body, rpc }, { services }) {
+    const wanted = {
+      orgId: body.orgId ?? "",
+      siteId: body.siteId ?? "",
+      name: body.name,
+      maxUsage: body.maxUsage,
+      expiresAt: timestampOf(body.expiresAt ?? undefined),
+    };
+    const reply = await services.enrollmentKeys.createEnrollmentKey(wanted, await rpc());
+    return { ...enrollmentKeyOf(reply.enrollmentKey), key: reply.key };
+  },
+});
+
+const list = route({
+  method: "GET",
+  path: "/enrollment-keys",
+  access: { auth: "session", permission: "organizations:read" },
+  tag,
+  summary: "Enrollment keys of accessible organizations, newest first",
+  query: listQuery.extend({ orgId: id.optional(), expired: z.enum(["true", "false"]).optional() }),
+  reply: z.object({ data: z.array(enrollmentKey), pagination }),
+  async handle({ query, rpc }, { services }) {
+    const expired = query.expired === undefined ? undefined : query.expired === "true";
+    const wanted = { page: pageOf(query), orgId: query.orgId ?? "", expired };
+    const reply = await services.enrollmentKeys.listEnrollmentKeys(wanted, await rpc());
+    return { data: reply.enrollmentKeys.map(enrollmentKeyOf), pagination: paginationOf(reply.page) };
+  },
+});
+
+const get = route({
+  method: "GET",
+  path: "/enrollment-keys/:id",
+  access: { auth: "session", permission: "organizations:read" },
+  tag,
+  summary: "One enrollment key",
+  params: idParams,
+  reply: enrollmentKey,
+  errors: ["enrollment_key_not_found"],
+  async handle({ params, rpc }, { services }) {
+    const reply = await services.enrollmentKeys.getEnrollmentKey({ id: params.id }, await rpc());
+    return enrollmentKeyOf(reply.enrollmentKey);
+  },
+});
+
+const rotate = route({
+  method: "POST",
+  path: "/enrollment-keys/:id/rotate",
+  access: { auth: "session", permission: "organizations:write", mfa: true },
+  tag,
+  summary: "Replace the secret of an enrollment key",
+  description: "`usageCount` starts anew; what is not sent stays.",
+  params: idParams,
+  body: z.object({
+    maxUsage: maxUsage.nullish().meta({ description: "Null lifts the limit." }),
+    expiresAt: timeIn.optional(),
+  }),
+  noStore: true,
+  reply: withKey,
+  errors: ["enrollment_key_not_found", "site_restricted"],
+  async handle({ params, body, rpc }, { services }) {
+    const wanted = { id: params.id, usage: usageOf(body.maxUsage), expiresAt: timestampOf(body.expiresAt) };
+    const reply = await services.enrollmentKeys.rotateEnrollmentKey(wanted, await rpc());
+    return { ...enrollmentKeyOf(reply.enrollmentKey), key: reply.key };
+  },
+});
+
+const remove = route({
+  method: "DELETE",
+  path: "/enrollment-keys/:id",
+  access: { auth: "session", permission: "organizations:write", mfa: true },
+  tag,
+  summary: "Delete an enrollment key for good",
+  params: idParams,
+  reply: success,
+  errors: ["enrollment_key_not_found", "site_restricted"],
+  async handle({ params, rpc }, { services }) {
+    await services.enrollmentKeys.deleteEnrollmentKey({ id: params.id }, await rpc());
+    return { success: true as const };
+  },
+});
+
+function usageOf(given: number | null | undefined) {
+  if (given === undefined) return { case: undefined };
+  return given === null ? { case: "unlimited" as const, value: true } : { case: "maxUsage" as const, value: given };
+}
+
+function enrollmentKeyOf(message: EnrollmentKey | undefined): z.input<typeof enrollmentKey> {
+  if (!message) throw new Error("identity answered without an enrollment key");
+  return {
+    id: message.id,
+    orgId: message.orgId,
+    siteId: message.siteId || null,
+    name: message.name,
+    usageCount: message.usageCount,
+    maxUsage: message.maxUsage ?? null,
+    expiresAt: timeOf(message.expiresAt),
+    createdBy: message.createdBy,
+    createdAt: timeOf(message.createdAt),
+  };
+}
+
+export const enrollmentKeyRoutes: readonly Route[] = [create, list, get, rotate, remove];

@@ -1,0 +1,162 @@
+import type { ServicePrincipal } from "@muster/proto/muster/identity/v1/service_principal_pb";
+import { z } from "zod";
+import { type Route, route } from "../route.ts";
+import { apiKey, apiKeyOf, keyOut, keyWarning, scopesIn } from "./api-keys.ts";
+import {
+  id,
+  idOut,
+  idParams,
+  listQuery,
+  nameIn,
+  pageOf,
+  pagination,
+  paginationOf,
+  timeOf,
+  timeOut,
+} from "./schemas.ts";
+
+const tag = "Service principals";
+
+const status = z.enum(["active", "disabled"]);
+
+const principal = z
+  .object({
+    id: idOut,
+    orgId: idOut,
+    name: z.string(),
+    scopes: z.array(z.string()).meta({ description: "Ceiling for the scopes of its key." }),
+    status,
+    keyPrefix: z.string().nullable().meta({ description: "Of its active key; null when it has none." }),
+    createdBy: idOut,
+    createdAt: timeOut,
+    updatedAt: timeOut,
+  })
+  .meta({ id: "ServicePrincipal" });
+
+const create = route({
+  method: "POST",
+  path: "/service-principals",
+  access: { auth: "session", permission: "organizations:write", mfa: true },
+  tag,
+  summary: "Create a service principal and its first key",
+  description: "Nobody grants scopes whose permission they do not hold.",
+  body: z.object({ orgId: id, name: nameIn, scopes: scopesIn.optional() }),
+  noStore: true,
+  status: 201,
+  reply: principal.extend({ key: z.object({ id: idOut, key: keyOut, keyPrefix: z.string() }), warning: z.string() }),
+  errors: ["unknown_scope", "organization_not_found", "delegation_denied", "site_restricted"],
+  async handle({ body, rpc }, { services }) {
+    const wanted = { orgId: body.orgId, name: body.name, scopes: body.scopes ?? [] };
+    const reply = await services.servicePrincipals.createServicePrincipal(wanted, await rpc());
+    const first = apiKeyOf(reply.apiKey);
+    const key = { id: first.id, key: reply.key, keyPrefix: first.keyPrefix };
+    return { ...principalOf(reply.principal), key, warning: keyWarning };
+  },
+});
+
+const list = route({
+  method: "GET",
+  path: "/service-principals",
+  access: { auth: "session", permission: "organizations:read" },
+  tag,
+  summary: "Service principals of accessible organizations, newest first",
+  query: listQuery.extend({ orgId: id.optional(), status: status.optional() }),
+  reply: z.object({ data: z.array(principal), pagination }),
+  errors: ["site_restricted"],
+  async handle({ query, rpc }, { services }) {
+    const wanted = { page: pageOf(query), orgId: query.orgId ?? "", status: query.status ?? "" };
+    const reply = await services.servicePrincipals.listServicePrincipals(wanted, await rpc());
+    return { data: reply.principals.map(principalOf), pagination: paginationOf(reply.page) };
+  },
+});
+
+const get = route({
+  method: "GET",
+  path: "/service-principals/:id",
+  access: { auth: "session", permission: "organizations:read" },
+  tag,
+  summary: "One service principal",
+  params: idParams,
+  reply: principal,
+  errors: ["service_principal_not_found", "site_restricted"],
+  async handle({ params, rpc }, { services }) {
+    const reply = await services.servicePrincipals.getServicePrincipal({ id: params.id }, await rpc());
+    return principalOf(reply.principal);
+  },
+});
+
+const rotate = route({
+  method: "POST",
+  path: "/service-principals/:id/rotate",
+  access: { auth: "session", permission: "organizations:write", mfa: true },
+  tag,
+  summary: "Give a service principal a new key",
+  description:
+    "When it answers the key before is revoked everywhere. The caller must hold every scope of the principal.",
+  params: idParams,
+  noStore: true,
+  reply: z.object({ keyId: idOut, key: keyOut, keyPrefix: z.string(), warning: z.string() }),
+  errors: ["service_principal_not_found", "delegation_denied", "principal_disabled", "site_restricted"],
+  async handle({ params, rpc }, { services }) {
+    const reply = await services.servicePrincipals.rotatePrincipalKey({ id: params.id }, await rpc());
+    const minted = apiKeyOf(reply.apiKey);
+    return { keyId: minted.id, key: reply.key, keyPrefix: minted.keyPrefix, warning: keyWarning };
+  },
+});
+
+const disable = route({
+  method: "POST",
+  path: "/service-principals/:id/disable",
+  access: { auth: "session", permission: "organizations:write", mfa: true },
+  tag,
+  summary: "Disable a service principal",
+  description: "When it answers each of its keys is refused everywhere.",
+  params: idParams,
+  reply: principal,
+  errors: ["service_principal_not_found", "site_restricted"],
+  async handle({ params, rpc }, { services }) {
+    const reply = await services.servicePrincipals.disableServicePrincipal({ id: params.id }, await rpc());
+    return principalOf(reply.principal);
+  },
+});
+
+const migrateKey = route({
+  method: "POST",
+  path: "/service-principals/:id/migrate-key",
+  access: { auth: "session", permission: "organizations:write", mfa: true },
+  tag,
+  summary: "Hand an existing API key over to a service principal",
+  description: "The key's scopes become those that both allow; the principal's key before is revoked.",
+  params: idParams,
+  body: z.object({ keyId: id }),
+  reply: apiKey,
+  errors: [
+    "service_principal_not_found",
+    "api_key_not_found",
+    "delegation_denied",
+    "principal_disabled",
+    "key_not_active",
+    "site_restricted",
+  ],
+  async handle({ params, body, rpc }, { services }) {
+    const reply = await services.servicePrincipals.migrateKey({ id: params.id, keyId: body.keyId }, await rpc());
+    return apiKeyOf(reply.apiKey);
+  },
+});
+
+function principalOf(message: ServicePrincipal | undefined): z.input<typeof principal> {
+  if (!message) throw new Error("identity answered without a service principal");
+  return {
+    id: message.id,
+    orgId: message.orgId,
+    name: message.name,
+    scopes: message.scopes,
+    status: status.parse(message.status),
+    keyPrefix: message.keyPrefix || null,
+    createdBy: message.createdBy,
+    createdAt: timeOf(message.createdAt),
+    updatedAt: timeOf(message.updatedAt),
+  };
+}
+
+export const servicePrincipalRoutes: readonly Route[] = [create, list, get, rotate, disable, migrateKey];

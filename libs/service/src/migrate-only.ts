@@ -1,0 +1,25 @@
+import { type MigrationDir, migrate } from "@muster/db";
+import { createLogger, loadConfig, serviceSettings } from "@muster/kit";
+import { z } from "zod";
+
+const settings = z.object({
+  DATABASE_URL: z.string().describe("PostgreSQL as the schema's owner."),
+  LOG_LEVEL: serviceSettings.LOG_LEVEL,
+});
+
+/**
+ * `main.js migrate`: applies the service's migrations and ends. Whoever starts a service this way first (the local stack, an
+ * init container) need not give the owner's credentials to the process that serves.
+ */
+export async function migrateOnly(service: string, dirs: readonly MigrationDir[]): Promise<void> {
+  let log = createLogger(service);
+  try {
+    const config = loadConfig(settings);
+    log = createLogger(service, config.LOG_LEVEL);
+    await migrate({ url: config.DATABASE_URL, service, dirs: [...dirs], log });
+    log.info("migrated");
+  } catch (err) {
+    log.fatal({ err }, "migration failed");
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,21 @@
+export type InTurn = <T>(id: string, work: () => Promise<T>) => Promise<T>;
+
+/**
+ * Runs work on the same id one after the other within this process. The row lock alone would do for correctness, but whoever
+ * waits for it holds a connection: a few calls on one record would keep everybody else out of the pool.
+ */
+export function inTurn(): InTurn {
+  const tails = new Map<string, Promise<unknown>>();
+  return (id, work) => {
+    const turn = (tails.get(id) ?? Promise.resolve()).then(work);
+    const tail = turn.then(
+      () => undefined,
+      () => undefined,
+    );
+    tails.set(id, tail);
+    void tail.then(() => {
+      if (tails.get(id) === tail) tails.delete(id);
+    });
+    return turn;
+  };
+}

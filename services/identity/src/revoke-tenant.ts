@@ -1,0 +1,71 @@
+import type { Tx } from "@muster/db";
+import { AppError, type CallContext, type Caller, isUuid, type RequestMeta } from "@muster/kit";
+import type {
+  RevokeTenantCredentialsRequest,
+  RevokeTenantCredentialsResponse,
+} from "@muster/proto/muster/identity/v1/api_key_pb";
+import { requireScope } from "@muster/service";
+import { afterChange, announce } from "./events/changes.ts";
+import { recordFact } from "./events/key-facts.ts";
+import { type KeyDeps, reachOrganization, requireManager, requireWholeOrganization } from "./rpc/key-guards.ts";
+import { revokeTenantApiKeys, type Tenant } from "./store/api-keys.ts";
+import { endTenantEnrollmentKeys } from "./store/enrollment-keys.ts";
+import { disableTenantPrincipals } from "./store/service-principals.ts";
+import { awaitTenants } from "./store/tenants.ts";
+
+type Revoked = Omit<RevokeTenantCredentialsResponse, "$typeName" | "$unknown">;
+
+/**
+ * Revokes all keys of a tenant, disables its principals and ends its enrollment keys in the given transaction: an audit row
+ * each, and one message to the gateways whatever their number.
+ */
+export async function revokeTenant(
+  tx: Tx,
+  who: { caller: Caller; meta: RequestMeta },
+  tenant: Tenant,
+  reason: "requested" | "tenant_deleted",
+  now: Date,
+): Promise<{ revoked: Revoked; change: string }> {
+  const principals = await disableTenantPrincipals(tx, tenant, now);
+  const keys = await revokeTenantApiKeys(tx, tenant, now);
+  const enrollmentKeys = await endTenantEnrollmentKeys(tx, tenant, now);
+  for (const principal of principals) {
+    recordFact(tx, who, principal, { action: "service_principal.disable", details: { reason } }, now);
+  }
+  for (const key of keys) {
+    const details = { keyPrefix: key.key_prefix, reason };
+    recordFact(tx, who, key, { action: "api_key.revoke", details }, now);
+  }
+  const change = announce(tx, { kind: "tenant", tenant: tenant.kind, id: tenant.id, revokedAt: now });
+  return { revoked: { apiKeys: keys.length, servicePrincipals: principals.length, enrollmentKeys }, change };
+}
+
+/** Revokes everything of a tenant for a system caller, or for a partner caller within their own partner. */
+export async function revokeTenantCredentials(
+  deps: KeyDeps,
+  context: CallContext,
+  { tenant: asked }: Pick<RevokeTenantCredentialsRequest, "tenant">,
+): Promise<Revoked> {
+  requireScope(context, "system", "partner");
+  requireManager(context, deps);
+  requireWholeOrganization(context);
+  const tenant: Tenant =
+    asked.case === "partnerId"
+      ? { kind: "partner", id: await reachPartner(deps, context, asked.value) }
+      : { kind: "organization", id: (await reachOrganization(deps, context, asked.value ?? "")).orgId };
+  const { revoked, change } = await deps.db.tx(context, (tx) =>
+    revokeTenant(tx, context, tenant, "requested", deps.now()),
+  );
+  await afterChange(deps, [change]);
+  return revoked;
+}
+
+async function reachPartner(deps: KeyDeps, context: CallContext, id: string): Promise<string> {
+  const { caller } = context;
+  // Somebody who was granted some organizations does not speak for all of them.
+  const mine = caller.scope === "system" || (caller.partnerId === id && caller.orgAccess.mode === "all");
+  const wanted = { partnerId: id, orgIds: [], siteIds: [] };
+  const known = mine && isUuid(id) ? await awaitTenants(deps.db, context, wanted, deps.copyLagMs) : null;
+  if (!known?.partner) throw new AppError("partner_not_found", "Partner not found");
+  return id;
+}

@@ -1,0 +1,163 @@
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Tx } from "@muster/db";
+import { type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
+import { ApiKeySchema, type ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
+import { callContext } from "@muster/rpc";
+import { afterChange } from "../events/changes.ts";
+import { announceKey, changesBetween, recordFact, visibleKeyFields } from "../events/key-facts.ts";
+import { inTurn } from "../in-turn.ts";
+import { revokeTenantCredentials } from "../revoke-tenant.ts";
+import { changedKeyFields, maxGraceSeconds, newKeyFields, requireActive } from "../rules/api-key.ts";
+import { newApiKey } from "../rules/key-material.ts";
+import { requireHeld, requireWithin } from "../rules/scope-ceiling.ts";
+import {
+  type ApiKeyRow,
+  findApiKey,
+  insertApiKey,
+  listApiKeys,
+  lockApiKey,
+  revokeApiKeys,
+  rotateApiKey,
+  updateApiKey,
+} from "../store/api-keys.ts";
+import { readPrincipal } from "../store/service-principals.ts";
+import { apiKeyMessage, timeOrNull } from "./api-key-message.ts";
+import {
+  apiKeyNotFound,
+  heldNow,
+  idOrNull,
+  type KeyDeps,
+  reachOrganization,
+  requireManager,
+  requireReader,
+  requireWholeOrganization,
+  wordOrNull,
+} from "./key-guards.ts";
+
+const statuses = ["active", "expired", "revoked"];
+
+/** API keys of organizations (interface, "API key"). */
+export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> {
+  const { db, now } = deps;
+  const perKey = inTurn();
+
+  const requireWriter = (context: CallContext) => {
+    requireManager(context, deps);
+    requireWholeOrganization(context);
+  };
+
+  return {
+    async createApiKey(request, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const at = now();
+      const fields = newKeyFields({ ...request, expiresAt: timeOrNull(request.expiresAt) }, at);
+      const place = await reachOrganization(deps, context, request.orgId);
+      requireHeld(await heldNow(deps, context), fields.scopes);
+      const material = newApiKey();
+      const owner = { ...place, createdBy: context.caller.actor.id, principalId: null };
+      const row = await db.tx(context, async (tx) => {
+        const created = await insertApiKey(tx, uuidv7(at.getTime()), { ...fields, ...owner }, material, at);
+        const changes = { before: {}, after: visibleKeyFields(created) };
+        const details = { keyPrefix: created.key_prefix, changes };
+        recordFact(tx, context, created, { action: "api_key.create", details }, at);
+        return created;
+      });
+      return { apiKey: apiKeyMessage(row, at), key: material.key };
+    },
+
+    async listApiKeys(request, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const filter = {
+        orgId: idOrNull(request.orgId, "orgId"),
+        status: wordOrNull(request.status, "status", statuses),
+      };
+      const at = now();
+      const { rows, info } = await listApiKeys(db, context, filter, at, clampPage(request.page ?? {}));
+      return { apiKeys: rows.map((row) => apiKeyMessage(row, at)), page: info };
+    },
+
+    async getApiKey({ id }, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const row = isUuid(id) ? await findApiKey(db, context, id) : null;
+      if (!row) throw apiKeyNotFound();
+      return { apiKey: apiKeyMessage(row, now()) };
+    },
+
+    async updateApiKey({ id, updateMask, apiKey }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const at = now();
+      const given = changedKeyFields(updateMask?.paths ?? [], apiKey ?? create(ApiKeySchema));
+      const held = given.scopes ? await heldNow(deps, context) : [];
+      const { row, change } = await perKey(id, () => db.tx(context, async (tx) => {
+        const stored = await lock(tx, context, id);
+        if (given.scopes) {
+          requireHeld(held, given.scopes);
+          if (stored.principal_id) requireWithin((await readPrincipal(tx, stored.principal_id)).scopes, given.scopes);
+        }
+        requireActive(stored, at);
+        const { name, scopes, rate_limit: rateLimit, allowed_ips: allowedIps } = stored;
+        const updated = await updateApiKey(tx, stored.id, { name, scopes, rateLimit, allowedIps, ...given }, at);
+        const differences = changesBetween(visibleKeyFields(stored), visibleKeyFields(updated));
+        const details = { keyPrefix: updated.key_prefix, ...differences };
+        recordFact(tx, context, updated, { action: "api_key.update", details }, at);
+        return { row: updated, change: announceKey(tx, stored, updated) };
+      }));
+      await afterChange(deps, [change]);
+      return { apiKey: apiKeyMessage(row, at) };
+    },
+
+    async revokeApiKey({ id }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const at = now();
+      const change = await perKey(id, () => db.tx(context, async (tx) => {
+        const stored = await lock(tx, context, id);
+        const [revoked] = await revokeApiKeys(tx, [stored.id], at);
+        if (revoked) {
+          const details = { keyPrefix: revoked.key_prefix };
+          recordFact(tx, context, revoked, { action: "api_key.revoke", details }, at);
+        }
+        // Announced again for one that was revoked before: the first call may still be waiting, and this one promises as much.
+        return announceKey(tx, stored, revoked ?? stored);
+      }));
+      await afterChange(deps, [change]);
+      return {};
+    },
+
+    async rotateApiKey({ id, graceSeconds }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      if (graceSeconds < 0 || graceSeconds > maxGraceSeconds) {
+        throw validationError({ graceSeconds: [`A whole number from 0 to ${maxGraceSeconds}`] });
+      }
+      const at = now();
+      const held = await heldNow(deps, context);
+      const material = newApiKey();
+      const { row, change } = await perKey(id, () => db.tx(context, async (tx) => {
+        const stored = await lock(tx, context, id);
+        requireHeld(held, stored.scopes);
+        requireActive(stored, at);
+        const graceUntil = graceSeconds === 0 ? null : new Date(at.getTime() + graceSeconds * 1000);
+        const rotated = await rotateApiKey(tx, stored.id, material, graceUntil, at);
+        const details = { keyPrefix: rotated.key_prefix, previousKeyPrefix: stored.key_prefix, graceSeconds };
+        recordFact(tx, context, rotated, { action: "api_key.rotate", details }, at);
+        return { row: rotated, change: announceKey(tx, stored, rotated) };
+      }));
+      await afterChange(deps, [change]);
+      return { apiKey: apiKeyMessage(row, at), key: material.key };
+    },
+
+    revokeTenantCredentials: (request, handler) => revokeTenantCredentials(deps, callContext(handler), request),
+  };
+}
+
+async function lock(tx: Tx, context: CallContext, id: string): Promise<ApiKeyRow> {
+  const row = isUuid(id) ? await lockApiKey(tx, context, id) : null;
+  if (!row) throw apiKeyNotFound();
+  return row;
+}

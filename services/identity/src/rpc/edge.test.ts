@@ -1,0 +1,248 @@
+import { createHash } from "node:crypto";
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { sql } from "@muster/db";
+import { systemCaller, uuidv7 } from "@muster/kit";
+import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
+import { register, toAppError } from "@muster/rpc";
+import { applyTenants, tenantMigrations } from "@muster/service";
+import { callers, type TestPort, testDatabase, testPort } from "@muster/testing";
+import { afterChange, announce } from "../events/changes.ts";
+import { leaseMs } from "../store/gateways.ts";
+import { removeIdleWindows } from "../store/rate-windows.ts";
+import { identityDirs } from "../testing/identity.ts";
+import { edgeService } from "./edge.ts";
+
+const system = { caller: systemCaller("identity") };
+const partnerId = uuidv7();
+const orgId = uuidv7();
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let port: TestPort;
+
+beforeAll(async () => {
+  expect(identityDirs[0]).toBe(tenantMigrations);
+  database = await testDatabase({ service: "identity", dirs: identityDirs });
+  const { db } = database;
+  port = await testPort("identity", [register(EdgeService, edgeService({ db }))]);
+  const tenant = { version: 1n, partnerId, status: "active", deleted: false, name: "" };
+  await db.tx(system, (tx) =>
+    applyTenants(tx, [
+      { ...tenant, kind: "partner", id: partnerId, orgId: "" },
+      { ...tenant, kind: "organization", id: orgId, orgId },
+    ] as never),
+  );
+});
+afterAll(async () => {
+  await port.close();
+  await database.drop();
+});
+
+const edge = () => port.client(EdgeService, callers.service("gateway"));
+const digestOf = (key: string) => createHash("sha256").update(key).digest();
+const codeOf = async (call: Promise<unknown>) => {
+  try {
+    await call;
+    return "answered";
+  } catch (error) {
+    return toAppError(error).code;
+  }
+};
+
+type Change = { status?: string; expiresAt?: Date | null; previous?: { key: string; until: Date } };
+
+async function insertKey(key: string, change: Change = {}): Promise<string> {
+  const id = uuidv7();
+  const { status = "active", expiresAt = null, previous = null } = change;
+  await database.db.tx(system, (tx) =>
+    tx.execute(sql`
+      INSERT INTO api_keys (id, org_id, partner_id, name, key_prefix, digest, previous_digest, previous_valid_until, scopes,
+                            rate_limit, status, expires_at, created_by, created_at, updated_at)
+      VALUES (${id}, ${orgId}, ${partnerId}, 'k', ${key.slice(0, 12)}, ${digestOf(key)},
+              ${previous ? digestOf(previous.key) : null}, ${previous?.until ?? null}, ${["devices:read"]}, 1000, ${status},
+              ${expiresAt}, ${uuidv7()}, now(), now())`),
+  );
+  return id;
+}
+
+const usageOf = async (id: string) => {
+  const [row] = await database.db.read<{ usage_count: number; last_used_at: Date | null; status: string }>(
+    system,
+    sql`SELECT usage_count, last_used_at, status FROM api_keys WHERE id = ${id}`,
+  );
+  return row;
+};
+
+const want = (id: string, limit: number, waiting: number, ahead = 0) => ({ kind: "key", id, limit, waiting, ahead });
+
+describe("EdgeService", () => {
+  it("answers nobody but a gateway in its own name", async () => {
+    const person = port.client(EdgeService, callers.platformAdmin());
+    expect(await codeOf(person.heartbeat({ gatewayId: uuidv7() }))).toBe("permission_denied");
+    expect(await codeOf(person.resolveKey({ digest: digestOf("x") }))).toBe("permission_denied");
+    const other = port.client(EdgeService, callers.service("audit"));
+    expect(await codeOf(other.reserve({ wants: [] }))).not.toBe("answered");
+  });
+});
+
+describe("ResolveKey", () => {
+  it("finds a key by its digest, with its tenant's status", async () => {
+    const id = await insertKey("svc_found");
+    const { key, until } = await edge().resolveKey({ digest: digestOf("svc_found") });
+    expect(key).toMatchObject({ id, orgId, partnerId, scopes: ["devices:read"], rateLimit: 1000, version: 1n });
+    expect(key).toMatchObject({ generation: 1, partnerStatus: "active", orgStatus: "active" });
+    expect(until).toBeUndefined();
+  });
+
+  it("finds a rotated key for the length of its grace", async () => {
+    const until = new Date(Date.now() + 60_000);
+    const id = await insertKey("svc_new1", { previous: { key: "svc_old1", until } });
+    const reply = await edge().resolveKey({ digest: digestOf("svc_old1") });
+    expect([reply.key?.id, reply.until && timestampDate(reply.until)]).toEqual([id, until]);
+    await insertKey("svc_new2", { previous: { key: "svc_old2", until: new Date(Date.now() - 1) } });
+    expect(await codeOf(edge().resolveKey({ digest: digestOf("svc_old2") }))).toBe("api_key_invalid");
+  });
+
+  it("says why a key is refused, and marks one as expired that has", async () => {
+    await insertKey("svc_revoked", { status: "revoked" });
+    const id = await insertKey("svc_expired", { expiresAt: new Date(Date.now() - 1) });
+    expect(await codeOf(edge().resolveKey({ digest: digestOf("svc_unknown") }))).toBe("api_key_invalid");
+    expect(await codeOf(edge().resolveKey({ digest: digestOf("svc_revoked") }))).toBe("api_key_revoked");
+    expect(await codeOf(edge().resolveKey({ digest: digestOf("svc_expired") }))).toBe("api_key_expired");
+    expect((await usageOf(id))?.status).toBe("expired");
+    expect(await codeOf(edge().resolveKey({ digest: digestOf("svc_expired") }))).toBe("api_key_expired");
+  });
+});
+
+describe("Reserve", () => {
+  it.each([1, 3, 100, 1_000])("grants exactly %d to 50 who ask at once", async (limit) => {
+    const id = uuidv7();
+    const asks = Math.max(50, Math.ceil(limit / 10));
+    const replies = await Promise.all(
+      Array.from({ length: asks }, () => edge().reserve({ wants: [want(id, limit, 20)] })),
+    );
+    const granted = replies.reduce((total, { grants }) => total + (grants[0]?.granted ?? 0), 0);
+    expect(granted).toBe(limit);
+  });
+
+  it("serves batches that overlap in any order", async () => {
+    const ids = Array.from({ length: 20 }, () => uuidv7());
+    await Promise.all(
+      Array.from({ length: 10 }, (_, i) => {
+        const order = i % 2 === 0 ? ids : [...ids].reverse();
+        return edge().reserve({ wants: order.map((id) => want(id, 100, 2)) });
+      }),
+    );
+    const { grants } = await edge().reserve({ wants: ids.map((id) => want(id, 100, 0)) });
+    expect(grants.map(({ remaining }) => remaining)).toEqual(ids.map(() => 80));
+  });
+
+  it("says when the window opens again", async () => {
+    const id = uuidv7();
+    await edge().reserve({ wants: [want(id, 1, 1)] });
+    const { grants, now } = await edge().reserve({ wants: [want(id, 1, 1)] });
+    const [refused] = grants;
+    expect(refused).toMatchObject({ granted: 0, remaining: 0, cacheable: true, retryAt: refused?.resetAt });
+    const inMs = Number(refused?.resetAt?.seconds) * 1000 - (now ? timestampDate(now).getTime() : 0);
+    expect(inMs).toBeGreaterThan(3_600_000);
+    expect(inMs).toBeLessThan(3_720_000);
+  });
+});
+
+describe("Settle", () => {
+  const settle = (gatewayId: string, sequence: number, use: object) =>
+    edge().settle({ gatewayId, sequence: BigInt(sequence), uses: [use as never] });
+
+  it("takes unspent grants back once, however often it is told", async () => {
+    const id = uuidv7();
+    const gatewayId = uuidv7();
+    const { grants } = await edge().reserve({ wants: [want(id, 10, 10)] });
+    const use = { kind: "key", id, slot: grants[0]?.slot ?? 0n, unspent: 4, used: 6 };
+    for (let i = 0; i < 3; i++) await settle(gatewayId, 1, use);
+    const after = await edge().reserve({ wants: [want(id, 10, 10)] });
+    expect(after.grants[0]).toMatchObject({ granted: 4, remaining: 0 });
+  });
+
+  it("counts use on the key, and none of an older generation", async () => {
+    const id = await insertKey("svc_counted");
+    const gatewayId = uuidv7();
+    const lastUsedAt = { seconds: BigInt(Math.floor(Date.now() / 1000) - 5), nanos: 0 };
+    await settle(gatewayId, 1, { kind: "key", id, used: 3, lastUsedAt, generation: 1 });
+    await settle(gatewayId, 2, { kind: "key", id, used: 2, lastUsedAt, generation: 1 });
+    await settle(gatewayId, 3, { kind: "key", id, used: 50, lastUsedAt, generation: 0 });
+    const usage = await usageOf(id);
+    expect(usage?.usage_count).toBe(5);
+    expect(usage?.last_used_at?.getTime()).toBe(Number(lastUsedAt.seconds) * 1000);
+  });
+});
+
+describe("idle windows", () => {
+  it("are removed once nothing in them counts", async () => {
+    const [old, young] = [uuidv7(), uuidv7()];
+    await edge().reserve({ wants: [want(old, 5, 1), want(young, 5, 1)] });
+    await database.db.tx(system, (tx) =>
+      tx.execute(sql`UPDATE rate_windows SET base_minute = base_minute - 200 WHERE id = ${old}`),
+    );
+    await removeIdleWindows(database.db, 100);
+    const left = await database.db.read<{ id: string }>(
+      system,
+      sql`SELECT id FROM rate_windows WHERE id = ANY(${[old, young]}::uuid[])`,
+    );
+    expect(left).toEqual([{ id: young }]);
+  });
+});
+
+describe("a change", () => {
+  const change = async () => {
+    let id = "";
+    await database.db.tx(system, async (tx) => {
+      id = announce(tx, { kind: "key", keyId: uuidv7(), digests: [], version: 2, revoked: true });
+    });
+    return id;
+  };
+  const waited = async (changeId: string) => {
+    const startedMs = performance.now();
+    await afterChange({ db: database.db }, [changeId]);
+    return performance.now() - startedMs;
+  };
+  const gateways: string[] = [];
+  const join = async () => {
+    const gatewayId = uuidv7();
+    await edge().heartbeat({ gatewayId });
+    gateways.push(gatewayId);
+    return gatewayId;
+  };
+
+  it("waits for nobody when no gateway is registered", async () => {
+    expect(await waited(await change())).toBeLessThan(500);
+  });
+
+  it("waits until each registered gateway has acknowledged it", async () => {
+    const [one, two] = [await join(), await join()];
+    const changeId = await change();
+    const { changes } = await edge().heartbeat({ gatewayId: one });
+    const messageId = changes.find(({ id }) => id.endsWith(changeId))?.id ?? "";
+    expect(changes.find(({ id }) => id === messageId)?.subject).toBe("auth.key");
+    let over = false;
+    const waiting = waited(changeId).then((ms) => {
+      over = true;
+      return ms;
+    });
+    await edge().acknowledge({ gatewayId: one, changeIds: [messageId] });
+    expect(over).toBe(false);
+    await edge().acknowledge({ gatewayId: two, changeIds: [messageId] });
+    expect(await waiting).toBeLessThan(leaseMs);
+  });
+
+  it("waits for a silent gateway until its lease is over, also when it renews it meanwhile, and not for one that left", async () => {
+    for (const gatewayId of gateways) await edge().leave({ gatewayId });
+    const silent = await join();
+    const gone = await join();
+    await edge().leave({ gatewayId: gone });
+    const waiting = waited(await change());
+    await edge().heartbeat({ gatewayId: silent });
+    const ms = await waiting;
+    expect(ms).toBeGreaterThan(leaseMs - 500);
+    expect(ms).toBeLessThan(2_600);
+  });
+});

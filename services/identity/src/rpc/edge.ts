@@ -1,0 +1,146 @@
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs, timestampDate, timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { Database } from "@muster/db";
+import { AppError, isUuid, validationError } from "@muster/kit";
+import {
+  type EdgeService,
+  KeyRecordSchema,
+  type ReserveRequest_Want,
+  type SettleRequest_Use,
+} from "@muster/proto/muster/identity/v1/edge_pb";
+import { callContext } from "@muster/rpc";
+import { acknowledgementsStored } from "../events/applied-everywhere.ts";
+import { grantMs } from "../rules/rate-window.ts";
+import { type EdgeKeyRow, findKeyByDigest, markExpired } from "../store/edge-keys.ts";
+import { acknowledge, leaseMs, leave, recentChanges, recentlyRevokedSessions, renewLease } from "../store/gateways.ts";
+import { type CredentialRef, reserve, settle, type Use } from "../store/rate-windows.ts";
+
+export type EdgeDeps = { db: Database };
+
+const digestBytes = 32;
+/** Credentials in one call. */
+const batchMax = 2_000;
+/** Longest life of an access token (setting ACCESS_TOKEN_TTL_SECONDS): older revocations are refused as expired tokens. */
+const revokedWithinMs = 65 * 60_000;
+
+/** What gateways ask, and nobody else (design, "Freshness without a round trip" and "Rate limit by leases"). */
+export function edgeService({ db }: EdgeDeps): ServiceImpl<typeof EdgeService> {
+  return {
+    async heartbeat({ gatewayId }, handler) {
+      requireGateway(handler);
+      await renewLease(db, idOf(gatewayId));
+      const changes = await recentChanges(db);
+      return { lease: durationFromMs(leaseMs), changes: changes ?? [], tooMany: changes === null };
+    },
+
+    async acknowledge({ gatewayId, changeIds }, handler) {
+      requireGateway(handler);
+      bounded(changeIds);
+      await acknowledge(db, idOf(gatewayId), changeIds);
+      acknowledgementsStored(db);
+      return {};
+    },
+
+    async leave({ gatewayId }, handler) {
+      requireGateway(handler);
+      await leave(db, idOf(gatewayId));
+      acknowledgementsStored(db);
+      return {};
+    },
+
+    async resolveKey({ digest }, handler) {
+      requireGateway(handler);
+      const row = digest.length === digestBytes ? await findKeyByDigest(db, digest) : null;
+      if (!row) throw new AppError("api_key_invalid", "API key is invalid");
+      if (row.status === "revoked") throw new AppError("api_key_revoked", "API key is revoked");
+      if (row.status === "expired" || row.is_over) {
+        if (row.status === "active") await markExpired(db, row.id);
+        throw new AppError("api_key_expired", "API key is expired");
+      }
+      return { key: recordOf(row), ...(row.until ? { until: timestampFromDate(row.until) } : {}) };
+    },
+
+    async reserve({ wants }, handler) {
+      requireGateway(handler);
+      bounded(wants);
+      const { grants, now } = await reserve(db, wants.map(wantOf));
+      return {
+        grants: grants.map(({ refusal, resetAtMs, slot, ...grant }) => ({
+          ...grant,
+          slot: BigInt(slot),
+          resetAt: timestampFromMs(resetAtMs),
+          ...(refusal ? { retryAt: timestampFromMs(refusal.retryAtMs), cacheable: refusal.cacheable } : {}),
+        })),
+        lease: durationFromMs(grantMs),
+        now: timestampFromDate(now),
+      };
+    },
+
+    async settle({ gatewayId, sequence, uses }, handler) {
+      requireGateway(handler);
+      bounded(uses);
+      await settle(db, idOf(gatewayId), Number(sequence), uses.map(useOf));
+      return {};
+    },
+
+    async getFreshState(_request, handler) {
+      requireGateway(handler);
+      return { revokedSessions: await recentlyRevokedSessions(db, revokedWithinMs) };
+    },
+  };
+}
+
+/** A person's, key's or agent's call comes through a gateway, too, but not in its own name. Throws `permission_denied`. */
+function requireGateway(handler: HandlerContext): void {
+  const { actor } = callContext(handler).caller;
+  if (actor.type !== "system" || actor.id !== "gateway") {
+    throw new AppError("permission_denied", "Only gateways may ask this");
+  }
+}
+
+function wantOf({ kind, id, limit, waiting, ahead }: ReserveRequest_Want) {
+  if (![limit, waiting, ahead].every((n) => n >= 0)) throw validationError({ wants: ["Counts must not be negative"] });
+  return { ...refOf(kind, id), limit, waiting, ahead };
+}
+
+function useOf({ kind, id, slot, unspent, used, lastUsedAt, generation }: SettleRequest_Use): Use {
+  if (unspent < 0 || used < 0) throw validationError({ uses: ["Counts must not be negative"] });
+  const at = lastUsedAt ? timestampDate(lastUsedAt) : new Date(0);
+  return { ...refOf(kind, id), slot: Number(slot), unspent, used, lastUsedAt: at, generation };
+}
+
+function refOf(kind: string, id: string): CredentialRef {
+  if (kind !== "key" && kind !== "session" && kind !== "agent") {
+    throw validationError({ kind: ["Must be key, session or agent"] });
+  }
+  return { kind, id: idOf(id) };
+}
+
+function idOf(text: string): string {
+  if (!isUuid(text)) throw validationError({ id: ["Must be a UUID"] });
+  return text;
+}
+
+function bounded(list: readonly unknown[]): void {
+  if (list.length > batchMax) throw validationError({ list: [`At most ${batchMax}`] });
+}
+
+function recordOf(row: EdgeKeyRow) {
+  return create(KeyRecordSchema, {
+    id: row.id,
+    orgId: row.org_id,
+    partnerId: row.partner_id,
+    name: row.name,
+    keyPrefix: row.key_prefix,
+    scopes: row.scopes,
+    rateLimit: row.rate_limit,
+    expiresAt: row.expires_at ? timestampFromDate(row.expires_at) : undefined,
+    allowedIps: row.allowed_ips,
+    principalId: row.principal_id ?? "",
+    version: BigInt(row.version),
+    generation: row.generation,
+    partnerStatus: row.partner_status,
+    orgStatus: row.org_status,
+  });
+}

@@ -1,0 +1,285 @@
+import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { sql } from "@muster/db";
+import { type Caller, uuidv7 } from "@muster/kit";
+import { callers } from "@muster/testing";
+import { sweepOnce } from "../jobs/sweep-reservations.ts";
+import { enrollmentDigest } from "../rules/enrollment-key.ts";
+import { confirm, release, reserve } from "../store/enrollment-uses.ts";
+import { codeOf } from "../testing/identity.ts";
+import { startTestKeys, type TestKeys, tenantOf } from "../testing/keys.ts";
+
+let keys: TestKeys;
+let tenant: Awaited<ReturnType<typeof tenantOf>>;
+beforeAll(async () => {
+  keys = await startTestKeys();
+});
+afterAll(() => keys?.close());
+beforeEach(async () => {
+  keys.clock.now = new Date();
+  tenant = await tenantOf(keys);
+});
+
+const minutes = (n: number) => new Date(keys.clock.now.getTime() + n * 60_000);
+const admin = () => keys.enrollmentKeysAs(tenant.orgAdmin);
+
+async function made(change: Record<string, unknown> = {}, as: Caller = tenant.orgAdmin) {
+  const { enrollmentKey, key } = await keys.enrollmentKeysAs(as).createEnrollmentKey({ name: "Fleet", ...change });
+  if (!enrollmentKey) throw new Error("no key");
+  return { ...enrollmentKey, key };
+}
+
+const stateOf = async (id: string) => (await admin().getEnrollmentKey({ id })).enrollmentKey;
+const usesOf = async (id: string) => (await stateOf(id))?.usageCount;
+
+describe("creating an enrollment key", () => {
+  it("takes the caller's organization, one use and an hour, and shows the key once", async () => {
+    const { key, ...record } = await made();
+    expect(key).toMatch(/^[0-9a-f]{64}$/);
+    expect(record).toMatchObject({
+      orgId: tenant.orgId,
+      partnerId: tenant.partnerId,
+      siteId: "",
+      name: "Fleet",
+      usageCount: 0,
+      maxUsage: 1,
+      createdBy: tenant.orgAdmin.actor.id,
+    });
+    expect(record.expiresAt && timestampDate(record.expiresAt)).toEqual(minutes(60));
+    expect(await stateOf(record.id)).toEqual(record);
+    const [row] = await keys.db.read<{ digest: Buffer; pepper_id: string; all: string }>(
+      keys.system,
+      sql`SELECT digest, pepper_id, enrollment_keys::text AS all FROM enrollment_keys WHERE id = ${record.id}`,
+    );
+    expect(row?.digest).toEqual(enrollmentDigest(key, keys.pepper));
+    expect(row?.pepper_id).toBe(keys.pepper.id);
+    expect(row?.all).not.toContain(key.slice(12));
+    const rows = await keys.auditOf(record.id);
+    expect(rows.map(({ action, orgId }) => [action, orgId])).toEqual([["enrollment_key.create", tenant.orgId]]);
+    expect(await keys.outboxText()).not.toContain(key.slice(12));
+  });
+
+  it("needs an organization from partner and system callers", async () => {
+    const root = await keys.person(callers.platformAdmin());
+    for (const caller of [tenant.partnerAdmin, root]) {
+      expect(await codeOf(made({}, caller))).toBe("organization_context_required");
+      expect((await made({ orgId: tenant.orgId }, caller)).orgId).toBe(tenant.orgId);
+      expect(await codeOf(made({ orgId: uuidv7() }, caller))).toBe("organization_not_found");
+    }
+    expect(await codeOf(made({ orgId: (await tenantOf(keys)).orgId }))).toBe("organization_not_found");
+  });
+
+  it("takes a site of that organization only", async () => {
+    const siteId = await keys.addSite(tenant.partnerId, tenant.orgId);
+    expect((await made({ siteId })).siteId).toBe(siteId);
+    const sibling = await keys.addOrganization(tenant.partnerId);
+    const foreign = await keys.addSite(tenant.partnerId, sibling);
+    const as = tenant.partnerAdmin;
+    expect(await codeOf(made({ siteId: foreign, orgId: tenant.orgId }, as))).toBe("site_not_found");
+    expect(await codeOf(made({ siteId: uuidv7() }))).toBe("site_not_found");
+    expect(await codeOf(made({ siteId: "nonsense" }))).toBe("validation_failed");
+  });
+
+  it.each<[Record<string, unknown>]>([
+    [{ name: "" }],
+    [{ name: "x".repeat(256) }],
+    [{ maxUsage: 0 }],
+    [{ maxUsage: 100_001 }],
+    [{ expiresAt: timestampFromDate(new Date(Date.now() - 1)) }],
+  ])("refuses %j", async (change) => expect(await codeOf(made(change))).toBe("validation_failed"));
+
+  it("and managing it belong to people with permission, second factor and the site", async () => {
+    const siteId = await keys.addSite(tenant.partnerId, tenant.orgId);
+    const [ofSite, ofAll] = [await made({ siteId }), await made()];
+    const restricted = { ...tenant.orgAdmin, siteIds: [siteId] };
+    expect(await codeOf(made({}, restricted))).toBe("site_restricted");
+    expect(await codeOf(made({ siteId }, restricted))).toBe("answered");
+    const theirs = keys.enrollmentKeysAs(restricted);
+    expect(await codeOf(theirs.rotateEnrollmentKey({ id: ofSite.id }))).toBe("answered");
+    expect(await codeOf(theirs.rotateEnrollmentKey({ id: ofAll.id }))).toBe("site_restricted");
+    expect(await codeOf(theirs.deleteEnrollmentKey({ id: ofAll.id }))).toBe("site_restricted");
+    const viewer = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId), ["organizations:read"]);
+    for (const [as, code] of [
+      [viewer, "permission_denied"],
+      [{ ...tenant.orgAdmin, mfaAt: null }, "mfa_required"],
+    ] as const) {
+      const client = keys.enrollmentKeysAs(as);
+      expect(await codeOf(made({}, as))).toBe(code);
+      expect(await codeOf(client.rotateEnrollmentKey({ id: ofAll.id }))).toBe(code);
+      expect(await codeOf(client.deleteEnrollmentKey({ id: ofAll.id }))).toBe(code);
+    }
+    expect((await keys.enrollmentKeysAs(viewer).listEnrollmentKeys({})).enrollmentKeys).toHaveLength(3);
+  });
+});
+
+describe("listing enrollment keys", () => {
+  it("filters by organization and by whether they have expired", async () => {
+    const [short, long] = [await made({ expiresAt: timestampFromDate(minutes(1)) }), await made()];
+    keys.clock.now = minutes(1);
+    const ids = async (filter: object, as = tenant.orgAdmin) =>
+      (await keys.enrollmentKeysAs(as).listEnrollmentKeys(filter)).enrollmentKeys.map(({ id }) => id).sort();
+    expect(await ids({})).toEqual([short.id, long.id].sort());
+    expect(await ids({ expired: true })).toEqual([short.id]);
+    expect(await ids({ expired: false, orgId: tenant.orgId }, tenant.partnerAdmin)).toEqual([long.id]);
+    const other = await tenantOf(keys);
+    expect(await ids({}, other.orgAdmin)).toEqual([]);
+    const theirs = keys.enrollmentKeysAs(other.partnerAdmin);
+    const calls = [
+      theirs.getEnrollmentKey({ id: long.id }),
+      theirs.rotateEnrollmentKey({ id: long.id }),
+      theirs.deleteEnrollmentKey({ id: long.id }),
+      admin().getEnrollmentKey({ id: "nonsense" }),
+    ];
+    expect(await Promise.all(calls.map(codeOf))).toEqual(calls.map(() => "enrollment_key_not_found"));
+  });
+});
+
+describe("rotating an enrollment key", () => {
+  it("gives a new key unused, keeping limits unless new ones are sent", async () => {
+    const first = await made({ maxUsage: 3 });
+    await use(first.key);
+    expect(await usesOf(first.id)).toBe(1);
+    const { enrollmentKey, key } = await admin().rotateEnrollmentKey({ id: first.id });
+    const { key: _old, ...before } = first;
+    expect(enrollmentKey).toEqual(before);
+    expect(await codeOf(use(first.key))).toBe("enrollment_key_invalid");
+    expect(await codeOf(use(key))).toBe("answered");
+    const expiresAt = timestampFromDate(minutes(600));
+    const wider = await admin().rotateEnrollmentKey({
+      id: first.id,
+      usage: { case: "unlimited", value: true },
+      expiresAt,
+    });
+    expect(wider.enrollmentKey).toMatchObject({ usageCount: 0, expiresAt });
+    expect(wider.enrollmentKey?.maxUsage).toBeUndefined();
+    const narrow = await admin().rotateEnrollmentKey({ id: first.id, usage: { case: "maxUsage", value: 7 } });
+    expect(narrow.enrollmentKey).toMatchObject({ maxUsage: 7, expiresAt });
+    expect((await keys.auditOf(first.id)).map(({ action }) => action)).toEqual([
+      "enrollment_key.create",
+      "enrollment_key.rotate",
+      "enrollment_key.rotate",
+      "enrollment_key.rotate",
+    ]);
+  });
+
+  it("refuses limits out of bounds", async () => {
+    const { id } = await made();
+    const past = timestampFromDate(minutes(-1));
+    for (const change of [{ usage: { case: "maxUsage", value: 0 } as const }, { expiresAt: past }]) {
+      expect(await codeOf(admin().rotateEnrollmentKey({ id, ...change }))).toBe("validation_failed");
+    }
+  });
+});
+
+describe("deleting an enrollment key", () => {
+  it("removes it for good, reservations included", async () => {
+    const { id, key } = await made();
+    await use(key);
+    await admin().deleteEnrollmentKey({ id });
+    expect(await codeOf(admin().deleteEnrollmentKey({ id }))).toBe("enrollment_key_not_found");
+    expect(await codeOf(use(key))).toBe("enrollment_key_invalid");
+    const audited = await keys.auditOf(id);
+    expect(audited.map(({ action, resourceName }) => [action, resourceName]).at(-1)).toEqual([
+      "enrollment_key.delete",
+      "Fleet",
+    ]);
+  });
+});
+
+/** Takes a use for a device, as an enrollment does. */
+function use(key: string, deviceId = uuidv7()) {
+  return keys.db.tx(keys.system, (tx) => reserve(tx, [enrollmentDigest(key, keys.pepper)], deviceId));
+}
+
+const age = (seconds: number) =>
+  keys.db.tx(keys.system, (tx) =>
+    tx.execute(sql`
+      UPDATE enrollment_reservations SET reserved_until = reserved_until - make_interval(secs => ${seconds}),
+                                         confirmed_at = confirmed_at - make_interval(secs => ${seconds})`),
+  );
+
+describe("using an enrollment key", () => {
+  it("lets one of 50 in when it has one use", async () => {
+    const { id, key } = await made();
+    const outcomes = await Promise.all(Array.from({ length: 50 }, () => codeOf(use(key))));
+    expect(outcomes.filter((code) => code === "answered")).toHaveLength(1);
+    expect(new Set(outcomes)).toEqual(new Set(["answered", "enrollment_key_exhausted"]));
+    expect(await usesOf(id)).toBe(1);
+  });
+
+  it("says where the agent belongs, and is the same for the same device", async () => {
+    const siteId = await keys.addSite(tenant.partnerId, tenant.orgId);
+    const { id, key } = await made({ siteId });
+    const device = uuidv7();
+    const place = { keyId: id, orgId: tenant.orgId, partnerId: tenant.partnerId, siteId };
+    expect(await use(key, device)).toEqual(place);
+    expect(await use(key, device)).toEqual(place);
+    expect(await usesOf(id)).toBe(1);
+    await keys.tell("site", siteId, tenant.partnerId, tenant.orgId, true);
+    expect((await use(key, device)).siteId).toBeNull();
+  });
+
+  it("ends with the expiry, and for unknown keys and those under another pepper", async () => {
+    const { id, key } = await made();
+    expect(await codeOf(use("0".repeat(64)))).toBe("enrollment_key_invalid");
+    const other = { id: "other", secret: "another pepper" };
+    const foreign = keys.db.tx(keys.system, (tx) => reserve(tx, [enrollmentDigest(key, other)], uuidv7()));
+    expect(await codeOf(foreign)).toBe("enrollment_key_invalid");
+    await keys.db.tx(keys.system, (tx) =>
+      tx.execute(sql`UPDATE enrollment_keys SET expires_at = now() - interval '1 s' WHERE id = ${id}`),
+    );
+    expect(await codeOf(use(key))).toBe("enrollment_key_expired");
+  });
+
+  it("ends when the organization is deleted", async () => {
+    const { key } = await made();
+    await keys.tell("organization", tenant.orgId, tenant.partnerId, tenant.orgId, true);
+    expect(await codeOf(use(key))).toBe("enrollment_key_expired");
+  });
+
+  it("comes back after a failed enrollment, once", async () => {
+    const { id, key } = await made();
+    const device = uuidv7();
+    await use(key, device);
+    for (let i = 0; i < 2; i++) await keys.db.tx(keys.system, (tx) => release(tx, id, device));
+    expect(await usesOf(id)).toBe(0);
+    expect(await codeOf(use(key))).toBe("answered");
+  });
+
+  it("comes back after a minute without confirmation, and stays when it was confirmed", async () => {
+    const { id, key } = await made({ maxUsage: 2 });
+    const [kept, lost] = [uuidv7(), uuidv7()];
+    await use(key, kept);
+    await use(key, lost);
+    expect(await keys.db.tx(keys.system, (tx) => confirm(tx, id, kept))).toBe(true);
+    await age(58);
+    await sweepOnce(keys);
+    expect(await usesOf(id)).toBe(2);
+    await age(3);
+    await Promise.all([sweepOnce(keys), sweepOnce(keys)]);
+    expect(await usesOf(id)).toBe(1);
+    expect(await keys.db.tx(keys.system, (tx) => confirm(tx, id, lost))).toBe(false);
+    await keys.db.tx(keys.system, (tx) => release(tx, id, kept));
+    expect(await usesOf(id)).toBe(1);
+    await age(90_000);
+    await sweepOnce(keys);
+    expect(await usesOf(id)).toBe(1);
+    const [left] = await keys.db.read(
+      keys.system,
+      sql`SELECT count(*) AS n FROM enrollment_reservations WHERE key_id = ${id}`,
+    );
+    expect(left).toEqual({ n: 0 });
+  });
+
+  it("that began before a rotation is never given back to the new key", async () => {
+    const { id, key } = await made({ maxUsage: 2 });
+    const device = uuidv7();
+    await use(key, device);
+    const { key: next } = await admin().rotateEnrollmentKey({ id });
+    await use(next);
+    await keys.db.tx(keys.system, (tx) => release(tx, id, device));
+    expect(await usesOf(id)).toBe(1);
+    expect(await codeOf(use(next, device))).toBe("answered");
+    expect(await usesOf(id)).toBe(2);
+  });
+});

@@ -1,0 +1,162 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Tx } from "@muster/db";
+import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
+import {
+  type EnrollmentKey,
+  EnrollmentKeySchema,
+  type EnrollmentKeyService,
+} from "@muster/proto/muster/identity/v1/enrollment_key_pb";
+import { callContext } from "@muster/rpc";
+import { changesBetween, recordFact } from "../events/key-facts.ts";
+import {
+  newEnrollmentFields,
+  newEnrollmentKey,
+  type Pepper,
+  rotatedEnrollmentFields,
+} from "../rules/enrollment-key.ts";
+import {
+  deleteEnrollmentKey,
+  type EnrollmentKeyRow,
+  findEnrollmentKey,
+  insertEnrollmentKey,
+  listEnrollmentKeys,
+  lockEnrollmentKey,
+  rotateEnrollmentKey,
+} from "../store/enrollment-keys.ts";
+import { awaitTenants } from "../store/tenants.ts";
+import { timeOrNull } from "./api-key-message.ts";
+import {
+  idOrNull,
+  type KeyDeps,
+  reachOrganization,
+  requireManager,
+  requireReader,
+  siteRestricted,
+} from "./key-guards.ts";
+
+export type EnrollmentDeps = KeyDeps & {
+  /** Of new keys. */
+  pepper: Pepper;
+  defaultTtlMinutes: number;
+};
+
+/** Short-lived tokens that bring agents into an organization (interface, "Enrollment key"). */
+export function enrollmentKeyService(deps: EnrollmentDeps): ServiceImpl<typeof EnrollmentKeyService> {
+  const { db, now, pepper } = deps;
+  return {
+    async createEnrollmentKey(request, handler) {
+      const context = callContext(handler);
+      requireManager(context, deps);
+      const at = now();
+      idOrNull(request.siteId, "siteId");
+      const input = { ...request, expiresAt: timeOrNull(request.expiresAt) };
+      const fields = newEnrollmentFields(input, at, deps.defaultTtlMinutes);
+      requireSite(context, fields.siteId);
+      const { caller } = context;
+      const orgId = request.orgId || (caller.scope === "organization" ? (caller.orgId ?? "") : "");
+      if (orgId === "") throw new AppError("organization_context_required", "Organization context required");
+      const place = await reachOrganization(deps, context, orgId);
+      if (fields.siteId !== null) await reachSite(deps, context, fields.siteId, place.orgId);
+      const material = { ...newEnrollmentKey(pepper), pepper };
+      const owner = { ...place, createdBy: caller.actor.id };
+      const row = await db.tx(context, async (tx) => {
+        const created = await insertEnrollmentKey(tx, uuidv7(at.getTime()), { ...fields, ...owner }, material, at);
+        const details = { keyPrefix: created.key_prefix, changes: { before: {}, after: visibleFields(created) } };
+        recordFact(tx, context, created, { action: "enrollment_key.create", details }, at);
+        return created;
+      });
+      return { enrollmentKey: toMessage(row), key: material.key };
+    },
+
+    async listEnrollmentKeys(request, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const filter = { orgId: idOrNull(request.orgId, "orgId"), expired: request.expired ?? null };
+      const { rows, info } = await listEnrollmentKeys(db, context, filter, now(), clampPage(request.page ?? {}));
+      return { enrollmentKeys: rows.map(toMessage), page: info };
+    },
+
+    async getEnrollmentKey({ id }, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const row = isUuid(id) ? await findEnrollmentKey(db, context, id) : null;
+      if (!row) throw notFound();
+      return { enrollmentKey: toMessage(row) };
+    },
+
+    async rotateEnrollmentKey({ id, usage, expiresAt }, handler) {
+      const context = callContext(handler);
+      requireManager(context, deps);
+      const at = now();
+      const given = rotatedEnrollmentFields(usage, timeOrNull(expiresAt), at);
+      const material = { ...newEnrollmentKey(pepper), pepper };
+      const row = await db.tx(context, async (tx) => {
+        const stored = await lock(tx, context, id);
+        const limits = { maxUsage: stored.max_usage, expiresAt: stored.expires_at, ...given };
+        const rotated = await rotateEnrollmentKey(tx, stored.id, material, limits, at);
+        const differences = changesBetween(visibleFields(stored), visibleFields(rotated));
+        const details = { keyPrefix: rotated.key_prefix, previousKeyPrefix: stored.key_prefix, ...differences };
+        recordFact(tx, context, rotated, { action: "enrollment_key.rotate", details }, at);
+        return rotated;
+      });
+      return { enrollmentKey: toMessage(row), key: material.key };
+    },
+
+    async deleteEnrollmentKey({ id }, handler) {
+      const context = callContext(handler);
+      requireManager(context, deps);
+      const at = now();
+      await db.tx(context, async (tx) => {
+        const stored = await lock(tx, context, id);
+        await deleteEnrollmentKey(tx, stored.id);
+        const details = { keyPrefix: stored.key_prefix, changes: { before: visibleFields(stored), after: {} } };
+        recordFact(tx, context, stored, { action: "enrollment_key.delete", details }, at);
+      });
+      return {};
+    },
+  };
+}
+
+async function lock(tx: Tx, context: CallContext, id: string): Promise<EnrollmentKeyRow> {
+  const row = isUuid(id) ? await lockEnrollmentKey(tx, context, id) : null;
+  if (!row) throw notFound();
+  requireSite(context, row.site_id);
+  return row;
+}
+
+/** Somebody restricted to sites manages the keys of those sites and no others. */
+function requireSite({ caller }: CallContext, siteId: string | null): void {
+  if (caller.siteIds !== null && (siteId === null || !caller.siteIds.includes(siteId))) throw siteRestricted();
+}
+
+async function reachSite(deps: KeyDeps, context: CallContext, siteId: string, orgId: string): Promise<void> {
+  const wanted = { partnerId: null, orgIds: [], siteIds: [siteId] };
+  const { sites } = await awaitTenants(deps.db, context, wanted, deps.copyLagMs);
+  if (sites.get(siteId)?.orgId !== orgId) throw new AppError("site_not_found", "Site not found");
+}
+
+const notFound = () => new AppError("enrollment_key_not_found", "Enrollment key not found");
+
+const visibleFields = (row: EnrollmentKeyRow) => ({
+  name: row.name,
+  siteId: row.site_id,
+  maxUsage: row.max_usage,
+  expiresAt: row.expires_at.toISOString(),
+});
+
+function toMessage(row: EnrollmentKeyRow): EnrollmentKey {
+  return create(EnrollmentKeySchema, {
+    id: row.id,
+    orgId: row.org_id,
+    partnerId: row.partner_id,
+    siteId: row.site_id ?? "",
+    name: row.name,
+    usageCount: row.usage_count,
+    ...(row.max_usage === null ? {} : { maxUsage: row.max_usage }),
+    expiresAt: timestampFromDate(row.expires_at),
+    createdBy: row.created_by,
+    createdAt: timestampFromDate(row.created_at),
+  });
+}

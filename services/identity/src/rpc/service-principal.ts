@@ -1,0 +1,238 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Tx } from "@muster/db";
+import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
+import {
+  type ServicePrincipal,
+  ServicePrincipalSchema,
+  type ServicePrincipalService,
+} from "@muster/proto/muster/identity/v1/service_principal_pb";
+import { callContext } from "@muster/rpc";
+import { afterChange } from "../events/changes.ts";
+import { announceKey, recordFact } from "../events/key-facts.ts";
+import { inTurn } from "../in-turn.ts";
+import { defaultRateLimit, requireActive } from "../rules/api-key.ts";
+import { keyChecks } from "../rules/key-fields.ts";
+import { newApiKey } from "../rules/key-material.ts";
+import { commonScopes, knownScopes, requireHeld } from "../rules/scope-ceiling.ts";
+import { type ApiKeyRow, adoptApiKey, insertApiKey, lockPrincipalKeys, revokeApiKeys } from "../store/api-keys.ts";
+import {
+  disablePrincipal,
+  findServicePrincipal,
+  insertPrincipal,
+  listServicePrincipals,
+  lockPrincipal,
+  type PrincipalRecord,
+  readPrincipal,
+  touchPrincipal,
+} from "../store/service-principals.ts";
+import { apiKeyMessage } from "./api-key-message.ts";
+import {
+  apiKeyNotFound,
+  heldNow,
+  idOrNull,
+  type KeyDeps,
+  reachOrganization,
+  requireManager,
+  requireReader,
+  requireWholeOrganization,
+  wordOrNull,
+} from "./key-guards.ts";
+
+const statuses = ["active", "disabled"];
+
+/** Identities that own a key and outlive the person who made them (interface, "Service principal"). */
+export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof ServicePrincipalService> {
+  const { db, now } = deps;
+  const perPrincipal = inTurn();
+
+  const requireWriter = (context: CallContext) => {
+    requireManager(context, deps);
+    requireWholeOrganization(context);
+  };
+  const requireViewer = (context: CallContext) => {
+    requireReader(context);
+    requireWholeOrganization(context);
+  };
+
+  return {
+    async createServicePrincipal(request, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const at = now();
+      const check = keyChecks();
+      const name = check.name(request.name);
+      check.done();
+      const scopes = knownScopes(request.scopes);
+      const place = await reachOrganization(deps, context, request.orgId);
+      requireHeld(await heldNow(deps, context), scopes);
+      const id = uuidv7(at.getTime());
+      const material = newApiKey();
+      const wanted = { ...place, name, scopes, createdBy: context.caller.actor.id };
+      const unlimited = { expiresAt: null, rateLimit: defaultRateLimit, allowedIps: [] };
+      const made = await db.tx(context, async (tx) => {
+        await insertPrincipal(tx, id, wanted, at);
+        const first = { ...wanted, ...unlimited, principalId: id };
+        const key = await insertApiKey(tx, uuidv7(at.getTime()), first, material, at);
+        const principal = await readPrincipal(tx, id);
+        const changes = { before: {}, after: { name, scopes } };
+        const details = { keyId: key.id, keyPrefix: key.key_prefix, changes };
+        recordFact(tx, context, principal, { action: "service_principal.create", details }, at);
+        return { principal, key };
+      });
+      return {
+        principal: principalMessage(made.principal),
+        apiKey: apiKeyMessage(made.key, at),
+        key: material.key,
+      };
+    },
+
+    async listServicePrincipals(request, handler) {
+      const context = callContext(handler);
+      requireViewer(context);
+      const filter = {
+        orgId: idOrNull(request.orgId, "orgId"),
+        status: wordOrNull(request.status, "status", statuses),
+      };
+      const { rows, info } = await listServicePrincipals(db, context, filter, clampPage(request.page ?? {}));
+      return { principals: rows.map(principalMessage), page: info };
+    },
+
+    async getServicePrincipal({ id }, handler) {
+      const context = callContext(handler);
+      requireViewer(context);
+      const row = isUuid(id) ? await findServicePrincipal(db, context, id) : null;
+      if (!row) throw principalNotFound();
+      return { principal: principalMessage(row) };
+    },
+
+    async rotatePrincipalKey({ id }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const at = now();
+      const held = await heldNow(deps, context);
+      const material = newApiKey();
+      const { principal, key, changes } = await perPrincipal(id, () => db.tx(context, async (tx) => {
+        const stored = await lock(tx, context, id);
+        requireHeld(held, stored.scopes);
+        requireEnabled(stored);
+        const active = await lockPrincipalKeys(tx, stored);
+        const changed = await revoke(tx, active, at);
+        const minted = await insertApiKey(
+          tx,
+          uuidv7(at.getTime()),
+          successor(stored, active[0], context, at),
+          material,
+          at,
+        );
+        await touchPrincipal(tx, stored.id, at);
+        const previousKeyPrefix = stored.key_prefix;
+        const details = { keyId: minted.id, keyPrefix: minted.key_prefix, previousKeyPrefix };
+        recordFact(tx, context, stored, { action: "service_principal.rotate_key", details }, at);
+        return { principal: await readPrincipal(tx, stored.id), key: minted, changes: changed };
+      }));
+      await afterChange(deps, changes);
+      return { principal: principalMessage(principal), apiKey: apiKeyMessage(key, at), key: material.key };
+    },
+
+    async disableServicePrincipal({ id }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const at = now();
+      const { principal, changes } = await perPrincipal(id, () => db.tx(context, async (tx) => {
+        const stored = await lock(tx, context, id);
+        if (stored.status === "disabled") return { principal: stored, changes: [] };
+        const active = await lockPrincipalKeys(tx, stored);
+        const changed = await revoke(tx, active, at);
+        await disablePrincipal(tx, stored.id, at);
+        const details = { revokedKeys: active.map((key) => key.key_prefix) };
+        recordFact(tx, context, stored, { action: "service_principal.disable", details }, at);
+        return { principal: await readPrincipal(tx, stored.id), changes: changed };
+      }));
+      await afterChange(deps, changes);
+      return { principal: principalMessage(principal) };
+    },
+
+    async migrateKey({ id, keyId }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const at = now();
+      const held = await heldNow(deps, context);
+      const { key, changes } = await perPrincipal(id, () => db.tx(context, async (tx) => {
+        const principal = await lock(tx, context, id);
+        const keys = isUuid(keyId) ? await lockPrincipalKeys(tx, principal, keyId) : [];
+        const stored = keys.find((candidate) => candidate.id === keyId);
+        if (!stored) throw apiKeyNotFound();
+        const scopes = commonScopes(principal.scopes, stored.scopes);
+        requireHeld(held, scopes);
+        requireEnabled(principal);
+        requireActive(stored, at);
+        const previous = keys.filter((other) => other.id !== stored.id);
+        // Before the adoption: the index allows one active key of a principal.
+        const revoked = await revoke(tx, previous, at);
+        const adopted = await adoptApiKey(tx, stored.id, { principalId: principal.id, scopes }, at);
+        await touchPrincipal(tx, principal.id, at);
+        const details = {
+          keyId: adopted.id,
+          keyName: adopted.name,
+          keyPrefix: adopted.key_prefix,
+          previousKeyPrefix: previous[0]?.key_prefix ?? null,
+          changes: { before: { scopes: stored.scopes }, after: { scopes: adopted.scopes } },
+        };
+        recordFact(tx, context, principal, { action: "service_principal.migrate_key", details }, at);
+        return { key: adopted, changes: [...revoked, announceKey(tx, stored, adopted)] };
+      }));
+      await afterChange(deps, changes);
+      return { apiKey: apiKeyMessage(key, at) };
+    },
+  };
+}
+
+async function lock(tx: Tx, context: CallContext, id: string): Promise<PrincipalRecord> {
+  const row = isUuid(id) ? await lockPrincipal(tx, context, id) : null;
+  if (!row) throw principalNotFound();
+  return row;
+}
+
+async function revoke(tx: Tx, keys: readonly ApiKeyRow[], at: Date): Promise<string[]> {
+  const ids = keys.map((key) => key.id);
+  return (await revokeApiKeys(tx, ids, at)).map((row) => announceKey(tx, row, row));
+}
+
+/** The principal's scopes, and the limits of the key before it; an expiry that has passed is not taken over. */
+function successor(principal: PrincipalRecord, previous: ApiKeyRow | undefined, { caller }: CallContext, at: Date) {
+  const expiresAt = previous?.expires_at ?? null;
+  return {
+    name: principal.name,
+    scopes: principal.scopes,
+    expiresAt: expiresAt !== null && expiresAt > at ? expiresAt : null,
+    rateLimit: previous?.rate_limit ?? defaultRateLimit,
+    allowedIps: previous?.allowed_ips ?? [],
+    orgId: principal.org_id,
+    partnerId: principal.partner_id,
+    createdBy: caller.actor.id,
+    principalId: principal.id,
+  };
+}
+
+function requireEnabled({ status }: PrincipalRecord): void {
+  if (status === "disabled") throw new AppError("principal_disabled", "Service principal is disabled");
+}
+
+const principalNotFound = () => new AppError("service_principal_not_found", "Service principal not found");
+
+function principalMessage(row: PrincipalRecord): ServicePrincipal {
+  return create(ServicePrincipalSchema, {
+    id: row.id,
+    orgId: row.org_id,
+    partnerId: row.partner_id,
+    name: row.name,
+    scopes: row.scopes,
+    status: row.status,
+    keyPrefix: row.key_prefix ?? "",
+    createdBy: row.created_by,
+    createdAt: timestampFromDate(row.created_at),
+    updatedAt: timestampFromDate(row.updated_at),
+  });
+}

@@ -1,0 +1,150 @@
+import { type Database, sql, type Tx } from "@muster/db";
+import { systemCaller } from "@muster/kit";
+import { type Grant, giveBack, grant, type RateWindow, slots, type Want } from "../rules/rate-window.ts";
+
+export type CredentialRef = { kind: "key" | "session" | "agent"; id: string };
+export type GrantedTo = Omit<Grant, "window"> & CredentialRef;
+
+export type Use = CredentialRef & {
+  slot: number;
+  unspent: number;
+  used: number;
+  lastUsedAt: Date;
+  generation: number;
+};
+
+type WindowRow = CredentialRef & { base_minute: number; used: number[]; lent_until: Date | number };
+
+const who = { caller: systemCaller("identity") };
+const refKey = ({ kind, id }: CredentialRef) => `${kind}/${id}`;
+
+/**
+ * Grants each credential what its window leaves (rules/rate-window.ts), all in one transaction on the database's clock. The
+ * same credential may stand in `wants` once only.
+ */
+export async function reserve(
+  db: Database,
+  wants: readonly (CredentialRef & Want)[],
+): Promise<{ grants: GrantedTo[]; now: Date }> {
+  return db.tx(
+    who,
+    async (tx) => {
+      // Sent together, in one order for all: two that lock the same rows never wait for each other in a circle.
+      const made = tx.execute(sql`
+        INSERT INTO rate_windows (kind, id) SELECT kind, id FROM ${refs(wants)} ORDER BY kind, id ON CONFLICT DO NOTHING`);
+      const locking = lockWindows(tx, wants);
+      const clock = tx.query<{ now: Date }>(sql`SELECT clock_timestamp() AS now`);
+      const [, windows, [time]] = await Promise.all([made, locking, clock]);
+      const { now } = time as { now: Date };
+      const granted = wants.map((want) => {
+        const window = windows.get(refKey(want));
+        if (!window) throw new Error("a rate window that was made is not there");
+        return { kind: want.kind, id: want.id, ...grant(window, want, now.getTime()) };
+      });
+      await writeWindows(tx, granted);
+      return { grants: granted.map(({ window: _, ...rest }) => rest), now };
+    },
+    { retry: true },
+  );
+}
+
+/** Takes a gateway's settlement in, unless it was taken before: unspent grants into their windows, use into the keys. */
+export async function settle(db: Database, gatewayId: string, sequence: number, uses: readonly Use[]): Promise<void> {
+  await db.tx(
+    who,
+    async (tx) => {
+      if (!(await noteSettlement(tx, gatewayId, sequence))) return;
+      const unspent = uses.filter((use) => use.unspent > 0);
+      if (unspent.length > 0) {
+        const windows = await lockWindows(tx, unspent);
+        for (const use of unspent) {
+          const window = windows.get(refKey(use));
+          if (window) windows.set(refKey(use), giveBack(window, use.slot, use.unspent));
+        }
+        await writeWindows(
+          tx,
+          unspent.flatMap((use) => {
+            const window = windows.get(refKey(use));
+            return window ? [{ kind: use.kind, id: use.id, window }] : [];
+          }),
+        );
+      }
+      await countUse(
+        tx,
+        uses.filter((use) => use.kind === "key" && use.used > 0),
+      );
+    },
+    { retry: true },
+  );
+}
+
+/** Removes up to `limit` windows in which nothing is counted any more; gives their number. */
+export async function removeIdleWindows(db: Database, limit: number): Promise<number> {
+  return db.tx(who, (tx) =>
+    tx.execute(sql`
+      DELETE FROM rate_windows w USING (
+        SELECT kind, id FROM rate_windows
+        WHERE base_minute < floor(extract(epoch FROM clock_timestamp()) / 60)::bigint - ${2 * slots}
+        ORDER BY base_minute LIMIT ${limit} FOR UPDATE SKIP LOCKED) idle
+      WHERE w.kind = idle.kind AND w.id = idle.id`),
+  );
+}
+
+async function lockWindows(tx: Tx, wanted: readonly CredentialRef[]): Promise<Map<string, RateWindow>> {
+  const rows = await tx.query<WindowRow>(sql`
+    SELECT w.kind, w.id, w.base_minute, w.used, w.lent_until
+    FROM rate_windows w JOIN ${refs(wanted)} ON w.kind = refs.kind AND w.id = refs.id
+    ORDER BY w.kind, w.id FOR UPDATE OF w`);
+  return new Map(
+    rows.map((row) => [
+      refKey(row),
+      { baseMinute: row.base_minute, used: row.used, lentUntilMs: Number(row.lent_until) },
+    ]),
+  );
+}
+
+async function writeWindows(tx: Tx, windows: readonly (CredentialRef & { window: RateWindow })[]): Promise<void> {
+  const last = new Map(windows.map((each) => [refKey(each), each]));
+  const rows = [...last.values()];
+  if (rows.length === 0) return;
+  const lent = rows.map(({ window: { lentUntilMs } }) =>
+    Number.isFinite(lentUntilMs) ? new Date(lentUntilMs).toISOString() : "-infinity",
+  );
+  await tx.execute(sql`
+    UPDATE rate_windows w SET base_minute = g.base_minute, used = g.used::integer[], lent_until = g.lent_until
+    FROM unnest(${rows.map((r) => r.kind)}::text[], ${rows.map((r) => r.id)}::uuid[],
+                ${rows.map((r) => r.window.baseMinute)}::bigint[], ${rows.map((r) => `{${r.window.used.join(",")}}`)}::text[],
+                ${lent}::timestamptz[]) AS g (kind, id, base_minute, used, lent_until)
+    WHERE w.kind = g.kind AND w.id = g.id`);
+}
+
+/** True the first time a gateway tells this number. */
+async function noteSettlement(tx: Tx, gatewayId: string, sequence: number): Promise<boolean> {
+  const noted = await tx.execute(sql`
+    INSERT INTO gateways AS g (id, lease_until, settled) VALUES (${gatewayId}, '-infinity', ${sequence})
+    ON CONFLICT (id) DO UPDATE SET settled = excluded.settled WHERE g.settled < excluded.settled`);
+  return noted === 1;
+}
+
+/** What an older generation used, before a rotation, counts for nobody. */
+async function countUse(tx: Tx, uses: readonly Use[]): Promise<void> {
+  if (uses.length === 0) return;
+  await tx.execute(sql`
+    WITH used AS (
+      SELECT id, generation, sum(used) AS used, max(last_used_at) AS last_used_at
+      FROM unnest(${uses.map((u) => u.id)}::uuid[], ${uses.map((u) => u.generation)}::integer[],
+                  ${uses.map((u) => u.used)}::integer[], ${uses.map((u) => u.lastUsedAt)}::timestamptz[])
+           AS g (id, generation, used, last_used_at)
+      GROUP BY id, generation
+    ), locked AS (
+      SELECT k.id FROM api_keys k WHERE k.id IN (SELECT id FROM used) ORDER BY k.id FOR UPDATE
+    )
+    UPDATE api_keys k
+    SET usage_count = k.usage_count + used.used,
+        last_used_at = greatest(k.last_used_at, least(used.last_used_at, clock_timestamp()))
+    FROM used JOIN locked USING (id)
+    WHERE k.id = used.id AND k.generation = used.generation`);
+}
+
+const refs = (wanted: readonly CredentialRef[]) =>
+  sql`unnest(${wanted.map((w) => w.kind)}::text[], ${wanted.map((w) => w.id)}::uuid[]) AS refs (kind, id)`;
