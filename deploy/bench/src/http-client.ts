@@ -1,21 +1,29 @@
 // Load side of the HTTP benches: argv = port, access token, connections, path. Each message {ms} is one round; answers {requests, …}.
+// `@file` in place of the token names a file of credential header lines: one is used over and over, several once each.
+import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 
 const [port = "", token = "", connections = "", path = "/api/v1/auth/me"] = process.argv.slice(2);
+const credentials = token.startsWith("@")
+  ? readFileSync(token.slice(1), "utf8").split("\n")
+  : [`Authorization: Bearer ${token}`];
 
 /** Bound of the requests, and so of the samples, of a round. */
 const maxRequests = 1_000_000;
-const request = Buffer.from(
-  [
-    `GET ${path} HTTP/1.1`,
-    `Host: 127.0.0.1:${port}`,
-    "User-Agent: muster-bench/1.0",
-    "Accept: application/json",
-    `Authorization: Bearer ${token}`,
-    "",
-    "",
-  ].join("\r\n"),
-);
+const requestWith = (credential: string) =>
+  Buffer.from(
+    [
+      `GET ${path} HTTP/1.1`,
+      `Host: 127.0.0.1:${port}`,
+      "User-Agent: muster-bench/1.0",
+      "Accept: application/json",
+      credential,
+      "",
+      "",
+    ].join("\r\n"),
+  );
+const requests = credentials.map(requestWith);
+let next = 0;
 const headEnd = Buffer.from("\r\n\r\n");
 
 type Lane = { socket: Socket; sentMs: number; pending: Buffer | null };
@@ -46,7 +54,8 @@ function replyBytes(bytes: Buffer): number {
 
 function send(lane: Lane): void {
   lane.sentMs = performance.now();
-  lane.socket.write(request);
+  const request = requests.length === 1 ? requests[0] : requests[next++];
+  lane.socket.write(request ?? fail("there are not enough credentials for these rounds"));
 }
 
 function onData(lane: Lane, chunk: Buffer): void {

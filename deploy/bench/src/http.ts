@@ -1,4 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { generateNkey } from "@muster/bus";
 import { type BenchIdentity, startBenchIdentity } from "./http-identity.ts";
@@ -10,7 +13,7 @@ const roundMs = 1_500;
 const answerMs = 30_000;
 
 type Usage = { cpuUs: number; rss: number };
-type Server = { label: string; child: ChildProcess; client: ChildProcess; usage(): Promise<Usage> };
+export type Server = { label: string; child: ChildProcess; client: ChildProcess; usage(): Promise<Usage> };
 type Round = { requests: number; seconds: number; p50: number; p95: number; p99: number };
 type Measured = Round & { cpuUs: number; rss: number };
 
@@ -19,28 +22,46 @@ export async function run(_args: string[] = []): Promise<void> {
   const identity = await startBenchIdentity();
   const servers: Server[] = [];
   try {
-    const { server: gateway, body } = await startGateway(identity);
-    servers.push(gateway);
-    servers.unshift(await startBaseline("node:http", body, identity.accessToken));
-    servers.push(await startBaseline("express", body, identity.accessToken));
-    const measured = new Map<string, Measured[]>(servers.map(({ label }) => [label, []]));
-    for (const server of servers) await measure(server, warmMs);
-    for (let round = 0; round < rounds; round++) {
-      for (const server of servers) measured.get(server.label)?.push(await measure(server, roundMs));
-    }
-    print(measured, body.length);
+    const session = `Authorization: Bearer ${identity.accessToken}`;
+    const gateway = await startGateway(identity);
+    servers.push(await gateway.serve("gateway GET /auth/me", [session]));
+    const body = await gateway.bodyFor(session);
+    servers.unshift(await startBaseline("node:http", body, session));
+    servers.push(await startBaseline("express", body, session));
+    await measureInTurns(servers, body.length);
   } finally {
-    for (const { client, child } of servers) {
-      client.kill();
-      child.kill();
-    }
+    stopServers(servers);
     await identity.close();
+  }
+}
+
+/** Warms each server, measures them in turns, prints the medians. The first is the baseline. */
+export async function measureInTurns(servers: readonly Server[], bodyBytes: number): Promise<void> {
+  const measured = new Map<string, Measured[]>(servers.map(({ label }) => [label, []]));
+  for (const server of servers) await measure(server, warmMs);
+  for (let round = 0; round < rounds; round++) {
+    for (const server of servers) measured.get(server.label)?.push(await measure(server, roundMs));
+  }
+  print(measured, bodyBytes);
+}
+
+export function stopServers(servers: readonly Server[]): void {
+  for (const { client, child } of servers) {
+    client.kill();
+    child.kill();
   }
 }
 
 export const http = { name: "http", run };
 
-async function startGateway(identity: BenchIdentity): Promise<{ server: Server; body: string }> {
+export type BenchGateway = {
+  /** Load on GET /auth/me with these credential header lines: one over and over, or several once each. */
+  serve(label: string, credentials: readonly string[]): Promise<Server>;
+  bodyFor(credential: string): Promise<string>;
+};
+
+/** The gateway as a process before the bench's identity. */
+export async function startGateway(identity: BenchIdentity): Promise<BenchGateway> {
   const child = fork(fileURLToPath(new URL("../../../gateway/dist/main.js", import.meta.url)), [], {
     env: {
       PATH: process.env.PATH,
@@ -56,7 +77,9 @@ async function startGateway(identity: BenchIdentity): Promise<{ server: Server; 
       DEVICE_LOGS_URL: identity.url,
       WEBHOOK_DISPATCHER_URL: identity.url,
       AGENT_RELEASE_URL: identity.url,
-      // Nobody answers there: sessions live by the cache's own age.
+      SESSION_RATE_LIMIT: "1000000000",
+      KEY_CACHE_MAX: "1000000",
+      // Nobody answers there: changes would come with the heartbeats.
       NATS_URL: "nats://127.0.0.1:1",
       NATS_NKEY_SEED: generateNkey().seed,
       CALLER_PRIVATE_KEYS: identity.callerKeys,
@@ -64,30 +87,41 @@ async function startGateway(identity: BenchIdentity): Promise<{ server: Server; 
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const { http: port, ops } = await answer<{ http: number; ops: number }>(child);
-  const reply = await fetch(`http://127.0.0.1:${port}/api/v1/auth/me`, {
-    headers: { authorization: `Bearer ${identity.accessToken}` },
-  });
-  const body = await reply.text();
-  if (reply.status !== 200) throw new Error(`the gateway answered ${reply.status}: ${body}`);
-  const usage = () => readMetrics(ops);
-  const client = await startClient(port, identity.accessToken);
-  return { server: { label: "gateway GET /auth/me", child, client, usage }, body };
+  return {
+    async serve(label, credentials) {
+      return { label, child, client: await startClient(port, credentials), usage: () => readMetrics(ops) };
+    },
+    async bodyFor(credential) {
+      const [name = "", value = ""] = credential.split(": ");
+      const reply = await fetch(`http://127.0.0.1:${port}/api/v1/auth/me`, { headers: { [name]: value } });
+      const body = await reply.text();
+      if (reply.status !== 200) throw new Error(`the gateway answered ${reply.status}: ${body}`);
+      return body;
+    },
+  };
 }
 
-async function startBaseline(kind: "node:http" | "express", body: string, token: string): Promise<Server> {
+export async function startBaseline(kind: "node:http" | "express", body: string, credential: string): Promise<Server> {
   const child = start("http-baseline", [kind]);
   const { port } = await ask<{ port: number }>(child, body);
   const usage = async () => {
     const { cpu, rss } = await ask<{ cpu: NodeJS.CpuUsage; rss: number }>(child, "usage");
     return { cpuUs: cpu.user + cpu.system, rss };
   };
-  return { label: kind, child, client: await startClient(port, token), usage };
+  return { label: kind, child, client: await startClient(port, [credential]), usage };
 }
 
-async function startClient(port: number, token: string): Promise<ChildProcess> {
-  const client = start("http-client", [String(port), token, String(connections)]);
-  await answer(client);
-  return client;
+async function startClient(port: number, credentials: readonly string[]): Promise<ChildProcess> {
+  const directory = mkdtempSync(join(tmpdir(), "muster-bench-"));
+  const file = join(directory, "credentials");
+  writeFileSync(file, credentials.join("\n"), { mode: 0o600 });
+  try {
+    const client = start("http-client", [String(port), `@${file}`, String(connections)]);
+    await answer(client);
+    return client;
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 }
 
 async function measure(server: Server, ms: number): Promise<Measured> {

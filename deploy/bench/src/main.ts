@@ -2,6 +2,7 @@
 const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void> }>> = {
   rpc: () => import("./rpc.ts"),
   http: () => import("./http.ts"),
+  auth: () => import("./auth.ts"),
   read: () => import("./read.ts"),
   chaos: () => import("./chaos.ts"),
   "audit-lists": () => import("./audit-lists.ts"),

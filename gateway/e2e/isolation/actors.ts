@@ -4,9 +4,10 @@ import type { Makers, Spot } from "./makers.ts";
 import type { Actor, Kind, Target } from "./model.ts";
 import type { World } from "./targets.ts";
 
-type Wanted = { name: string; role: RoleKey; place: Place; spot: Spot; factor?: false; active?: false };
+export type Wanted = { name: string; role: RoleKey; place: Place; spot: Spot; factor?: false; active?: false };
 
 const nobody = {
+  id: null,
   partnerId: null,
   orgId: null,
   orgIds: [],
@@ -62,7 +63,8 @@ export async function makeActors(
   return made;
 }
 
-async function personActor(cluster: Cluster, world: World, wanted: Wanted): Promise<Actor> {
+/** A person who calls. */
+export async function personActor(cluster: Cluster, world: World, wanted: Wanted): Promise<Actor> {
   const { name, role, place, spot } = wanted;
   const person: TestPerson = await signedInAs(cluster, role, place);
   if (wanted.factor !== false) await enrollTotp(person);
@@ -72,6 +74,7 @@ async function personActor(cluster: Cluster, world: World, wanted: Wanted): Prom
   return {
     ...nobody,
     name,
+    id: person.id,
     as: "person",
     scope: orgId ? "organization" : partnerId ? "partner" : "system",
     role,

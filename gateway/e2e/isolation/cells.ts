@@ -87,9 +87,9 @@ function onRecord(actor: Actor, subject: Subject, target: Target): Outcome | nul
   const { method } = subject.route;
   if (target.state === "ended" && method !== "GET" && method !== "DELETE")
     return refused(409, `${target.kind}_decommissioned`);
-  // The keys of one site are its people's; those of the organization are not.
-  const isWholeKey = target.kind === "enrollment_key" && target.siteId === null && method !== "GET";
-  return isWholeKey && actor.siteIds !== null ? refused(403, "site_restricted") : null;
+  // The keys of single sites are those people's who are limited to them; others they only see.
+  const isSiteKey = target.kind === "enrollment_key" && method !== "GET" && actor.siteIds !== null;
+  return isSiteKey && !actor.siteIds?.includes(String(target.siteId)) ? refused(403, "site_restricted") : null;
 }
 
 /** The same call with each field that names a record, naming one of every place. */

@@ -36,6 +36,8 @@ export type Target = {
 
 export type Actor = {
   name: string;
+  /** Of a person. */
+  id: string | null;
   as: "person" | "key" | "anonymous";
   scope: Scope;
   role: RoleKey | null;

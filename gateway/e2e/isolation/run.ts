@@ -7,7 +7,7 @@ import { pathOf, type Subject } from "./subjects.ts";
 import type { World } from "./targets.ts";
 
 export type Answer = { status: number; text: string; body: Record<string, unknown> };
-export type Performed = { cell: Cell; name: string; request: string; answer: Answer };
+export type Performed = { cell: Cell; target: Target | null; name: string; request: string; answer: Answer };
 export type Runner = { cluster: Cluster; makers: Makers; world: World };
 
 /** Calls at the same time. */
@@ -77,7 +77,7 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
   const path = `${pathOf(subject, params)}${query.size > 0 ? `?${query}` : ""}`;
   const text = body === undefined ? undefined : JSON.stringify(body);
   const answer = await send(cluster, { method: route.method, path, headers: actor.headers, body: text });
-  return { cell, name, request: `${route.method} ${path} ${text ?? ""}`, answer };
+  return { cell, target, name, request: `${route.method} ${path} ${text ?? ""}`, answer };
 }
 
 /** Kinds that a call changes when it names them. */

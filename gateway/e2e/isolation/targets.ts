@@ -81,9 +81,14 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
   add(living, "user", { ...nowhere, place: "partner", partnerId: own?.id ?? "" });
   add(living, "user", { ...nowhere, place: "other-partner", partnerId: other?.id ?? "" });
   add(living, "user", { ...nowhere, place: "platform" });
-  for (const kind of ["api_key", "service_principal", "enrollment_key"] as const) {
+  for (const kind of ["api_key", "service_principal"] as const) {
     if (!kinds.has(kind)) continue;
     for (const place of ["own", "sibling", "other"] as const) add(living, kind, { ...spots[place], siteId: null });
+  }
+  if (kinds.has("enrollment_key")) {
+    for (const place of ["own", "neighbour", "unsited", "sibling", "other"] as const) {
+      add(living, "enrollment_key", spots[place]);
+    }
   }
   await Promise.all(wanted);
 

@@ -80,6 +80,8 @@ describe("request headers", () => {
   it.each([
     ["two Host", ["Host: api.test", "Host: other.test"]],
     ["no Host", []],
+    ["a Host that is none", ["Host: a b/c"]],
+    ["a Host with user information", ["Host: a@api.test"]],
     ["two Authorization", ["Host: api.test", "Authorization: Bearer a", "authorization: Bearer b"]],
     ["two X-API-Key", ["Host: api.test", "X-API-Key: a", "x-api-key: b"]],
     ["an underscore twin of X-API-Key", ["Host: api.test", "X_API_Key: a"]],

@@ -47,6 +47,8 @@ const guarded = new Set([
 
 const ours = /^(muster|x-muster|connect|grpc)-/;
 const once: ReadonlySet<Kind> = new Set<Kind>(["host", "authorization", "apiKey", "contentType", "origin"]);
+/** RFC 9110 section 7.2, without user information: a name or address, perhaps with a port. */
+const hostForm = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 const safeRequestId = /^[A-Za-z0-9._~:@+=-]{1,128}$/;
 
 /** Distinct spellings remembered; strangers may send any number of them. */
@@ -103,6 +105,7 @@ export function createHeaderReader(edgeAddressHeader: string | null): HeaderRead
       else inbound[kind] = `${before}, ${value}`;
     }
     if (!inbound.host) throw new EdgeError("bad_request", "Header Host is required");
+    if (!hostForm.test(inbound.host)) throw new EdgeError("bad_request", "Header Host is not a host name");
     return inbound;
   };
 }

@@ -1,6 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import { AppError, type Caller, type Logger, type RequestMeta, uuidv7 } from "@muster/kit";
+import { AppError, type Caller, type ErrorCode, type Logger, type RequestMeta, uuidv7 } from "@muster/kit";
 import type { Span } from "@opentelemetry/api";
 import { type EstablishedCall, establishedCall } from "./call-context.ts";
 import { toAppError, toConnectError } from "./errors.ts";
@@ -32,6 +32,9 @@ export type Guard = {
   stream<T>(incoming: Incoming, handler: () => AsyncIterable<T>): AsyncGenerator<T>;
 };
 
+/** Codes that say something is wrong with the service, not with the request: their causes belong in the log. */
+const failing: ReadonlySet<ErrorCode> = new Set(["unavailable", "overloaded", "deadline_exceeded"]);
+
 export function createGuard(deps: GuardDeps, method: DescMethod): Guard {
   const described = rpcMethod(method);
   const { rpc } = described;
@@ -59,8 +62,8 @@ export function createGuard(deps: GuardDeps, method: DescMethod): Guard {
     const error = toAppError(thrown);
     const about = { err: error.cause ?? error, rpc, requestId: incoming.header(metadataNames.requestId) };
     if (error.code === "internal") deps.log.error(about, "rpc handler failed");
-    else if (error.cause !== undefined && error.code !== "cancelled" && error.code !== "unauthenticated") {
-      deps.log.warn({ ...about, code: error.code }, "rpc answered an error");
+    else if (error.cause !== undefined && failing.has(error.code)) {
+      deps.log.warn({ ...about, code: error.code }, "rpc could not be served");
     }
     // The text of an internal error is for the log alone.
     return error.code === "internal" ? new AppError("internal", "Internal error", { cause: error }) : error;

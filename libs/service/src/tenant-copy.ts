@@ -104,7 +104,9 @@ export function startReconciling(deps: TenantCopyDeps, snapshot: TenancySnapshot
         return;
       } catch (err) {
         if (stopping.signal.aborted) return;
-        deps.log.warn({ err }, "tenant copy cannot be compared with tenancy now");
+        // Services start in any order: the first tries may well find tenancy not there yet.
+        const level = attempt < 5 ? "info" : "warn";
+        deps.log[level]({ reason: (err as Error).message }, "tenant copy cannot be compared with tenancy yet");
         await sleep(backoffMs(attempt, 250, 30_000), stopping.signal);
       }
     }

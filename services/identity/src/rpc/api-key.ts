@@ -40,7 +40,9 @@ const statuses = ["active", "expired", "revoked"];
 /** API keys of organizations (interface, "API key"). */
 export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> {
   const { db, now } = deps;
-  const perKey = inTurn();
+  const turn = inTurn();
+  const change = <T>(context: CallContext, id: string, work: (tx: Tx) => Promise<T>) =>
+    turn(id, () => db.tx(context, work));
 
   const requireWriter = (context: CallContext) => {
     requireManager(context, deps);
@@ -93,7 +95,7 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       const at = now();
       const given = changedKeyFields(updateMask?.paths ?? [], apiKey ?? create(ApiKeySchema));
       const held = given.scopes ? await heldNow(deps, context) : [];
-      const { row, change } = await perKey(id, () => db.tx(context, async (tx) => {
+      const { row, changeId } = await change(context, id, async (tx) => {
         const stored = await lock(tx, context, id);
         if (given.scopes) {
           requireHeld(held, given.scopes);
@@ -105,9 +107,9 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
         const differences = changesBetween(visibleKeyFields(stored), visibleKeyFields(updated));
         const details = { keyPrefix: updated.key_prefix, ...differences };
         recordFact(tx, context, updated, { action: "api_key.update", details }, at);
-        return { row: updated, change: announceKey(tx, stored, updated) };
-      }));
-      await afterChange(deps, [change]);
+        return { row: updated, changeId: announceKey(tx, stored, updated) };
+      });
+      await afterChange(deps, [changeId]);
       return { apiKey: apiKeyMessage(row, at) };
     },
 
@@ -115,7 +117,7 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       const context = callContext(handler);
       requireWriter(context);
       const at = now();
-      const change = await perKey(id, () => db.tx(context, async (tx) => {
+      const changeId = await change(context, id, async (tx) => {
         const stored = await lock(tx, context, id);
         const [revoked] = await revokeApiKeys(tx, [stored.id], at);
         if (revoked) {
@@ -124,8 +126,8 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
         }
         // Announced again for one that was revoked before: the first call may still be waiting, and this one promises as much.
         return announceKey(tx, stored, revoked ?? stored);
-      }));
-      await afterChange(deps, [change]);
+      });
+      await afterChange(deps, [changeId]);
       return {};
     },
 
@@ -138,7 +140,7 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       const at = now();
       const held = await heldNow(deps, context);
       const material = newApiKey();
-      const { row, change } = await perKey(id, () => db.tx(context, async (tx) => {
+      const { row, changeId } = await change(context, id, async (tx) => {
         const stored = await lock(tx, context, id);
         requireHeld(held, stored.scopes);
         requireActive(stored, at);
@@ -146,9 +148,9 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
         const rotated = await rotateApiKey(tx, stored.id, material, graceUntil, at);
         const details = { keyPrefix: rotated.key_prefix, previousKeyPrefix: stored.key_prefix, graceSeconds };
         recordFact(tx, context, rotated, { action: "api_key.rotate", details }, at);
-        return { row: rotated, change: announceKey(tx, stored, rotated) };
-      }));
-      await afterChange(deps, [change]);
+        return { row: rotated, changeId: announceKey(tx, stored, rotated) };
+      });
+      await afterChange(deps, [changeId]);
       return { apiKey: apiKeyMessage(row, at), key: material.key };
     },
 

@@ -45,7 +45,9 @@ const statuses = ["active", "disabled"];
 /** Identities that own a key and outlive the person who made them (interface, "Service principal"). */
 export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof ServicePrincipalService> {
   const { db, now } = deps;
-  const perPrincipal = inTurn();
+  const turn = inTurn();
+  const change = <T>(context: CallContext, id: string, work: (tx: Tx) => Promise<T>) =>
+    turn(id, () => db.tx(context, work));
 
   const requireWriter = (context: CallContext) => {
     requireManager(context, deps);
@@ -113,25 +115,24 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       const at = now();
       const held = await heldNow(deps, context);
       const material = newApiKey();
-      const { principal, key, changes } = await perPrincipal(id, () => db.tx(context, async (tx) => {
+      const { principal, key, changes } = await change(context, id, async (tx) => {
         const stored = await lock(tx, context, id);
         requireHeld(held, stored.scopes);
         requireEnabled(stored);
         const active = await lockPrincipalKeys(tx, stored);
-        const changed = await revoke(tx, active, at);
-        const minted = await insertApiKey(
-          tx,
-          uuidv7(at.getTime()),
-          successor(stored, active[0], context, at),
-          material,
-          at,
-        );
-        await touchPrincipal(tx, stored.id, at);
+        const next = successor(stored, active[0], context, at);
+        // Sent together, run in this order: whoever waits for the lock waits for each round trip.
+        const [changed, minted, , principal] = await Promise.all([
+          revoke(tx, active, at),
+          insertApiKey(tx, uuidv7(at.getTime()), next, material, at),
+          touchPrincipal(tx, stored.id, at),
+          readPrincipal(tx, stored.id),
+        ]);
         const previousKeyPrefix = stored.key_prefix;
         const details = { keyId: minted.id, keyPrefix: minted.key_prefix, previousKeyPrefix };
         recordFact(tx, context, stored, { action: "service_principal.rotate_key", details }, at);
-        return { principal: await readPrincipal(tx, stored.id), key: minted, changes: changed };
-      }));
+        return { principal, key: minted, changes: changed };
+      });
       await afterChange(deps, changes);
       return { principal: principalMessage(principal), apiKey: apiKeyMessage(key, at), key: material.key };
     },
@@ -140,16 +141,19 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       const context = callContext(handler);
       requireWriter(context);
       const at = now();
-      const { principal, changes } = await perPrincipal(id, () => db.tx(context, async (tx) => {
+      const { principal, changes } = await change(context, id, async (tx) => {
         const stored = await lock(tx, context, id);
         if (stored.status === "disabled") return { principal: stored, changes: [] };
         const active = await lockPrincipalKeys(tx, stored);
-        const changed = await revoke(tx, active, at);
-        await disablePrincipal(tx, stored.id, at);
+        const [changed, , principal] = await Promise.all([
+          revoke(tx, active, at),
+          disablePrincipal(tx, stored.id, at),
+          readPrincipal(tx, stored.id),
+        ]);
         const details = { revokedKeys: active.map((key) => key.key_prefix) };
         recordFact(tx, context, stored, { action: "service_principal.disable", details }, at);
-        return { principal: await readPrincipal(tx, stored.id), changes: changed };
-      }));
+        return { principal, changes: changed };
+      });
       await afterChange(deps, changes);
       return { principal: principalMessage(principal) };
     },
@@ -159,7 +163,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       requireWriter(context);
       const at = now();
       const held = await heldNow(deps, context);
-      const { key, changes } = await perPrincipal(id, () => db.tx(context, async (tx) => {
+      const { key, changes } = await change(context, id, async (tx) => {
         const principal = await lock(tx, context, id);
         const keys = isUuid(keyId) ? await lockPrincipalKeys(tx, principal, keyId) : [];
         const stored = keys.find((candidate) => candidate.id === keyId);
@@ -170,9 +174,11 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
         requireActive(stored, at);
         const previous = keys.filter((other) => other.id !== stored.id);
         // Before the adoption: the index allows one active key of a principal.
-        const revoked = await revoke(tx, previous, at);
-        const adopted = await adoptApiKey(tx, stored.id, { principalId: principal.id, scopes }, at);
-        await touchPrincipal(tx, principal.id, at);
+        const [revoked, adopted] = await Promise.all([
+          revoke(tx, previous, at),
+          adoptApiKey(tx, stored.id, { principalId: principal.id, scopes }, at),
+          touchPrincipal(tx, principal.id, at),
+        ]);
         const details = {
           keyId: adopted.id,
           keyName: adopted.name,
@@ -182,7 +188,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
         };
         recordFact(tx, context, principal, { action: "service_principal.migrate_key", details }, at);
         return { key: adopted, changes: [...revoked, announceKey(tx, stored, adopted)] };
-      }));
+      });
       await afterChange(deps, changes);
       return { apiKey: apiKeyMessage(key, at) };
     },

@@ -58,11 +58,13 @@ export async function readPrincipal(tx: Tx, id: string): Promise<PrincipalRecord
 
 /** That principal locked until the end of the transaction: one rotation or adoption at a time. */
 export async function lockPrincipal(tx: Tx, who: CallContext, id: string): Promise<PrincipalRecord | null> {
-  const [row] = await tx.query<{ id: string }>(
-    sql`SELECT id FROM service_principals WHERE id = ${id} AND ${inSight(who.caller)} FOR UPDATE`,
-  );
-  // Read after the lock: the prefix is that of the key that the holder before left behind.
-  return row ? readPrincipal(tx, row.id) : null;
+  const reached = sql`id = ${id} AND ${inSight(who.caller)}`;
+  // Read by a statement after the lock: the prefix is that of the key that the holder before left behind.
+  const [, [row]] = await Promise.all([
+    tx.query(sql`SELECT FROM service_principals WHERE ${reached} FOR UPDATE`),
+    tx.query<PrincipalRecord>(sql`SELECT ${columns} FROM service_principals t WHERE ${reached}`),
+  ]);
+  return row ?? null;
 }
 
 /** A page of principals, newest first (indexes service_principals_…newest). */

@@ -1,0 +1,28 @@
+import { measureInTurns, type Server, startBaseline, startGateway, stopServers } from "./http.ts";
+import { startBenchIdentity } from "./http-identity.ts";
+
+/** More than the cold rounds can use up: each is used once. */
+const coldKeys = 150_000;
+
+/**
+ * `npm run bench -- auth`: GET /auth/me, which the gateway answers by itself, with a remembered API key, with a session, and
+ * with a key that it has never seen (digest asked at identity, hour asked at identity), beside raw node:http.
+ */
+export async function run(_args: string[] = []): Promise<void> {
+  const identity = await startBenchIdentity();
+  const servers: Server[] = [];
+  try {
+    const gateway = await startGateway(identity);
+    const keyLine = () => `X-API-Key: ${identity.newKey()}`;
+    const warm = keyLine();
+    const body = await gateway.bodyFor(warm);
+    servers.push(await startBaseline("node:http", body, warm));
+    servers.push(await gateway.serve("gateway, API key", [warm]));
+    servers.push(await gateway.serve("gateway, session", [`Authorization: Bearer ${identity.accessToken}`]));
+    servers.push(await gateway.serve("gateway, cold API key", Array.from({ length: coldKeys }, keyLine)));
+    await measureInTurns(servers, body.length);
+  } finally {
+    stopServers(servers);
+    await identity.close();
+  }
+}

@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { routes } from "../../src/routes/index.ts";
+import { type Cluster, sharedCluster } from "../cluster.ts";
+import { personActor } from "./actors.ts";
+import { type Cell, servedKinds } from "./cells.ts";
+import { audited, type Owner, ownerOf } from "./database.ts";
+import { type Makers, makersFor } from "./makers.ts";
+import type { Actor } from "./model.ts";
+import { type Performed, perform } from "./run.ts";
+import { sessionOperations } from "./session-operations.ts";
+import { type Subject, subjectOf } from "./subjects.ts";
+import { makeWorld, type World } from "./targets.ts";
+
+/** The action of each operation (interface, "Audit events"; those it leaves open are named likewise). */
+const actions: Record<string, string> = {
+  "POST /orgs/partners": "partner.create",
+  "PATCH /orgs/partners/:id": "partner.update",
+  "DELETE /orgs/partners/:id": "partner.delete",
+  "PATCH /orgs/partners/me": "partner.settings.update",
+  "PATCH /orgs/organizations/order": "partner.settings.update",
+  "POST /orgs/organizations": "organization.create",
+  "PATCH /orgs/organizations/:id": "organization.update",
+  "DELETE /orgs/organizations/:id": "organization.delete",
+  "POST /orgs/sites": "site.create",
+  "PATCH /orgs/sites/:id": "site.update",
+  "DELETE /orgs/sites/:id": "site.delete",
+  "PATCH /devices/:id": "device.update",
+  "DELETE /devices/:id": "device.delete",
+  "POST /devices/:id/auto-update": "device.update",
+  "POST /device-groups": "device_group.create",
+  "PATCH /device-groups/:id": "device_group.update",
+  "DELETE /device-groups/:id": "device_group.delete",
+  "POST /device-groups/:id/devices": "device_group.update",
+  "DELETE /device-groups/:id/devices": "device_group.update",
+  "DELETE /device-groups/:id/devices/:deviceId": "device_group.update",
+  "POST /users": "user.create",
+  "POST /api-keys": "api_key.create",
+  "PATCH /api-keys/:id": "api_key.update",
+  "DELETE /api-keys/:id": "api_key.revoke",
+  "POST /api-keys/:id/rotate": "api_key.rotate",
+  "POST /enrollment-keys": "enrollment_key.create",
+  "POST /enrollment-keys/:id/rotate": "enrollment_key.rotate",
+  "DELETE /enrollment-keys/:id": "enrollment_key.delete",
+  "POST /service-principals": "service_principal.create",
+  "POST /service-principals/:id/rotate": "service_principal.rotate_key",
+  "POST /service-principals/:id/disable": "service_principal.disable",
+  "POST /service-principals/:id/migrate-key": "service_principal.migrate_key",
+};
+
+type Row = {
+  actor_id: string;
+  actor_type: string;
+  actor_email: string | null;
+  action: string;
+  resource_id: string;
+  org_id: string | null;
+  partner_id: string | null;
+  result: string;
+  ip_address: string | null;
+  session_id: string | null;
+  details: { keyPrefix?: string; changes?: { before: object; after: object } };
+};
+
+const changing = routes.filter(({ method }) => method !== "GET");
+const ownSession = (path: string) => path.startsWith("/auth/");
+const operations = changing
+  .filter(({ path }) => !ownSession(path))
+  .map((row) => [`${row.method} ${row.path}`, row] as const);
+
+let cluster: Cluster;
+let owner: Owner;
+let makers: Makers;
+let world: World;
+let system: Actor;
+let partner: Actor;
+let foreign: Actor;
+beforeAll(async () => {
+  cluster = await sharedCluster();
+  owner = await ownerOf(cluster);
+  makers = await makersFor(cluster);
+  world = await makeWorld(owner, makers, servedKinds(changing.map(subjectOf)));
+  const { own, other } = world.spots;
+  const partnerOf = (partnerId: string | null) => ({ partnerId: String(partnerId), orgAccess: "all" as const });
+  const nowhere = { ...own, partnerId: null, orgId: null };
+  system = await personActor(cluster, world, { name: "system", role: "platform-admin", place: {}, spot: nowhere });
+  const role = "partner-admin";
+  partner = await personActor(cluster, world, { name: "partner", role, place: partnerOf(own.partnerId), spot: own });
+  foreign = await personActor(cluster, world, {
+    name: "foreign",
+    role,
+    place: partnerOf(other.partnerId),
+    spot: other,
+  });
+}, 180_000);
+
+afterAll(async () => {
+  await owner?.close();
+});
+
+const doneBy = new Map<string, Performed>();
+
+function cellOf(subject: Subject, actor: Actor, status: number): Cell {
+  const isRecord = subject.shape === "record";
+  const target = world.targets.find((t) => isRecord && t.kind === subject.kind && t.place === "own") ?? null;
+  if (subject.key.endsWith("/devices") || subject.key.endsWith("/:deviceId")) {
+    // A device that is a member, so that taking it out changes something.
+    return { actor, subject, target, varied: null, expected: { status, code: null }, listed: null };
+  }
+  return { actor, subject, target, varied: null, expected: { status, code: null }, listed: null };
+}
+
+/** Rows of a person's doings, their own sign-in left out. */
+const rowsOf = async (actor: Actor): Promise<Row[]> => {
+  const chains = [...world.targets, ...[...doneBy.values()].map(({ target }) => target)];
+  const ids = chains.flatMap((t) => [t?.orgId, t?.partnerId]).filter((id): id is string => typeof id === "string");
+  await audited(owner, ids);
+  const rows = await owner.rows<Row>(
+    "SELECT * FROM audit.audit_log WHERE actor_id = $1 AND resource_id <> $1 ORDER BY timestamp, id",
+    [actor.id],
+  );
+  return rows;
+};
+
+describe("an operation", () => {
+  it.each(operations)("%s leaves one audit row of its action, with actor, tenant and changes", async (key, row) => {
+    const subject = subjectOf(row);
+    const action = actions[key];
+    if (!action) throw new Error(`${key} changes something, and nobody said which audit row it leaves: add it here`);
+    const actor = subject.needs.scopes.includes("system") ? system : partner;
+    const before = (await rowsOf(actor)).length;
+    const done = await perform({ cluster, makers, world }, cellOf(subject, actor, row.status ?? 200));
+    expect([done.request, done.answer.status]).toEqual([done.request, row.status ?? 200]);
+    doneBy.set(key, done);
+    const added = (await rowsOf(actor)).slice(before);
+    expect(added.map((r) => r.action)).toEqual([action]);
+    const [entry] = added as [Row];
+    const resourceId = done.target?.id ?? done.answer.body.id ?? (actor === partner ? partner.partnerId : null);
+    expect(entry).toMatchObject({ actor_type: "user", actor_id: actor.id, result: "success", resource_id: resourceId });
+    expect(entry.actor_email).toMatch(/@example\.com$/);
+    expect(entry.ip_address).toBe("127.0.0.1");
+    expect(entry.session_id).not.toBeNull();
+    const tenant = done.target ?? tenantOf(subject, done);
+    expect([entry.org_id, entry.partner_id]).toEqual([tenant.orgId, tenant.partnerId]);
+    expect(changesProblem(entry)).toBeNull();
+  });
+
+  it.each(operations)("%s leaves none when it is refused by tenant", async (_key, row) => {
+    const subject = subjectOf(row);
+    if (subject.shape !== "record" || !subject.needs.scopes.includes("partner")) return;
+    const before = await rowsOf(foreign);
+    const done = await perform({ cluster, makers, world }, cellOf(subject, foreign, 404));
+    expect([403, 404]).toContain(done.answer.status);
+    const rows = await owner.rows<{ n: string }>(
+      "SELECT count(*) AS n FROM audit.audit_log WHERE actor_id = $1 AND resource_id = $2",
+      [foreign.id, done.target?.id],
+    );
+    expect([rows[0]?.n, (await rowsOf(foreign)).length]).toEqual(["0", before.length]);
+  });
+});
+
+describe("a session's operation", () => {
+  it("leaves one audit row of its action, in order", async () => {
+    const { done, personId, covered } = await sessionOperations(cluster, world);
+    const served = changing.filter(({ path }) => ownSession(path)).map(({ method, path }) => `${method} ${path}`);
+    expect(served.filter((key) => !covered.includes(key))).toEqual([]);
+    await audited(owner, [String(world.spots.own.orgId)]);
+    const rows = await owner.rows<Row>(
+      "SELECT * FROM audit.audit_log WHERE resource_id = $1 AND chain_id = $2 ORDER BY seq",
+      [personId, world.spots.own.orgId],
+    );
+    expect(rows.map(({ action }) => action)).toEqual(done);
+    for (const row of rows.slice(1)) expect(row.actor_id).toBe(personId);
+  });
+});
+
+/** Where a new record of this reply, or the caller's own partner, stands. */
+function tenantOf(subject: Subject, { answer, cell }: Performed): { orgId: string | null; partnerId: string | null } {
+  if (subject.kind === "partner") return { orgId: null, partnerId: String(answer.body.id) };
+  if (subject.shape === "self") return { orgId: null, partnerId: cell.actor.partnerId };
+  const orgId = subject.kind === "organization" ? answer.body.id : answer.body.orgId;
+  return { orgId: String(orgId), partnerId: world.spots.own.partnerId };
+}
+
+/** What is wrong with the before and after of a row; null when nothing is. */
+function changesProblem({ action, details }: Row): string | null {
+  const count = (values: object | undefined) => Object.keys(values ?? {}).length;
+  const [before, after] = [count(details.changes?.before), count(details.changes?.after)];
+  const isKey = /^(api_key|enrollment_key|service_principal)\./.test(action);
+  if (isKey && !details.keyPrefix && action !== "service_principal.disable") return "names no key prefix";
+  if (/\.create$/.test(action)) return before === 0 && after > 0 ? null : "shows no new record";
+  if (/\.update$/.test(action)) return before + after > 0 ? null : "shows no change";
+  if (/\.delete$/.test(action)) return before > 0 ? null : "does not show what was";
+  return null;
+}
