@@ -27,6 +27,8 @@ function expressHandler(body: string): RequestListener {
 
 process.once("message", (body: string) => {
   const server = createServer(kind === "express" ? expressHandler(body) : rawHandler(body));
+  // Other servers have their turn between two rounds.
+  server.keepAliveTimeout = 120_000;
   server.listen(0, "127.0.0.1", () => process.send?.({ port: (server.address() as AddressInfo).port }));
   process.on("message", () => process.send?.({ cpu: process.cpuUsage(), rss: process.memoryUsage.rss() }));
 });

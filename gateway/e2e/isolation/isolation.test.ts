@@ -9,7 +9,7 @@ import { type Makers, makersFor } from "./makers.ts";
 import { type Actor, reaches } from "./model.ts";
 import { matrixText } from "./print.ts";
 import { complaints, inParallel, type Performed, perform, send } from "./run.ts";
-import { type Subject, subjectOf } from "./subjects.ts";
+import { knownSubjects, subjectOf } from "./subjects.ts";
 import { makeWorld, type World } from "./targets.ts";
 import { digests, namesOf } from "./traces.ts";
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   cluster = await sharedCluster();
   owner = await ownerOf(cluster);
   makers = await makersFor(cluster);
-  const kinds = servedKinds(known());
+  const kinds = servedKinds(knownSubjects(routes));
   world = await makeWorld(owner, makers, kinds);
   actors = await makeActors(cluster, makers, world, kinds);
   const suspended = actors.find(({ isPartnerActive }) => !isPartnerActive);
@@ -51,17 +51,6 @@ afterAll(async () => {
   const times = `made in ${took(readyMs - startedMs)}, called in ${took(performance.now() - readyMs)}`;
   console.log(`${performed.length} calls, ${actors?.length} actors, ${times}\n${matrixText(performed)}`);
 });
-
-/** Rows that the model knows; those that it does not know fail their own test. */
-function known(): Subject[] {
-  return routes.flatMap((row) => {
-    try {
-      return [subjectOf(row)];
-    } catch {
-      return [];
-    }
-  });
-}
 
 describe("the isolation matrix", () => {
   it.each(table)("answers everybody as the model says at %s", async (_key, row) => {
@@ -117,7 +106,7 @@ describe("the isolation matrix", () => {
     const met = new Set(performed.map(({ cell }) => `${cell.subject.key} ${cell.actor.name}`));
     expect(met.size).toBe(table.length * actors.length);
     const served = new Set(performed.filter(({ answer }) => answer.status < 300).map(({ cell }) => cell.subject.key));
-    const neverServed = known().filter(({ key, needs, route }) => {
+    const neverServed = knownSubjects(routes).filter(({ key, needs, route }) => {
       const isOnlyRefused = route.method !== "GET" && (needs.auth !== "session" || route.path.startsWith("/auth/"));
       return !served.has(key) && !isOnlyRefused;
     });

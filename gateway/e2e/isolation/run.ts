@@ -74,10 +74,18 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
     else body = { ...body, [varied.field]: varied.many ? [named.id] : named.id };
   }
   if (subject.shape === "list") query.set("limit", "100");
+  const leaving = String(named?.id ?? from.deviceId);
+  if (changes && key.startsWith("DELETE /device-groups/:id/devices")) await join(makers, target?.id ?? "", leaving);
   const path = `${pathOf(subject, params)}${query.size > 0 ? `?${query}` : ""}`;
   const text = body === undefined ? undefined : JSON.stringify(body);
   const answer = await send(cluster, { method: route.method, path, headers: actor.headers, body: text });
   return { cell, target, name, request: `${route.method} ${path} ${text ?? ""}`, answer };
+}
+
+/** Puts a device into a group, so that there is something to take out. */
+async function join({ root }: Makers, groupId: string, deviceId: string): Promise<void> {
+  const { status } = await root.call("POST", `/device-groups/${groupId}/devices`, { deviceIds: [deviceId] });
+  if (status !== 200) throw new Error(`putting a device into a group answered ${status}`);
 }
 
 /** Kinds that a call changes when it names them. */

@@ -82,6 +82,17 @@ export function subjectOf(route: Route): Subject {
   return { ...base, shape: route.method === "GET" ? "list" : "create", kind };
 }
 
+/** Those rows of a table that can be judged; the others fail in a test of their own, with their sentence. */
+export function knownSubjects(table: readonly Route[]): Subject[] {
+  return table.flatMap((row) => {
+    try {
+      return [subjectOf(row)];
+    } catch {
+      return [];
+    }
+  });
+}
+
 type JsonSchema = { properties?: Record<string, { type?: string; anyOf?: { type?: string }[] }> };
 
 /** Properties of an input schema. */

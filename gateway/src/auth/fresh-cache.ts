@@ -54,7 +54,7 @@ export type FreshCacheOptions<T> = {
 
 /**
  * Credentials as identity last described them. What a lease covers is used for up to 30 s; anything else for 1 s from when it
- * was asked for (docs/decisions/0012-leases.md). Each credential is asked for by one request at a time.
+ * was asked for (docs/decisions/0005-leases.md). Each credential is asked for by one request at a time.
  */
 export function createFreshCache<T extends object>(options: FreshCacheOptions<T>): FreshCache<T> {
   const { lease, max, isRefusal, merge, onDrop, log, nowMs } = options;

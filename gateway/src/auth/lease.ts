@@ -28,7 +28,7 @@ export const heartbeatMs = 500;
 const validGauge = gauge("gateway_lease_valid", "1 while this gateway holds a lease at identity, else 0.");
 const lost = counter("gateway_lease_lost_total", "Times the lease ran out before it was renewed.");
 
-/** Holds a lease at identity by heartbeats until stopped (docs/decisions/0012-leases.md). */
+/** Holds a lease at identity by heartbeats until stopped (docs/decisions/0005-leases.md). */
 export function startLease<C>(options: LeaseOptions<C>): Lease {
   const { heartbeat, apply, leave, log, nowMs = () => performance.now() } = options;
   let sinceMs = Number.POSITIVE_INFINITY;

@@ -58,7 +58,7 @@ const refused = counted.labels("refused");
 const asks = counter("gateway_rate_reserves_total", "Calls that reserved requests, by outcome.", ["outcome"]);
 const bucketsGauge = gauge("gateway_rate_credentials", "Credentials whose requests this gateway counts.");
 
-/** Exact hourly limits by short grants from identity (docs/decisions/0013-rate-limit-by-grants.md). */
+/** Exact hourly limits by short grants from identity (docs/decisions/0009-rate-limit-by-grants.md). */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { reserve, settle, log, nowMs = () => performance.now(), now = Date.now } = options;
   const buckets = new Map<string, Bucket>();

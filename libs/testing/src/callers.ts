@@ -6,7 +6,15 @@ function person(scope: Caller["scope"], change: Change): Caller {
   const id = uuidv7();
   const { actor, ...rest } = change;
   return {
-    actor: { type: "user", id, email: `${id}@example.com`, name: "Test Person", role: "test", department: null, ...actor },
+    actor: {
+      type: "user",
+      id,
+      email: `${id}@example.com`,
+      name: "Test Person",
+      role: "test",
+      department: null,
+      ...actor,
+    },
     scope,
     partnerId: null,
     orgId: null,

@@ -4,3 +4,10 @@ export * from "./nats.ts";
 export { type TestPort, testPort } from "./rpc.ts";
 export { until } from "./until.ts";
 export { wireSmoke } from "./wire-smoke.ts";
+export {
+  asOwner,
+  contextProblems,
+  fillCommonTables,
+  type TableWithoutContext,
+  tablesWithoutContext,
+} from "./without-context.ts";

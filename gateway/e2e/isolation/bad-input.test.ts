@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { fullPath } from "../../src/route.ts";
+import { routes } from "../../src/routes/index.ts";
+import { type Cluster, sharedCluster } from "../cluster.ts";
+import { personActor } from "./actors.ts";
+import { type BadInput, badBodies, badIds, badQueries } from "./bad-values.ts";
+import { bodyOf, queryOf } from "./bodies.ts";
+import { servedKinds } from "./cells.ts";
+import { type Owner, ownerOf } from "./database.ts";
+import { type Makers, makersFor } from "./makers.ts";
+import type { Actor } from "./model.ts";
+import { type Answer, inParallel, send } from "./run.ts";
+import { knownSubjects, pathOf, type Subject, subjectOf } from "./subjects.ts";
+import { makeWorld, type World } from "./targets.ts";
+import { namesOf, rowCounts } from "./traces.ts";
+
+const table = routes.map((row) => [`${row.method} ${row.path}`, row] as const);
+const sessionBodies: Record<string, Record<string, unknown>> = {
+  "POST /auth/login": { email: "nobody@example.com", password: "not a password of anybody" },
+  "POST /auth/refresh": { refreshToken: "nothing" },
+  "POST /auth/accept-invite": { token: "inv_nothing", password: "a password for tests only" },
+  "POST /auth/mfa/verify": { code: "123456" },
+  "POST /auth/mfa/totp/setup": { password: "x" },
+  "POST /auth/mfa/totp/enable": { code: "123456" },
+  "POST /auth/mfa/totp/disable": { password: "x", code: "123456" },
+  "POST /auth/logout": {},
+};
+
+let cluster: Cluster;
+let owner: Owner;
+let makers: Makers;
+let world: World;
+let system: Actor;
+let partner: Actor;
+let before: Map<string, number>;
+let calls = 0;
+beforeAll(async () => {
+  cluster = await sharedCluster();
+  owner = await ownerOf(cluster);
+  makers = await makersFor(cluster);
+  world = await makeWorld(owner, makers, servedKinds(knownSubjects(routes)));
+  const { own } = world.spots;
+  const nowhere = { ...own, partnerId: null, orgId: null };
+  system = await personActor(cluster, world, { name: "system", role: "platform-admin", place: {}, spot: nowhere });
+  const place = { partnerId: String(own.partnerId), orgAccess: "all" as const };
+  partner = await personActor(cluster, world, { name: "partner", role: "partner-admin", place, spot: own });
+  before = await rowCounts(owner, String(own.partnerId));
+}, 180_000);
+
+afterAll(async () => {
+  await owner?.close();
+  console.log(`${calls} calls with bad input`);
+});
+
+function validBody(subject: Subject, actor: Actor): Record<string, unknown> {
+  const idOf = (kind: string) => world.targets.find((t) => t.kind === kind && t.place === "own")?.id ?? "";
+  const { own } = world.spots;
+  const { roleIds, run } = makers;
+  const ids = { deviceId: idOf("device"), keyId: idOf("api_key") };
+  const known = sessionBodies[subject.key];
+  return known ?? bodyOf(subject.key, { actor, home: own, name: `${run}-bad`, roleIds, ...ids, varied: null });
+}
+
+/** What is wrong with a refusal; null when it is one, with the error body. */
+function problem({ status, body }: Answer): string | null {
+  if (status < 400 || status >= 500) return `answered ${status}`;
+  const has = (field: string) => typeof body[field] === "string" && body[field] !== "";
+  return has("error") && has("code") && has("requestId") ? null : `answered ${status} without the error body`;
+}
+
+describe("bad input", () => {
+  it.each(table)("is refused with a 4xx and the error body at %s", async (_key, row) => {
+    const subject = subjectOf(row);
+    const actor = subject.needs.scopes.includes("system") ? system : partner;
+    const target = world.targets.find((t) => t.kind === subject.kind && t.place === "own");
+    const member = world.targets.find((t) => t.kind === "device" && t.place === "own");
+    const path = pathOf(subject, { id: target?.id ?? "", deviceId: member?.id ?? "" });
+    // A logout takes no body and does what it is for; what it reads before is what every row reads.
+    const takesBody = row.method !== "GET" && subject.key !== "POST /auth/logout";
+    const inputs: BadInput[] = [
+      ...(takesBody ? badBodies(row.body, row.body ? validBody(subject, actor) : {}) : []),
+      ...badQueries(row.query),
+    ];
+    const prefix = fullPath(row).split(":")[0] ?? "";
+    const paths = prefix === fullPath(row) ? [] : badIds.map((id) => path.replace(/(.*?)[0-9a-f-]{36}/, `$1${id}`));
+    const requests: (BadInput & { path: string })[] = [
+      ...inputs.map((input) => {
+        const query = new URLSearchParams(queryOf(subject.key)).toString();
+        const text = [query, input.query].filter(Boolean).join("&");
+        return { ...input, path: text === "" ? path : `${path}?${text}` };
+      }),
+      ...paths.map((bad) => {
+        const body = row.body ? JSON.stringify(validBody(subject, actor)) : undefined;
+        return { what: `id ${bad.slice(prefix.length, prefix.length + 20)}`, path: bad, ...(body ? { body } : {}) };
+      }),
+    ];
+    calls += requests.length;
+    const wrong = await inParallel(requests, async (request) => {
+      const headers = { ...actor.headers, ...request.headers };
+      const call = { method: row.method, path: request.path, headers, body: request.body };
+      const found = problem(await send(cluster, call));
+      return found ? `${request.what}: ${found}` : null;
+    });
+    expect(wrong.filter(Boolean)).toEqual([]);
+  });
+
+  it("wrote nothing", async () => {
+    expect(await rowCounts(owner, String(world.spots.own.partnerId))).toEqual(before);
+    expect(await namesOf(owner, `${makers.run}-bad`)).toEqual([]);
+  });
+});

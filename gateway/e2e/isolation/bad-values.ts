@@ -1,0 +1,121 @@
+import { toJSONSchema, type z } from "zod";
+
+type Property = {
+  type?: string;
+  anyOf?: Property[];
+  enum?: unknown[];
+  maxLength?: number;
+  maxItems?: number;
+  format?: string;
+  pattern?: string;
+};
+type ObjectSchema = { properties?: Record<string, Property>; required?: string[] };
+
+/** A body that must be refused, as text, and how it is sent. */
+export type BadInput = { what: string; body?: string; query?: string; headers?: Record<string, string> };
+
+const kib = 1024;
+
+function schemaOf(schema: z.ZodType | undefined): ObjectSchema {
+  return schema ? (toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as ObjectSchema) : {};
+}
+
+const typesOf = (property: Property): string[] =>
+  property.anyOf ? property.anyOf.flatMap(typesOf) : property.type ? [property.type] : [];
+
+const ofType: Record<string, unknown> = {
+  string: "text",
+  number: 7,
+  boolean: true,
+  array: [{}],
+  object: { a: 1 },
+  null: null,
+};
+
+/** Values of every type that a field does not take. */
+function wrongTypes(property: Property): unknown[] {
+  const taken = typesOf(property).map((type) => (type === "integer" ? "number" : type));
+  return Object.entries(ofType).flatMap(([type, value]) => (taken.includes(type) ? [] : [value]));
+}
+
+const limitOf = (property: Property, limit: "maxLength" | "maxItems"): number | undefined =>
+  property[limit] ?? property.anyOf?.map((one) => limitOf(one, limit)).find((n) => n !== undefined);
+
+/** What a field refuses besides other types. */
+function outOfBounds(property: Property): [what: string, value: unknown][] {
+  const types = typesOf(property);
+  const found: [string, unknown][] = [];
+  if (types.includes("string")) {
+    found.push(["too long", "x".repeat((limitOf(property, "maxLength") ?? 70 * kib) + 1)]);
+    found.push(["with NUL", "a\0b"], ["with half a surrogate pair", "a\ud800"]);
+  }
+  if (types.includes("array"))
+    found.push(["too many", Array((limitOf(property, "maxItems") ?? 200_000) + 1).fill("x")]);
+  if (types.includes("integer")) found.push(["a fraction", 1.5], ["too large", 2 ** 53], ["below nought", -1]);
+  if (types.includes("object")) found.push(["deep", deep(100)], ["with NUL inside", { a: ["\0"] }]);
+  return found;
+}
+
+/** Everything that a row's body must refuse, made from its schema and one valid body. */
+export function badBodies(schema: z.ZodType | undefined, valid: Record<string, unknown>): BadInput[] {
+  const text = JSON.stringify(valid);
+  const inputs: BadInput[] = [
+    { what: "malformed JSON", body: `${text.slice(0, -1)},` },
+    { what: "half a body", body: text.slice(0, Math.max(1, text.length >> 1)) },
+    {
+      what: "broken UTF-8 in a form",
+      body: "a=b&c=d",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+    },
+    { what: "JSON as text", body: text, headers: { "content-type": "text/plain" } },
+    { what: "JSON said to be gzip", body: text, headers: { "content-encoding": "gzip" } },
+    { what: "1 MB", body: JSON.stringify({ ...valid, filler: "x".repeat(kib * kib) }) },
+    { what: "deep JSON", body: JSON.stringify({ ...valid, deep: deep(1_000) }) },
+    { what: "__proto__", body: `{"__proto__":{"a":1},${text.slice(1)}`.replace(",}", "}") },
+    { what: "__proto__ inside", body: `{"unknown":{"__proto__":{}},${text.slice(1)}`.replace(",}", "}") },
+    { what: "NUL in an unknown field", body: JSON.stringify({ ...valid, unknown: "\0" }) },
+    { what: "half a surrogate pair in a key", body: JSON.stringify({ ...valid, "\ud800": 1 }) },
+  ];
+  if (!schema) return inputs;
+  for (const whole of ["null", "[]", '"text"', "7", "true"]) inputs.push({ what: `${whole} as body`, body: whole });
+  const { properties = {}, required = [] } = schemaOf(schema);
+  const withField = (field: string, value: unknown) => JSON.stringify({ ...valid, [field]: value });
+  for (const field of required) inputs.push({ what: `no ${field}`, body: withField(field, undefined) });
+  for (const [field, property] of Object.entries(properties)) {
+    for (const value of wrongTypes(property)) {
+      inputs.push({ what: `${field} = ${JSON.stringify(value)}`, body: withField(field, value) });
+    }
+    for (const [what, value] of outOfBounds(property)) {
+      inputs.push({ what: `${field} ${what}`, body: withField(field, value) });
+    }
+  }
+  return inputs;
+}
+
+/** Fields of a list that are clamped or fall back to a default. */
+const lenient = ["page", "limit"];
+
+/** Queries that a row must refuse. */
+export function badQueries(schema: z.ZodType | undefined): BadInput[] {
+  const { properties = {} } = schemaOf(schema);
+  return Object.entries(properties).flatMap(([field, property]) => {
+    const isBound = limitOf(property, "maxLength") !== undefined;
+    const checks =
+      property.enum || property.format || property.pattern || property.anyOf?.some((p) => p.format || p.pattern);
+    const inputs: BadInput[] = [{ what: `${field} with NUL`, query: `${field}=a%00b` }];
+    if (isBound) inputs.push({ what: `${field} too long`, query: `${field}=${"x".repeat(8_000)}` });
+    if (checks) inputs.push({ what: `${field} = nonsense`, query: `${field}=nonsense` });
+    const takesMany = typesOf(property).includes("array");
+    if (!takesMany) inputs.push({ what: `${field} twice`, query: `${field}=1&${field}=2` });
+    return lenient.includes(field) ? inputs.filter(({ what }) => !what.endsWith("nonsense")) : inputs;
+  });
+}
+
+/** Ids that are none. */
+export const badIds = ["x", "0", "%20", "a%00b", "null", "'", "%F0%28%8C%28", "x".repeat(300), "..%2Fpartners"];
+
+function deep(levels: number): unknown {
+  let value: unknown = 1;
+  for (let i = 0; i < levels; i++) value = { a: value };
+  return value;
+}

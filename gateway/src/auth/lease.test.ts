@@ -1,0 +1,120 @@
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { createLogger } from "@muster/kit";
+import { until } from "@muster/testing";
+import { type Heartbeat, type Lease, startLease } from "./lease.ts";
+
+type Beat = { answer(reply?: Partial<Heartbeat<string>>): void; refuse(): void };
+
+let nowMs = 1_000_000;
+let beats: Beat[] = [];
+let applied: string[][] = [];
+let left = 0;
+let lease: Lease | undefined;
+
+function start(): Lease {
+  nowMs = 1_000_000;
+  beats = [];
+  applied = [];
+  left = 0;
+  lease = startLease<string>({
+    heartbeat: () =>
+      new Promise((resolve, reject) =>
+        beats.push({
+          answer: (reply = {}) => resolve({ leaseMs: 2_000, changes: [], tooMany: false, ...reply }),
+          refuse: () => reject(new Error("away")),
+        }),
+      ),
+    apply: ({ changes }) => applied.push([...changes]),
+    leave: async () => {
+      left++;
+    },
+    log: createLogger("test", "fatal"),
+    nowMs: () => nowMs,
+  });
+  return lease;
+}
+/** Lets the loop send its next heartbeat, as if half a second had passed. */
+const nextBeat = async (number: number) => {
+  nowMs += 500;
+  await until(`heartbeat ${number}`, () => beats.length >= number);
+};
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+afterEach(async () => {
+  const stopping = lease?.stop();
+  for (const beat of beats) beat.refuse();
+  await stopping;
+});
+
+describe("a lease", () => {
+  it("covers nothing before the first heartbeat is answered, and nothing asked for before that", async () => {
+    const held = start();
+    const askedMs = nowMs;
+    expect(held.covers(askedMs)).toBe(false);
+    nowMs += 100;
+    beats[0]?.answer();
+    await settled();
+    expect(held.covers(askedMs)).toBe(false);
+    expect(held.covers(nowMs)).toBe(true);
+  });
+
+  it("ends 2 s after the last answered heartbeat was sent, however late its answer came", async () => {
+    const held = start();
+    nowMs += 1_500;
+    beats[0]?.answer();
+    await settled();
+    const askedMs = nowMs;
+    nowMs += 499;
+    expect(held.covers(askedMs)).toBe(true);
+    nowMs += 1;
+    expect(held.covers(askedMs)).toBe(false);
+  });
+
+  it("goes on while heartbeats are answered, and covers what was asked for since it began", async () => {
+    const held = start();
+    beats[0]?.answer();
+    await settled();
+    const askedMs = nowMs;
+    for (let number = 2; number < 7; number++) {
+      await nextBeat(number);
+      beats[number - 1]?.answer();
+      await settled();
+      expect(held.covers(askedMs)).toBe(true);
+    }
+  });
+
+  it("that was lost and taken again does not cover what was asked for before", async () => {
+    const held = start();
+    beats[0]?.answer();
+    await settled();
+    const askedMs = nowMs;
+    await nextBeat(2);
+    // Stopped for 5 s: it goes on with requests first.
+    nowMs += 5_000;
+    expect(held.covers(askedMs)).toBe(false);
+    beats[1]?.answer();
+    await settled();
+    await nextBeat(3);
+    beats[2]?.answer();
+    await settled();
+    expect(held.covers(askedMs)).toBe(false);
+    expect(held.covers(nowMs)).toBe(true);
+  });
+
+  it("counts only once the changes that came with it are applied", async () => {
+    const held = start();
+    beats[0]?.answer({ changes: ["one", "two"] });
+    await settled();
+    expect(applied).toEqual([["one", "two"]]);
+    expect(held.covers(nowMs)).toBe(true);
+  });
+
+  it("is given back when the gateway stops", async () => {
+    const held = start();
+    beats[0]?.answer();
+    await settled();
+    await held.stop();
+    lease = undefined;
+    expect([held.covers(nowMs), left]).toEqual([false, 1]);
+  });
+});

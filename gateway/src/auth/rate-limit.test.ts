@@ -1,0 +1,188 @@
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { AppError, createLogger } from "@muster/kit";
+import { until } from "@muster/testing";
+import type { Counted, Rate } from "./rate-bucket.ts";
+import { createRateLimiter, type Granted, type RateLimiter, refusalMs, type Use, type Want } from "./rate-limit.ts";
+
+const key: Counted = { kind: "key", id: "k1", limit: 1_000, generation: 1 };
+const dbMs = 1_700_000_000_400;
+const resetAtMs = dbMs + 3_600_000;
+
+type Ask = { wants: readonly Want[]; answer(...grants: Partial<Granted>[]): void; refuse(error: unknown): void };
+
+let nowMs: number;
+let asks: Ask[];
+let settled: { sequence: number; uses: Use[] }[];
+let settleFails: boolean;
+let rates: RateLimiter;
+
+beforeEach(() => {
+  nowMs = 1_000_000;
+  asks = [];
+  settled = [];
+  settleFails = false;
+  rates = createRateLimiter({
+    reserve: (wants) =>
+      new Promise((resolve, reject) =>
+        asks.push({
+          wants,
+          answer: (...grants) =>
+            resolve({
+              leaseMs: 1_000,
+              nowMs: dbMs,
+              grants: grants.map((grant) => ({
+                granted: 0,
+                remaining: 0,
+                slot: 7n,
+                resetAtMs,
+                retryAtMs: null,
+                cacheable: false,
+                ...grant,
+              })),
+            }),
+          refuse: reject,
+        }),
+      ),
+    settle: async (sequence, uses) => {
+      settled.push({ sequence, uses: [...uses] });
+      if (settleFails) throw new AppError("unavailable", "away");
+    },
+    log: createLogger("test", "fatal"),
+    nowMs: () => nowMs,
+    // Our clock is an hour behind the database's.
+    now: () => dbMs - 3_600_000 + (nowMs - 1_000_000),
+  });
+});
+afterEach(async () => {
+  settleFails = false;
+  await rates.stop();
+});
+
+const ask = (number: number) => until(`question ${number}`, () => asks[number - 1]);
+const total = (pick: (use: Use) => number) =>
+  settled.flatMap(({ uses }) => uses).reduce((sum, use) => sum + pick(use), 0);
+
+describe("counting", () => {
+  it("asks once for all that arrive together, of all credentials", async () => {
+    const waiting = [rates.count(key), rates.count(key), rates.count({ ...key, id: "k2" })];
+    const { wants, answer } = await ask(1);
+    expect(wants.map(({ id, waiting }) => [id, waiting])).toEqual([
+      ["k1", 2],
+      ["k2", 1],
+    ]);
+    answer({ granted: 2, remaining: 998 }, { granted: 1, remaining: 0 });
+    const found = await Promise.all(waiting);
+    expect(found.map(({ admitted, remaining }) => [admitted, remaining])).toEqual([
+      [true, 999],
+      [true, 998],
+      [true, 0],
+    ]);
+  });
+
+  it("admits exactly what was granted, first come first served", async () => {
+    const waiting = Array.from({ length: 5 }, () => rates.count(key));
+    (await ask(1)).answer({ granted: 3, retryAtMs: resetAtMs, cacheable: true });
+    const found = await Promise.all(waiting);
+    expect(found.map(({ admitted }) => admitted)).toEqual([true, true, true, false, false]);
+    for (const { remaining, resetSeconds, afterSeconds } of found.slice(3)) {
+      // By the database's clock, whole seconds: 1_700_003_600.4 is reached at …601.
+      expect([remaining, resetSeconds, afterSeconds]).toEqual([0, 1_700_003_601, 3_601]);
+    }
+  });
+
+  it("spends what was granted ahead without asking, for one second from before it asked", async () => {
+    const first = rates.count(key);
+    const { answer } = await ask(1);
+    nowMs += 400;
+    answer({ granted: 11, remaining: 500 });
+    await first;
+    nowMs += 299;
+    expect(rates.count(key)).toMatchObject({ admitted: true, remaining: 509 });
+    nowMs += 301;
+    expect(rates.count(key)).toBeInstanceOf(Promise);
+    (await ask(asks.length)).answer({ granted: 1, remaining: 1 });
+    await until("the unspent to be given back", () => total(({ unspent }) => unspent) === 9);
+  });
+
+  it("repeats a final refusal without asking, not for longer than 5 s, and not after a change", async () => {
+    const first = rates.count(key);
+    (await ask(1)).answer({ retryAtMs: resetAtMs, cacheable: true });
+    expect((await first).admitted).toBe(false);
+    nowMs += refusalMs - 1;
+    expect(rates.count(key)).toMatchObject({ admitted: false, afterSeconds: 3_601 - 5 });
+    rates.changed("k1");
+    const second = rates.count(key);
+    expect(second).toBeInstanceOf(Promise);
+    (await ask(2)).answer({ retryAtMs: resetAtMs, cacheable: true });
+    await second;
+    // Raised.
+    const raised = rates.count({ ...key, limit: 2_000 });
+    (await ask(3)).answer({ granted: 1, remaining: 999 });
+    expect(await raised).toMatchObject({ admitted: true, limit: 2_000 });
+  });
+
+  it("asks again at once after a refusal that is not final", async () => {
+    const first = rates.count(key);
+    (await ask(1)).answer({ retryAtMs: dbMs + 900 });
+    const rate: Rate = await first;
+    expect(rate).toMatchObject({ admitted: false, afterSeconds: 1, resetSeconds: 1_700_000_002 });
+    const second = rates.count(key);
+    (await ask(2)).answer({ granted: 1 });
+    expect((await second).admitted).toBe(true);
+  });
+
+  it("spends nothing of a grant that arrived after its life, and gives it back", async () => {
+    const first = rates.count(key);
+    const { answer } = await ask(1);
+    nowMs += 1_000;
+    answer({ granted: 1, remaining: 9 });
+    (await ask(2)).answer({ granted: 1, remaining: 8 });
+    expect((await first).admitted).toBe(true);
+    await until("both to be settled", () => total(({ unspent }) => unspent) === 1);
+  });
+
+  it("answers unavailable when identity does, and goes on afterwards", async () => {
+    const first = rates.count(key);
+    (await ask(1)).refuse(new AppError("unavailable", "away", { retryAfterSeconds: 1 }));
+    await expect(first).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+    const second = rates.count(key);
+    (await ask(2)).answer({ granted: 1 });
+    expect((await second).admitted).toBe(true);
+  });
+});
+
+describe("settling", () => {
+  it("reports use once, and repeats the same settlement until it is answered", async () => {
+    settleFails = true;
+    const waiting = [rates.count(key), rates.count(key)];
+    (await ask(1)).answer({ granted: 2 });
+    await Promise.all(waiting);
+    await until("a second try", () => settled.length >= 2);
+    settleFails = false;
+    const [first, second] = settled;
+    expect(second).toEqual(first);
+    expect(first).toMatchObject({ sequence: 1, uses: [{ id: "k1", used: 2, generation: 1 }] });
+  });
+
+  it("keeps what an older generation used apart from what the new one did", async () => {
+    const before = rates.count(key);
+    (await ask(1)).answer({ granted: 3 });
+    await before;
+    rates.count({ ...key, generation: 2 });
+    rates.count({ ...key, generation: 2 });
+    await rates.stop();
+    const uses = settled.flatMap(({ uses }) => uses).filter(({ used }) => used > 0);
+    expect(uses.map(({ generation, used }) => [generation, used]).sort()).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
+  });
+
+  it("gives everything back when the gateway stops", async () => {
+    const first = rates.count(key);
+    (await ask(1)).answer({ granted: 10 });
+    await first;
+    await rates.stop();
+    expect(total(({ unspent }) => unspent)).toBe(9);
+  });
+});

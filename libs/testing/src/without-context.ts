@@ -1,0 +1,86 @@
+import pg from "pg";
+import type { TestDatabase } from "./database.ts";
+
+export type TableWithoutContext = {
+  table: string;
+  /** Rows that there are, as the owner counts them. A partition may have none; its parent stands for it. */
+  stored: number;
+  /** Rows that the application sees, or can change or remove, when nobody said who is calling. */
+  seen: number;
+  changed: number;
+};
+
+/** Rows of the tables that every service has, for tests in which no table may be empty. */
+export async function fillCommonTables(database: TestDatabase, hasTenants: boolean): Promise<void> {
+  const id = "00000000-0000-7000-8000-000000000001";
+  await asOwner(database, async (owner) => {
+    await owner.query(`
+      INSERT INTO outbox (subject, msg_id, body) VALUES ('x.y', 'x/y', 'x');
+      INSERT INTO job (id, kind) VALUES ('${id}', 'test');
+      INSERT INTO dead_letter (id, subject, msg_id, reason, body, body_bytes, attempts)
+        VALUES ('${id}', 'x.y', 'x/y', 'a test', 'x', 1, 1)`);
+    if (!hasTenants) return;
+    await owner.query(`
+      INSERT INTO tenant (kind, id, partner_id, version, status, deleted, updated_at)
+      VALUES ('partner', '${id}', '${id}', 1, 'active', false, now())`);
+  });
+}
+
+/** Every table of the service's schema, new ones included, as a transaction without any caller finds it. */
+export async function tablesWithoutContext(database: TestDatabase): Promise<TableWithoutContext[]> {
+  const { db } = database;
+  return asOwner(database, async (owner) => {
+    const { rows: tables } = await owner.query<{ name: string; is_partition: boolean; a_column: string }>(`
+      SELECT c.relname AS name, c.relispartition AS is_partition, a.attname AS a_column
+      FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = 1
+      WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND c.relname <> 'schema_migrations'
+      ORDER BY c.relname`);
+    const found: TableWithoutContext[] = [];
+    for (const { name, is_partition: isPartition, a_column: column } of tables) {
+      const table = pg.escapeIdentifier(name);
+      const own = pg.escapeIdentifier(column);
+      const run = (text: string) => refusedAsNothing(db.tx({ caller: null }, (tx) => tx.execute({ text, values: [] })));
+      const { rows } = await owner.query<{ n: string }>(`SELECT count(*) AS n FROM ${table}`);
+      const removed = await run(`DELETE FROM ${table}`);
+      found.push({
+        table: isPartition ? `${name} (partition)` : name,
+        stored: Number(rows[0]?.n),
+        seen: await run(`SELECT FROM ${table}`),
+        // Identity columns cannot be set: they are compared instead, which locks as much.
+        changed: removed + (await run(`SELECT ${own} FROM ${table} FOR UPDATE`)),
+      });
+    }
+    return found;
+  });
+}
+
+/** Sentences about tables that show something without a context, or that the test has left empty. */
+export function contextProblems(tables: readonly TableWithoutContext[]): string[] {
+  return tables.flatMap(({ table, stored, seen, changed }) => {
+    if (stored === 0 && !table.endsWith("(partition)")) return [`${table} has no row in this test: add one`];
+    return seen + changed > 0 ? [`${table} shows ${seen} rows and lets ${changed} be changed without a context`] : [];
+  });
+}
+
+/** PostgreSQL's insufficient_privilege. */
+const insufficientPrivilege = "42501";
+
+async function refusedAsNothing(counted: Promise<number>): Promise<number> {
+  try {
+    return await counted;
+  } catch (error) {
+    if ((error as { code?: string }).code === insufficientPrivilege) return 0;
+    throw error;
+  }
+}
+
+/** A connection as the owner of the tables, whom row-level security does not hold back. */
+export async function asOwner<T>({ ownerUrl }: TestDatabase, use: (owner: pg.Client) => Promise<T>): Promise<T> {
+  const owner = new pg.Client({ connectionString: ownerUrl });
+  await owner.connect();
+  try {
+    return await use(owner);
+  } finally {
+    await owner.end();
+  }
+}

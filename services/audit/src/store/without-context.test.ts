@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type CallContext, type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { callers, contextProblems, fillCommonTables, type TestDatabase, tablesWithoutContext } from "@muster/testing";
+import { sealMessages } from "../events/sealer.ts";
+import type { Range } from "../rules/range.ts";
+import { auditDatabase, auditMessage } from "../testing.ts";
+import type { LogFilter } from "./conditions.ts";
+import { findLog, listLogs, readableRange } from "./logs.ts";
+import { searchSlots } from "./search-slots.ts";
+
+let database: TestDatabase;
+const [partnerId, orgId] = [uuidv7(), uuidv7()];
+const id = uuidv7();
+beforeAll(async () => {
+  database = await auditDatabase();
+  await fillCommonTables(database, true);
+  const log = createLogger("audit-test", "fatal");
+  const sealer = { db: database.db, log, now: () => new Date(), batchRows: 500, batchBytes: 1_048_576 };
+  await sealMessages(sealer, [auditMessage({ id, partnerId, orgId }), auditMessage({ partnerId }), auditMessage()]);
+});
+afterAll(async () => {
+  await database?.drop();
+});
+
+const page = { page: 1, limit: 50, cursor: null, skipCount: false };
+const meta = { requestId: "r", clientAddress: null, userAgent: null, traceparent: null };
+const context = (caller: Caller): CallContext => {
+  return { caller, meta, deadlineMs: null, signal: new AbortController().signal };
+};
+const nothing = { user: null, action: null, resource: null, query: null, from: null, to: null, excludeActions: [] };
+const filters: LogFilter[] = [nothing, { ...nothing, action: "site" }, { ...nothing, query: "ada" }];
+const ranges: Range[] = [
+  { kind: "all" },
+  { kind: "partner", partnerId },
+  { kind: "chains", chainIds: [orgId, partnerId] },
+];
+
+/** The database as `caller` finds it, whomever the queries' own predicates believe in. */
+function seenBy(caller: Caller | null): TestDatabase["db"] {
+  const { db } = database;
+  return {
+    ...db,
+    tx: ((_who, fn, options) => db.tx({ caller }, fn, options)) as typeof db.tx,
+    read: ((_who, statement) => db.read({ caller }, statement)) as typeof db.read,
+  };
+}
+
+async function everythingSeen(db: TestDatabase["db"]): Promise<unknown[]> {
+  const who = context(systemCaller("audit"));
+  const search = { db, budgetMs: 2_000, slots: searchSlots(2, 2_000) };
+  const found: unknown[] = [];
+  for (const range of ranges) {
+    found.push(await findLog(db, who, range, id));
+    for (const filter of filters) found.push(...(await listLogs(search, who, range, filter, page)).rows);
+  }
+  return found.filter((row) => row !== null);
+}
+
+describe("the store", () => {
+  it("shows nothing of any table, and lets nothing be changed, when nobody said who is calling", async () => {
+    expect(contextProblems(await tablesWithoutContext(database))).toEqual([]);
+  });
+
+  it("returns nothing to a transaction without a tenant, whatever the query asks for", async () => {
+    expect(await everythingSeen(seenBy(systemCaller("audit")))).not.toEqual([]);
+    expect(await everythingSeen(seenBy(null))).toEqual([]);
+    const who = context(callers.platformAdmin());
+    await expect(readableRange(seenBy(null), who, orgId)).rejects.toMatchObject({ code: "organization_not_found" });
+  });
+
+  it("holds each wall by itself: the policies hide what a query forgets to exclude", async () => {
+    const strangers = [
+      callers.partnerAdmin(uuidv7()),
+      callers.partnerWithList(uuidv7(), [orgId]),
+      callers.orgAdmin(partnerId, uuidv7()),
+      callers.orgAdmin(uuidv7(), uuidv7()),
+    ];
+    for (const stranger of strangers) expect(await everythingSeen(seenBy(stranger))).toEqual([]);
+  });
+});
