@@ -29,7 +29,16 @@ function rows(issue: number | null, needs: Needs, lines: string): InterfaceRow[]
     .split("\n")
     .map((line) => {
       const [method = "", path = ""] = line.trim().split(/\s+/);
-      const row = { method, path, auth: "session" as const, permission: null, mfa: false, scopes: everyone, issue, ...needs };
+      const row = {
+        method,
+        path,
+        auth: "session" as const,
+        permission: null,
+        mfa: false,
+        scopes: everyone,
+        issue,
+        ...needs,
+      };
       const keyScope = row.auth === "session" && !row.mfa ? keyScopeOf(method, path) : null;
       return { ...row, keyScopes: keyScope === null ? null : [keyScope] };
     });

@@ -124,7 +124,12 @@ describe("a bad API key", () => {
     ["empty", () => "", "api_key_missing", "API key is missing"],
     ["without the prefix", () => "abc_123", "api_key_invalid_format", "API key has an invalid format"],
     ["too short", () => "svc_123", "api_key_invalid", "API key is invalid"],
-    ["with a bad checksum", () => `svc_${randomBytes(24).toString("base64url")}`, "api_key_invalid", "API key is invalid"],
+    [
+      "with a bad checksum",
+      () => `svc_${randomBytes(24).toString("base64url")}`,
+      "api_key_invalid",
+      "API key is invalid",
+    ],
     ["unknown", unknown, "api_key_invalid", "API key is invalid"],
   ])("%s is refused, also with a good session beside it", async (_name, keyOf, code, error) => {
     const alone = await withKey(keyOf()).call("GET", "/auth/me");
@@ -143,7 +148,10 @@ describe("a bad API key", () => {
       return { status, rest, lines };
     };
     const random = `svc_${randomBytes(24).toString("base64url")}`;
-    const [bad, none] = [await withKey(random).call("GET", "/devices"), await withKey(unknown()).call("GET", "/devices")];
+    const [bad, none] = [
+      await withKey(random).call("GET", "/devices"),
+      await withKey(unknown()).call("GET", "/devices"),
+    ];
     expect(bare(bad)).toEqual(bare(none));
   });
 

@@ -91,7 +91,10 @@ describe("an hourly limit", () => {
   it("stands beside refusals and errors, and for sessions, too", async () => {
     const { key } = await newKey(root, orgId);
     const call = (path: string, headers: Record<string, string>) =>
-      fetch(`${cluster.url}/api/v1${path}`, { headers }).then((reply) => ({ status: reply.status, headers: reply.headers }));
+      fetch(`${cluster.url}/api/v1${path}`, { headers }).then((reply) => ({
+        status: reply.status,
+        headers: reply.headers,
+      }));
     const denied = await call("/orgs", { "x-api-key": key });
     expect([denied.status, rateOf(denied).limit]).toEqual([403, 1_000]);
     const session = await root.call("GET", "/orgs/organizations/not-an-id");
@@ -128,6 +131,14 @@ describe("usageCount", () => {
     const { usageCount } = await usageOf(id);
     expect(usageCount).toBeGreaterThanOrEqual(atLeast);
     expect(usageCount).toBeLessThanOrEqual(answeredMs.length);
-    await until("the gateway to be back", () => fetch(`${victim.url}/health`).then(({ ok }) => ok, () => false), 30_000);
+    await until(
+      "the gateway to be back",
+      () =>
+        fetch(`${victim.url}/health`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      30_000,
+    );
   });
 });

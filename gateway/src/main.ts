@@ -52,7 +52,9 @@ function connectBus(proc: Process, app: App): void {
   }).then((bus) => {
     readiness.addCheck("nats", () => bus.check());
     const follower = followAuthStream(bus, app.changes, () => {
-      app.loadRevoked().catch((err: unknown) => log.info({ err }, "revoked sessions not loaded, each is asked for anyway"));
+      app
+        .loadRevoked()
+        .catch((err: unknown) => log.info({ err }, "revoked sessions not loaded, each is asked for anyway"));
     });
     return { bus, follower };
   });

@@ -14,7 +14,10 @@ type Round = { requests: number; seconds: number; p50: number; p95: number; p99:
 
 /** `npm run bench -- read`: GET /orgs/sites with a session, one whole hop to PostgreSQL and back, on a cluster of its own. */
 export async function run(): Promise<void> {
-  const running = await startStack({ adminPassword: password, env: { NODE_ENV: "development", SESSION_RATE_LIMIT: "1000000000" } });
+  const running = await startStack({
+    adminPassword: password,
+    env: { NODE_ENV: "development", SESSION_RATE_LIMIT: "1000000000" },
+  });
   try {
     const [gateway] = running.stack.gateways;
     if (!gateway) throw new Error("the cluster has no gateway");

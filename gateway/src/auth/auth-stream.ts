@@ -11,7 +11,11 @@ const gaps = counter(
  * Follows stream AUTH, the fast way on which changes come (heartbeats bring them, too). When one may have been missed, nothing
  * remembered is used any more; `onGap` may then load what is not asked for again by itself.
  */
-export function followAuthStream(bus: Pick<Bus, "follow">, changes: AuthChanges, onGap: () => void = () => {}): Follower {
+export function followAuthStream(
+  bus: Pick<Bus, "follow">,
+  changes: AuthChanges,
+  onGap: () => void = () => {},
+): Follower {
   return bus.follow(
     { stream: "AUTH", filterSubject: "auth.>" },
     {

@@ -8,7 +8,10 @@ import { keyDigestOf } from "./api-key.ts";
 import type { KeyCache } from "./key-cache.ts";
 import type { SessionCache } from "./session-cache.ts";
 
-export type Authenticate = (inbound: Inbound, request: Pick<IncomingMessage, "socket">) => Credential | Promise<Credential>;
+export type Authenticate = (
+  inbound: Inbound,
+  request: Pick<IncomingMessage, "socket">,
+) => Credential | Promise<Credential>;
 
 /**
  * From the headers to the signed-in person or the API key; synchronous while they are remembered. A key decides also when it

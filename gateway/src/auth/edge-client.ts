@@ -43,7 +43,8 @@ export function createEdgeClient(options: {
     resolveKey: async (digest) => edge.resolveKey({ digest }, await call(resolveTimeoutMs)).catch(rethrow),
     async reserve(wants) {
       const reply = await edge.reserve({ wants: [...wants] }, await call(reserveTimeoutMs)).catch(rethrow);
-      if (reply.grants.length !== wants.length) throw new Error("identity answered another number of grants than asked for");
+      if (reply.grants.length !== wants.length)
+        throw new Error("identity answered another number of grants than asked for");
       return {
         leaseMs: reply.lease ? durationMs(reply.lease) : 0,
         nowMs: reply.now ? timestampMs(reply.now) : Date.now(),

@@ -2,7 +2,11 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { AppError, createLogger, scopePermissions } from "@muster/kit";
-import { KeyRecordSchema, type ResolveKeyResponse, ResolveKeyResponseSchema } from "@muster/proto/muster/identity/v1/edge_pb";
+import {
+  KeyRecordSchema,
+  type ResolveKeyResponse,
+  ResolveKeyResponseSchema,
+} from "@muster/proto/muster/identity/v1/edge_pb";
 import type { KeyHolder } from "../route.ts";
 import { freshMs, hardMs, negativeMs } from "./fresh-cache.ts";
 import { createKeyCache, type KeyCache, keyHolderOf } from "./key-cache.ts";
@@ -140,6 +144,7 @@ describe("a key's caller", () => {
     expect(callerOf(["nonsense", "users:write"]).permissions).toEqual([]);
     const all = callerOf(["*"]).permissions;
     for (const permission of Object.values(scopePermissions)) expect(all).toContain(permission);
-    for (const never of ["users:read", "roles:write", "platform:admin", "audit:write"]) expect(all).not.toContain(never);
+    for (const never of ["users:read", "roles:write", "platform:admin", "audit:write"])
+      expect(all).not.toContain(never);
   });
 });

@@ -1,6 +1,16 @@
 import { equals } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import { AppError, anyScope, type Caller, counter, gauge, isKeyScope, type Logger, type Permission, scopePermissions } from "@muster/kit";
+import {
+  AppError,
+  anyScope,
+  type Caller,
+  counter,
+  gauge,
+  isKeyScope,
+  type Logger,
+  type Permission,
+  scopePermissions,
+} from "@muster/kit";
 import { type KeyRecord, KeyRecordSchema, type ResolveKeyResponse } from "@muster/proto/muster/identity/v1/edge_pb";
 import { cidrList } from "../http/client-address.ts";
 import type { KeyHolder } from "../route.ts";

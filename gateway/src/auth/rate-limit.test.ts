@@ -125,7 +125,7 @@ describe("counting", () => {
     const first = rates.count(key);
     (await ask(1)).answer({ retryAtMs: dbMs + 900 });
     const rate: Rate = await first;
-    expect(rate).toMatchObject({ admitted: false, afterSeconds: 1, resetSeconds: 1_700_000_002 });
+    expect(rate).toMatchObject({ admitted: false, afterSeconds: 2, resetSeconds: 1_700_000_002 });
     const second = rates.count(key);
     (await ask(2)).answer({ granted: 1 });
     expect((await second).admitted).toBe(true);
@@ -168,8 +168,8 @@ describe("settling", () => {
     const before = rates.count(key);
     (await ask(1)).answer({ granted: 3 });
     await before;
-    rates.count({ ...key, generation: 2 });
-    rates.count({ ...key, generation: 2 });
+    await rates.count({ ...key, generation: 2 });
+    await rates.count({ ...key, generation: 2 });
     await rates.stop();
     const uses = settled.flatMap(({ uses }) => uses).filter(({ used }) => used > 0);
     expect(uses.map(({ generation, used }) => [generation, used]).sort()).toEqual([

@@ -1,5 +1,15 @@
 import { AppError, counter, gauge, type Logger } from "@muster/kit";
-import { type Bucket, type Counted, createBucket, demandOf, type Lent, type Rate, returnExpired, spend, unspentTokens } from "./rate-bucket.ts";
+import {
+  type Bucket,
+  type Counted,
+  createBucket,
+  demandOf,
+  type Lent,
+  type Rate,
+  returnExpired,
+  spend,
+  unspentTokens,
+} from "./rate-bucket.ts";
 
 export type Want = { kind: string; id: string; limit: number; waiting: number; ahead: number };
 export type Granted = {

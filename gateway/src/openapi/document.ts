@@ -79,7 +79,8 @@ function descriptionOf({ access, description }: Route): { description?: string }
   const sentences = description === undefined ? [] : [description];
   if (access.auth === "session") {
     if (access.permission) sentences.push(`Permission \`${access.permission}\`.`);
-    if (access.keyScopes) sentences.push(`API keys need scope ${access.keyScopes.map((s) => `\`${s}\``).join(" or ")}.`);
+    if (access.keyScopes)
+      sentences.push(`API keys need scope ${access.keyScopes.map((s) => `\`${s}\``).join(" or ")}.`);
     if (access.scopes) sentences.push(`Scope ${access.scopes.join(", ")}.`);
     if (access.mfa) sentences.push("Needs a completed MFA challenge.");
   }

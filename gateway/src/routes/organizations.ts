@@ -121,7 +121,12 @@ const all = route({
 const list = route({
   method: "GET",
   path: "/orgs/organizations",
-  access: { auth: "session", permission: "organizations:read", scopes: ["partner", "system"], keyScopes: ["organizations:read"] },
+  access: {
+    auth: "session",
+    permission: "organizations:read",
+    scopes: ["partner", "system"],
+    keyScopes: ["organizations:read"],
+  },
   tag,
   summary: "List organizations by name",
   query: listQuery.extend({ partnerId: id.optional().meta({ description: "Only this partner's." }) }),
@@ -137,7 +142,12 @@ const list = route({
 const create = route({
   method: "POST",
   path: "/orgs/organizations",
-  access: { auth: "session", permission: "organizations:write", scopes: ["partner", "system"], keyScopes: ["organizations:write"] },
+  access: {
+    auth: "session",
+    permission: "organizations:write",
+    scopes: ["partner", "system"],
+    keyScopes: ["organizations:write"],
+  },
   tag,
   summary: "Create an organization",
   body: newOrganization,
@@ -163,7 +173,12 @@ const create = route({
 const get = route({
   method: "GET",
   path: "/orgs/organizations/:id",
-  access: { auth: "session", permission: "organizations:read", scopes: ["partner", "system"], keyScopes: ["organizations:read"] },
+  access: {
+    auth: "session",
+    permission: "organizations:read",
+    scopes: ["partner", "system"],
+    keyScopes: ["organizations:read"],
+  },
   tag,
   summary: "One organization",
   params: idParams,
@@ -178,7 +193,12 @@ const get = route({
 const update = route({
   method: "PATCH",
   path: "/orgs/organizations/:id",
-  access: { auth: "session", permission: "organizations:write", scopes: ["partner", "system"], keyScopes: ["organizations:write"] },
+  access: {
+    auth: "session",
+    permission: "organizations:write",
+    scopes: ["partner", "system"],
+    keyScopes: ["organizations:write"],
+  },
   tag,
   summary: "Change an organization",
   params: idParams,
@@ -196,7 +216,12 @@ const update = route({
 const remove = route({
   method: "DELETE",
   path: "/orgs/organizations/:id",
-  access: { auth: "session", permission: "organizations:write", scopes: ["partner", "system"], keyScopes: ["organizations:write"] },
+  access: {
+    auth: "session",
+    permission: "organizations:write",
+    scopes: ["partner", "system"],
+    keyScopes: ["organizations:write"],
+  },
   tag,
   summary: "Delete an organization",
   description: "Soft delete: its slug and its place under the partner's cap are free again, its sites stay.",

@@ -190,10 +190,7 @@ export async function startFakeServices(): Promise<FakeServices> {
 }
 
 /** Looks the answer up at each call, so that a test may change it while the port is open. */
-function delegate<S extends Fake>(
-  service: S,
-  answers: Impl<S>,
-): ServiceImpl<S> {
+function delegate<S extends Fake>(service: S, answers: Impl<S>): ServiceImpl<S> {
   const entries = service.methods.map(({ localName }) => [
     localName,
     (request: unknown, context: HandlerContext) => {

@@ -33,7 +33,7 @@ export async function recentChanges(db: Database): Promise<StoredChange[] | null
     who,
     sql`SELECT msg_id AS id, subject, body FROM outbox
         WHERE starts_with(subject, 'auth.') AND created_at > now() - ${carriedMs} * interval '1 ms'
-        ORDER BY created_at, id LIMIT ${carriedMax + 1}`,
+        ORDER BY outbox.created_at, outbox.id LIMIT ${carriedMax + 1}`,
   );
   return rows.length > carriedMax ? null : rows;
 }
