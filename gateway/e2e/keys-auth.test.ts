@@ -225,7 +225,7 @@ describe("a key that was good", () => {
   });
 });
 
-/** As docs/api-key-format.md says: CRC-32 of the random part, big-endian, as base64url. */
+/** As docs/api-keys.md says: CRC-32 of the random part, big-endian, as base64url. */
 function checksumOf(random: string): string {
   let crc = 0xffffffff;
   for (const byte of Buffer.from(random)) {

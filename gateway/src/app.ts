@@ -55,7 +55,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
   };
 
   const keys = createKeySet({
-    load: async () => (await services.sessions.getJwks({}, await ownCall(ownTimeoutMs)).catch(rethrow)).jwksJson,
+    load: async () => (await services.admission.getJwks({}, await ownCall(ownTimeoutMs)).catch(rethrow)).jwksJson,
     log,
   });
   const edge = createEdgeClient({ gatewayId: uuidv7(), edge: services.edge, call: ownCall, rethrow });
@@ -64,7 +64,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
   const sessions = createSessionCache({
     async resolve(sessionId, userId) {
       const call = await ownCall(ownTimeoutMs);
-      const { principal } = await services.sessions.resolveSession({ sessionId, userId }, call).catch(rethrow);
+      const { principal } = await services.admission.resolveSession({ sessionId, userId }, call).catch(rethrow);
       if (!principal) throw new Error("identity answered without a principal");
       return principal;
     },
@@ -157,7 +157,10 @@ export async function startGateway(options: AppOptions): Promise<App> {
   };
 }
 
-function transportsOf(config: Config): Record<ServiceName, RpcTransport> {
+/** Connections to each service: calls that wait (for acknowledgements, for a copy to catch up) keep theirs meanwhile. */
+const connections = 64;
+
+function transportsOf(config: Config): Record<ServiceName | "edge", RpcTransport> {
   const urls: Record<ServiceName, readonly string[]> = {
     identity: config.IDENTITY_URL,
     tenancy: config.TENANCY_URL,
@@ -166,8 +169,9 @@ function transportsOf(config: Config): Record<ServiceName, RpcTransport> {
     "webhook-dispatcher": config.WEBHOOK_DISPATCHER_URL,
     "agent-release": config.AGENT_RELEASE_URL,
   };
-  const entries = serviceNames.map((name) => [name, createTransport({ baseUrls: urls[name] })] as const);
-  return Object.fromEntries(entries) as Record<ServiceName, RpcTransport>;
+  const entries = serviceNames.map((name) => [name, createTransport({ baseUrls: urls[name], connections })] as const);
+  const transports = Object.fromEntries(entries) as Record<ServiceName, RpcTransport>;
+  return { ...transports, edge: createTransport({ baseUrls: urls.identity }) };
 }
 
 /** The typed error of what the gateway asks in its own name: identity refusing *us*, or being slow, is never a client's fault. */

@@ -25,6 +25,8 @@ export type ServiceName = (typeof serviceNames)[number];
 
 export type Services = {
   sessions: Client<typeof SessionService>;
+  /** What the gateway asks by itself to admit requests, over connections of its own: slow calls of clients never hold it up. */
+  admission: Client<typeof SessionService>;
   mfa: Client<typeof MfaService>;
   users: Client<typeof UserService>;
   edge: Client<typeof EdgeService>;
@@ -40,14 +42,15 @@ export type Services = {
   probes: Record<ServiceName, Client<typeof ProbeService>>;
 };
 
-/** Typed clients over one transport per service. */
-export function createServices(transports: Record<ServiceName, Transport>): Services {
+/** Typed clients over one transport per service, and one of the edge's own to identity. */
+export function createServices(transports: Record<ServiceName | "edge", Transport>): Services {
   const probes = serviceNames.map((name) => [name, createClient(ProbeService, transports[name])] as const);
   return {
     sessions: createClient(SessionService, transports.identity),
     mfa: createClient(MfaService, transports.identity),
     users: createClient(UserService, transports.identity),
-    edge: createClient(EdgeService, transports.identity),
+    admission: createClient(SessionService, transports.edge),
+    edge: createClient(EdgeService, transports.edge),
     apiKeys: createClient(ApiKeyService, transports.identity),
     enrollmentKeys: createClient(EnrollmentKeyService, transports.identity),
     servicePrincipals: createClient(ServicePrincipalService, transports.identity),

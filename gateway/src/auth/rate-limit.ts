@@ -82,7 +82,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
 
   const nowSeconds = () => Math.floor((now() + skewMs) / 1000);
   const rateOf = (bucket: Bucket, isAdmitted: boolean, resetAtMs: number): Rate => {
-    (isAdmitted ? admitted : refused).inc();
+    if (!isAdmitted) refused.inc();
     const resetSeconds = Math.ceil(resetAtMs / 1000);
     return {
       admitted: isAdmitted,
@@ -178,6 +178,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       if (used > 0 && kind === "key") {
         uses.push({ kind, id, slot: 0n, unspent: 0, used, lastUsedAtMs, generation });
       }
+      if (used > 0) admitted.inc(used);
       bucket.used = 0;
       const idle = !bucket.asking && bucket.waiters.length === 0 && bucket.lents.length === 0;
       if (idle && atMs - bucket.touchedAtMs > idleMs) buckets.delete(key);
@@ -219,6 +220,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     }
     if (bucket.generation !== credential.generation) {
       const { kind, id, generation, used, lastUsedAtMs } = bucket;
+      admitted.inc(used);
       if (used > 0) backlog.push({ kind, id, slot: 0n, unspent: 0, used, lastUsedAtMs, generation });
       bucket.used = 0;
       bucket.generation = credential.generation;

@@ -5,15 +5,16 @@ import type { Rate } from "../auth/rate-bucket.ts";
  * with those of draft-ietf-httpapi-ratelimit-headers beside them. All are of the same moment.
  */
 export function rateLines({ limit, remaining, resetSeconds, afterSeconds }: Rate): string[] {
+  const left = String(remaining);
   return [
     "X-RateLimit-Limit",
-    `${limit}`,
+    String(limit),
     "X-RateLimit-Remaining",
-    `${remaining}`,
+    left,
     "X-RateLimit-Reset",
-    `${resetSeconds}`,
+    String(resetSeconds),
     "RateLimit",
-    `"hourly";r=${remaining};t=${afterSeconds}`,
+    `"hourly";r=${left};t=${afterSeconds}`,
     "RateLimit-Policy",
     `"hourly";q=${limit};w=3600`,
   ];
