@@ -30,10 +30,6 @@ export type Cell = {
 const emptyFilters: Record<string, readonly string[]> = {
   "GET /devices": ["siteId", "groupId"],
   "GET /device-groups": ["siteId"],
-  "GET /users": ["orgId", "partnerId"],
-  "GET /api-keys": ["orgId"],
-  "GET /service-principals": ["orgId"],
-  "GET /enrollment-keys": ["orgId"],
 };
 
 /** Every call of one actor to one route. */

@@ -10,8 +10,8 @@ export type Answer = { status: number; text: string; body: Record<string, unknow
 export type Performed = { cell: Cell; target: Target | null; name: string; request: string; answer: Answer };
 export type Runner = { cluster: Cluster; makers: Makers; world: World };
 
-/** Calls at the same time: fewer than a gateway's connections to one service, which slow refusals would otherwise fill. */
-export const parallel = 6;
+/** Calls at the same time. */
+export const parallel = 8;
 
 /** Runs `work` on each item, `parallel` at a time; results in order. */
 export async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {

@@ -26,7 +26,6 @@ import { apiKeyMessage, timeOrNull } from "./api-key-message.ts";
 import {
   apiKeyNotFound,
   heldNow,
-  idOrNull,
   type KeyDeps,
   reachOrganization,
   requireManager,
@@ -34,6 +33,7 @@ import {
   requireWholeOrganization,
   wordOrNull,
 } from "./key-guards.ts";
+import { organizationFilter } from "./list-filters.ts";
 
 const statuses = ["active", "expired", "revoked"];
 
@@ -73,7 +73,7 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       const context = callContext(handler);
       requireReader(context);
       const filter = {
-        orgId: idOrNull(request.orgId, "orgId"),
+        orgId: await organizationFilter(deps, context, request.orgId),
         status: wordOrNull(request.status, "status", statuses),
       };
       const at = now();

@@ -27,14 +27,8 @@ import {
 } from "../store/enrollment-keys.ts";
 import { awaitTenants } from "../store/tenants.ts";
 import { timeOrNull } from "./api-key-message.ts";
-import {
-  idOrNull,
-  type KeyDeps,
-  reachOrganization,
-  requireManager,
-  requireReader,
-  siteRestricted,
-} from "./key-guards.ts";
+import { type KeyDeps, reachOrganization, requireManager, requireReader, siteRestricted } from "./key-guards.ts";
+import { idOrNull, organizationFilter } from "./list-filters.ts";
 
 export type EnrollmentDeps = KeyDeps & {
   /** Of new keys. */
@@ -73,7 +67,10 @@ export function enrollmentKeyService(deps: EnrollmentDeps): ServiceImpl<typeof E
     async listEnrollmentKeys(request, handler) {
       const context = callContext(handler);
       requireReader(context);
-      const filter = { orgId: idOrNull(request.orgId, "orgId"), expired: request.expired ?? null };
+      const filter = {
+        orgId: await organizationFilter(deps, context, request.orgId),
+        expired: request.expired ?? null,
+      };
       const { rows, info } = await listEnrollmentKeys(db, context, filter, now(), clampPage(request.page ?? {}));
       return { enrollmentKeys: rows.map(toMessage), page: info };
     },

@@ -60,13 +60,6 @@ export async function heldNow({ db }: KeyDeps, { caller }: CallContext): Promise
   return person?.status === "active" ? person.permissions : [];
 }
 
-/** A filter by id: null when it was not given. Throws `validation_failed`. */
-export function idOrNull(id: string, field: string): string | null {
-  if (id === "") return null;
-  if (!isUuid(id)) throw validationError({ [field]: ["Must be a UUID"] });
-  return id;
-}
-
 /** A filter by one of a few words: null when it was not given. Throws `validation_failed`. */
 export function wordOrNull(word: string, field: string, known: readonly string[]): string | null {
   if (word === "") return null;

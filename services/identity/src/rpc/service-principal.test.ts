@@ -87,7 +87,8 @@ describe("reading service principals", () => {
     expect(await ids({})).toEqual([a.id, b.id].sort());
     expect(await ids({ status: "active" })).toEqual([a.id]);
     expect(await ids({ status: "disabled" }, tenant.partnerAdmin)).toEqual([b.id]);
-    expect(await ids({ orgId: uuidv7() }, tenant.partnerAdmin)).toEqual([]);
+    const unknown = keys.principalsAs(tenant.partnerAdmin).listServicePrincipals({ orgId: uuidv7() });
+    expect(await codeOf(unknown)).toBe("organization_not_found");
     expect(await codeOf(admin().listServicePrincipals({ status: "expired" }))).toBe("validation_failed");
     const other = keys.principalsAs((await tenantOf(keys)).partnerAdmin);
     expect((await other.listServicePrincipals({})).principals).toEqual([]);

@@ -31,7 +31,6 @@ import { apiKeyMessage } from "./api-key-message.ts";
 import {
   apiKeyNotFound,
   heldNow,
-  idOrNull,
   type KeyDeps,
   reachOrganization,
   requireManager,
@@ -39,6 +38,7 @@ import {
   requireWholeOrganization,
   wordOrNull,
 } from "./key-guards.ts";
+import { organizationFilter } from "./list-filters.ts";
 
 const statuses = ["active", "disabled"];
 
@@ -94,7 +94,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       const context = callContext(handler);
       requireViewer(context);
       const filter = {
-        orgId: idOrNull(request.orgId, "orgId"),
+        orgId: await organizationFilter(deps, context, request.orgId),
         status: wordOrNull(request.status, "status", statuses),
       };
       const { rows, info } = await listServicePrincipals(db, context, filter, clampPage(request.page ?? {}));

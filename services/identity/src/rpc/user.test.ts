@@ -200,13 +200,17 @@ describe("reading people", () => {
     }
     const held = { permissions: ["users:read", "roles:read"] };
     const seen = async (caller: Parameters<typeof identity.usersAs>[0]) =>
-      (await identity.usersAs(caller).listUsers({ page: { limit: 100 }, partnerId })).users.map((user) => user.id);
+      (
+        await identity.usersAs(caller).listUsers({ page: { limit: 100 }, partnerId: caller.orgId ? "" : partnerId })
+      ).users.map((user) => user.id);
     expect(await seen(callers.platformAdmin(held))).toEqual([ids.b, ids.a, ids.partner]);
     expect(await seen(callers.partnerAdmin(partnerId, held))).toEqual([ids.b, ids.a, ids.partner]);
     expect(await seen(callers.partnerWithList(partnerId, [a], held))).toEqual([ids.a, ids.partner]);
     expect(await seen(callers.partnerWithList(partnerId, [], held))).toEqual([ids.partner]);
     expect(await seen(callers.orgAdmin(partnerId, b, held))).toEqual([ids.b]);
-    expect(await seen(callers.partnerAdmin(await identity.addPartner(), held))).toEqual([]);
+    expect(await codeOf(seen(callers.partnerAdmin(await identity.addPartner(), held)))).toBe("partner_not_found");
+    const foreign = identity.usersAs(callers.orgAdmin(partnerId, b, held)).listUsers({ orgId: a });
+    expect(await codeOf(foreign)).toBe("organization_not_found");
 
     const one = identity.usersAs(callers.orgAdmin(partnerId, b, held));
     expect((await one.getUser({ id: ids.b ?? "" })).user?.orgId).toBe(b);

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
-import { AppError, clampPage, isUuid, validationError } from "@muster/kit";
+import { AppError, clampPage, isUuid } from "@muster/kit";
 import {
   type Role,
   RoleSchema,
@@ -17,6 +17,7 @@ import { inviteUser } from "../invite-user.ts";
 import type { Passwords } from "../passwords.ts";
 import { listAssignableRoles, type RoleRow } from "../store/roles.ts";
 import { findUser, listUsers, type UserRow } from "../store/users.ts";
+import { organizationFilter, partnerFilter } from "./list-filters.ts";
 
 export type UserDeps = {
   db: Database;
@@ -48,7 +49,10 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
       const context = callContext(handler);
       requirePermission(context, "users:read");
       const page = clampPage(request.page ?? {});
-      const filter = { partnerId: idOrNull(request.partnerId, "partnerId"), orgId: idOrNull(request.orgId, "orgId") };
+      const filter = {
+        partnerId: await partnerFilter(deps, context, request.partnerId),
+        orgId: await organizationFilter(deps, context, request.orgId),
+      };
       const { rows, total, nextCursor } = await listUsers(db, context, filter, page);
       return {
         users: rows.map(toMessage),
@@ -70,12 +74,6 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
       return { roles: (await listAssignableRoles(db, context)).map(roleMessage) };
     },
   };
-}
-
-function idOrNull(id: string, field: string): string | null {
-  if (id === "") return null;
-  if (!isUuid(id)) throw validationError({ [field]: ["Must be a UUID"] });
-  return id;
 }
 
 function toMessage(row: UserRow): User {

@@ -48,3 +48,8 @@ export async function awaitTenants(
     if (complete || performance.now() >= end || !(await sleep(50, who.signal))) return known;
   }
 }
+
+/** Whether the copy knows an organization at all, deleted ones included. */
+export async function organizationIsKnown(db: Database, who: CallContext, id: string): Promise<boolean> {
+  return (await db.read(who, sql`SELECT FROM tenant WHERE kind = 'organization' AND id = ${id}`)).length > 0;
+}

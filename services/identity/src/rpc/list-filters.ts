@@ -1,0 +1,46 @@
+import type { Database } from "@muster/db";
+import { AppError, type CallContext, isUuid, validationError } from "@muster/kit";
+import { awaitTenants, organizationIsKnown } from "../store/tenants.ts";
+
+type Deps = { db: Database; copyLagMs: number };
+
+/**
+ * The organization a list is narrowed to, null when none was given. Throws `validation_failed`, and `organization_not_found` when it
+ * is missing, deleted (except for system callers) or out of the caller's reach.
+ */
+export async function organizationFilter(deps: Deps, context: CallContext, id: string): Promise<string | null> {
+  const orgId = idOrNull(id, "orgId");
+  if (orgId === null) return null;
+  const { scope, orgId: own, orgAccess } = context.caller;
+  const mayReach =
+    scope === "system" ||
+    (scope === "organization" ? own === orgId : orgAccess.mode === "all" || orgAccess.orgIds.includes(orgId));
+  const reached =
+    mayReach &&
+    ((scope === "system" && (await organizationIsKnown(deps.db, context, orgId))) ||
+      (
+        await awaitTenants(deps.db, context, { partnerId: null, orgIds: [orgId], siteIds: [] }, deps.copyLagMs)
+      ).orgs.has(orgId));
+  if (!reached) throw new AppError("organization_not_found", "Organization not found");
+  return orgId;
+}
+
+/** As organizationFilter, for partners: system callers reach living ones, partner callers their own, organization callers none. */
+export async function partnerFilter(deps: Deps, context: CallContext, id: string): Promise<string | null> {
+  const partnerId = idOrNull(id, "partnerId");
+  if (partnerId === null) return null;
+  const { scope, partnerId: own } = context.caller;
+  const reached =
+    scope === "system"
+      ? (await awaitTenants(deps.db, context, { partnerId, orgIds: [], siteIds: [] }, deps.copyLagMs)).partner
+      : scope === "partner" && own === partnerId;
+  if (!reached) throw new AppError("partner_not_found", "Partner not found");
+  return partnerId;
+}
+
+/** A filter by id: null when it was not given. Throws `validation_failed`. */
+export function idOrNull(id: string, field: string): string | null {
+  if (id === "") return null;
+  if (!isUuid(id)) throw validationError({ [field]: ["Must be a UUID"] });
+  return id.toLowerCase();
+}
