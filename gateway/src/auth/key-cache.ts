@@ -7,9 +7,9 @@ import {
   counter,
   gauge,
   isKeyScope,
+  keyScopes,
   type Logger,
-  type Permission,
-  scopePermissions,
+  permissionsOfScope,
 } from "@muster/kit";
 import { type KeyRecord, KeyRecordSchema, type ResolveKeyResponse } from "@muster/proto/muster/identity/v1/edge_pb";
 import { cidrList } from "../http/client-address.ts";
@@ -111,13 +111,8 @@ function callerOf(key: KeyRecord): Caller {
   };
 }
 
-/** Deleting is writing for keys: no scope of its own stands for it (01-conventions, "Who may call what"). */
-const implied: Partial<Record<Permission, readonly Permission[]>> = { "devices:write": ["devices:delete"] };
-
 /** What the services' own guards ask for. The route's scope decides first: `sites:read` opens no organization. */
 function permissionsOf(scopes: readonly string[]): string[] {
-  const held = scopes.includes(anyScope)
-    ? Object.values(scopePermissions)
-    : scopes.filter(isKeyScope).map((scope) => scopePermissions[scope]);
-  return [...new Set(held.flatMap((permission) => [permission, ...(implied[permission] ?? [])]))];
+  const held = scopes.includes(anyScope) ? keyScopes : scopes.filter(isKeyScope);
+  return [...new Set(held.flatMap(permissionsOfScope))];
 }

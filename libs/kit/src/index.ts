@@ -19,5 +19,13 @@ export { clampPage, type Page } from "./page.ts";
 export { type Permission, permissions } from "./permissions.ts";
 export { Readiness } from "./readiness.ts";
 export { backoffMs, sleep } from "./retry.ts";
-export { anyScope, isKeyScope, type KeyScope, keyScopes, scopePermissions, scopesOpen } from "./scopes.ts";
+export {
+  anyScope,
+  isKeyScope,
+  type KeyScope,
+  keyScopes,
+  permissionsOfScope,
+  scopePermissions,
+  scopesOpen,
+} from "./scopes.ts";
 export { isUuid, uuidv7 } from "./uuid.ts";

@@ -33,6 +33,14 @@ export const scopePermissions = {
   "remote:execute": "devices:write",
 } as const satisfies Record<string, Permission>;
 
+/** Deleting is writing for keys: no scope of its own stands for it (01-conventions, "Who may call what"). */
+const further: Partial<Record<string, readonly Permission[]>> = { "devices:write": ["devices:delete"] };
+
+/** Every permission a scope stands for: whoever grants it must hold them all, and a key with it acts with them. */
+export function permissionsOfScope(scope: KeyScope): readonly Permission[] {
+  return [scopePermissions[scope], ...(further[scope] ?? [])];
+}
+
 export type KeyScope = keyof typeof scopePermissions;
 
 /** Passes every scope check; granted by whoever holds the permission of each scope. */

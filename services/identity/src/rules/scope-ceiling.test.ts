@@ -40,6 +40,8 @@ describe("what a person may grant", () => {
     [[], ["audit:read"], ["audit:read"]],
     [["organizations:read"], ["sites:read", "sites:write"], ["sites:write"]],
     [["devices:read", "devices:write"], ["*"], ["*"]],
+    [["devices:read", "devices:write"], ["devices:write"], ["devices:write"]],
+    [["devices:write", "devices:delete"], ["devices:write"], []],
     [[...permissions], ["*", ...keyScopes], []],
   ])("holding %j, %j leaves %j denied", (held, scopes, denied) => {
     const expected = denied.length === 0 ? null : ["delegation_denied", denied];

@@ -1,4 +1,4 @@
-import { AppError, anyScope, isKeyScope, keyScopes, scopePermissions } from "@muster/kit";
+import { AppError, anyScope, isKeyScope, keyScopes, permissionsOfScope } from "@muster/kit";
 
 const maxScopes = 100;
 
@@ -14,7 +14,7 @@ export function knownScopes(given: readonly string[]): string[] {
 
 /** A person grants what they hold now: each scope's permission, and for `*` that of every scope. Throws `delegation_denied`. */
 export function requireHeld(permissions: readonly string[], scopes: readonly string[]): void {
-  const held = (scope: string) => isKeyScope(scope) && permissions.includes(scopePermissions[scope]);
+  const held = (scope: string) => isKeyScope(scope) && permissionsOfScope(scope).every((p) => permissions.includes(p));
   deny(scopes.filter((scope) => (scope === anyScope ? !keyScopes.every(held) : !held(scope))));
 }
 
