@@ -34,14 +34,14 @@ export function checks(): Checks {
   const text = (field: string, value: string, max: number) => {
     const problem = textProblem(value);
     if (problem) fail(field, problem);
-    else if (value.length > max) fail(field, `At most ${max} characters`);
+    else if (longerThan(value, max)) fail(field, `At most ${max} characters`);
     return value;
   };
   return {
     fail,
     text,
     name(field, value) {
-      if (value.trim() === "" || value.length > 255) fail(field, "1 to 255 characters");
+      if (value.trim() === "" || longerThan(value, 255)) fail(field, "1 to 255 characters");
       return text(field, value, 255);
     },
     slug(field, value) {
@@ -124,4 +124,9 @@ function valueProblem(value: unknown, depth: number): string | null {
 function textProblem(text: string): string | null {
   if (text.includes("\0")) return "Must not contain NUL characters";
   return loneSurrogate.test(text) ? "Must be well-formed Unicode" : null;
+}
+
+/** Counted as PostgreSQL counts: an emoji is one character, though two UTF-16 units. */
+function longerThan(value: string, max: number): boolean {
+  return value.length > max && [...value].length > max;
 }

@@ -4,6 +4,11 @@ import { newPartner } from "./partner.ts";
 const valid = { name: "Acme", slug: "acme", type: "", plan: "" };
 
 describe("a new partner", () => {
+  it("counts a name's characters, not its UTF-16 units", () => {
+    expect(newPartner({ ...valid, name: "😀".repeat(255) }).name).toHaveLength(510);
+    expect(() => newPartner({ ...valid, name: "😀".repeat(256) })).toThrow();
+  });
+
   it("takes the interface's defaults", () => {
     expect(newPartner(valid)).toEqual({
       name: "Acme",
