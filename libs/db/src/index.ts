@@ -2,6 +2,13 @@ export { type CheckSchemaOptions, checkSchema, type Privilege } from "./check-sc
 export { type Database, type DatabaseOptions, openDatabase, type TxOptions } from "./database.ts";
 export { type DeadLetter, deadLetters, type NewDeadLetter } from "./dead-letters.ts";
 export { isConnectionFailure, isUniqueViolation } from "./failures.ts";
+export {
+  type IdempotentRequest,
+  removeExpiredReplies,
+  type StoredReply,
+  storeReply,
+  takeIdempotencyKey,
+} from "./idempotency.ts";
 export { type Job, type JobState, jobs } from "./jobs.ts";
 export { type MigrateOptions, migrate } from "./migrate.ts";
 export { commonMigrations, type MigrationDir } from "./migrations.ts";

@@ -20,7 +20,7 @@ export type Migration = {
 
 export type Recorded = { label: string; name: string; checksum: string };
 
-/** Outbox, relay lease, jobs and dead letters: in every service's schema, before its own migrations. */
+/** Outbox, relay lease, jobs, dead letters and stored replies: in every service's schema, before its own migrations. */
 export const commonMigrations: MigrationDir = {
   label: "db",
   path: fileURLToPath(new URL("../migrations", import.meta.url)),

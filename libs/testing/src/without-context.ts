@@ -18,7 +18,9 @@ export async function fillCommonTables(database: TestDatabase, hasTenants: boole
       INSERT INTO outbox (subject, msg_id, body) VALUES ('x.y', 'x/y', 'x');
       INSERT INTO job (id, kind) VALUES ('${id}', 'test');
       INSERT INTO dead_letter (id, subject, msg_id, reason, body, body_bytes, attempts)
-        VALUES ('${id}', 'x.y', 'x/y', 'a test', 'x', 1, 1)`);
+        VALUES ('${id}', 'x.y', 'x/y', 'a test', 'x', 1, 1);
+      INSERT INTO idempotency (caller, rpc, key, request_sha256, reply)
+        VALUES ('${id}', 'x/y', 'key', sha256('x'), 'y')`);
     if (!hasTenants) return;
     await owner.query(`
       INSERT INTO tenant (kind, id, partner_id, version, status, deleted, updated_at)
