@@ -89,6 +89,7 @@ const table: Record<PublicCode, HttpError> = {
   method_not_allowed: { status: 405 },
   request_timeout: { status: 408 },
   slug_taken: { status: 409 },
+  idempotency_conflict: { status: 409 },
   limit_reached: { status: 409 },
   device_decommissioned: { status: 409 },
   payload_too_large: { status: 413 },

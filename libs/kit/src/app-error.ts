@@ -54,6 +54,7 @@ export const errorCodes = [
   "mfa_not_enabled",
   "not_found",
   "slug_taken",
+  "idempotency_conflict",
   "limit_reached",
   "device_decommissioned",
   "rate_limited",

@@ -37,6 +37,8 @@ export type RequestMeta = {
   userAgent: string | null;
   /** W3C trace context, when the request is traced. */
   traceparent: string | null;
+  /** The client's Idempotency-Key: a repeat under it is answered as the first request was. */
+  idempotencyKey?: string | null;
 };
 
 /** One call being served: who, from where, until when (milliseconds of the monotonic clock), and its abort signal. */

@@ -62,6 +62,7 @@ const connectCodes: Record<ErrorCode, Code> = {
   mfa_not_enabled: Code.FailedPrecondition,
   not_found: Code.NotFound,
   slug_taken: Code.AlreadyExists,
+  idempotency_conflict: Code.AlreadyExists,
   limit_reached: Code.FailedPrecondition,
   device_decommissioned: Code.FailedPrecondition,
   rate_limited: Code.ResourceExhausted,

@@ -126,6 +126,7 @@ function requestMeta(incoming: Incoming, span: Span | undefined): RequestMeta {
     clientAddress: incoming.header(metadataNames.clientAddress) ?? null,
     userAgent: incoming.header(metadataNames.userAgent) ?? null,
     traceparent: span ? traceparentOf(span) : (incoming.header(metadataNames.traceparent) ?? null),
+    idempotencyKey: incoming.header(metadataNames.idempotencyKey) ?? null,
   };
 }
 

@@ -8,6 +8,7 @@ export const metadataNames = {
   clientAddress: "muster-client-address",
   userAgent: "muster-user-agent",
   traceparent: "traceparent",
+  idempotencyKey: "muster-idempotency-key",
 } as const;
 
 /** Milliseconds kept back at each hop, so that the nearer caller learns of the deadline first; a call needs as many. */
@@ -32,6 +33,7 @@ export function callOptions(call: {
   if (meta.clientAddress !== null) headers[metadataNames.clientAddress] = headerText(meta.clientAddress);
   if (meta.userAgent !== null) headers[metadataNames.userAgent] = headerText(meta.userAgent.slice(0, maxUserAgent));
   if (meta.traceparent !== null) headers[metadataNames.traceparent] = meta.traceparent;
+  if (meta.idempotencyKey != null) headers[metadataNames.idempotencyKey] = headerText(meta.idempotencyKey);
   return {
     headers,
     ...(call.deadlineMs === null ? {} : { timeoutMs: timeoutUntil(call.deadlineMs) }),

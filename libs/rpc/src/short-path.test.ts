@@ -85,6 +85,7 @@ describe("the short path", () => {
       [metadataNames.clientAddress]: "192.0.2.9",
       [metadataNames.userAgent]: "curl/8",
       traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+      [metadataNames.idempotencyKey]: "key-9",
     });
     const { context, call, at, value } = await seen.promise;
     expect(call.caller.actor).toMatchObject({ type: "system", id: "gateway" });
@@ -93,6 +94,7 @@ describe("the short path", () => {
       clientAddress: "192.0.2.9",
       userAgent: "curl/8",
       traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+      idempotencyKey: "key-9",
     });
     expect((call.deadlineMs ?? 0) - at).toBeGreaterThan(4_000);
     expect((call.deadlineMs ?? 0) - at).toBeLessThanOrEqual(5_000);

@@ -4,6 +4,7 @@ import { checkSchema, type Database, migrate, openDatabase, type Privilege, star
 import { loadConfig, type Process, redactConfig, runProcess, serviceSettings, sleep } from "@muster/kit";
 import { createVerifier, type Registration, servePort } from "@muster/rpc";
 import { z } from "zod";
+import { startIdempotencyCleanup } from "./idempotent.ts";
 import { migrateOnly } from "./migrate-only.ts";
 import { tenancySnapshot } from "./tenancy-snapshot.ts";
 import { followTenancy, type OnTenantChange, startReconciling, tenantMigrations } from "./tenant-copy.ts";
@@ -87,6 +88,8 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
       });
       proc.onStop("database", () => db.close());
       proc.readiness.addCheck("postgresql", () => db.check());
+      const cleanup = startIdempotencyCleanup({ db, log });
+      proc.onStop("clean-up of stored replies", () => cleanup.stop());
 
       const busUsers: Parameters<ServiceContext<Config>["onBus"]>[0][] = [];
       const registrations = await definition.start({

@@ -1,0 +1,68 @@
+import { createHash } from "node:crypto";
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { type Database, removeExpiredReplies, storeReply, type Tx, takeIdempotencyKey } from "@muster/db";
+import { AppError, type CallContext, type Logger, validationError } from "@muster/kit";
+
+/** Seals bytes so that they open at the same place alone. */
+export type ReplyBox = { seal(plain: Buffer, place: string): Buffer; open(envelope: Buffer, place: string): Buffer };
+
+const visibleAscii = /^[\x21-\x7e]{1,255}$/;
+
+/**
+ * Runs a mutation in one transaction and resolves to its reply. Under an Idempotency-Key the reply is stored by that
+ * transaction: for 24 hours the same request of the same caller is answered with it and runs nothing, also when both come at
+ * once. A reply that holds a secret is stored sealed by `box`. Throws `idempotency_conflict` for another request under the key, `validation_failed` for a key that cannot be one.
+ */
+export function idempotentTx<I extends DescMessage, O extends DescMessage>(
+  db: Database,
+  context: CallContext,
+  method: DescMethodUnary<I, O>,
+  request: MessageShape<I>,
+  run: (tx: Tx) => Promise<MessageInitShape<O>>,
+  box: ReplyBox = inClear,
+): Promise<MessageShape<O>> {
+  const { input, output } = method;
+  const key = context.meta.idempotencyKey ?? null;
+  if (key === null) return db.tx(context, async (tx) => create(output, await run(tx)));
+  if (!visibleAscii.test(key)) throw validationError({ "Idempotency-Key": ["1 to 255 visible ASCII characters"] });
+  const asked = {
+    caller: context.caller.actor.id,
+    rpc: `${method.parent.typeName}/${method.name}`,
+    key,
+    sha256: createHash("sha256").update(toBinary(input, request)).digest(),
+  };
+  const place = `idempotency.reply/${asked.caller}/${asked.rpc}/${key}`;
+  return db.tx(context, async (tx) => {
+    const stored = await takeIdempotencyKey(tx, asked);
+    if (stored) {
+      if (!stored.sha256.equals(asked.sha256)) {
+        throw new AppError("idempotency_conflict", "The Idempotency-Key was used for another request");
+      }
+      return fromBinary(output, box.open(stored.reply, place));
+    }
+    const reply = create(output, await run(tx));
+    await storeReply(tx, asked, box.seal(Buffer.from(toBinary(output, reply)), place));
+    return reply;
+  });
+}
+
+const inClear: ReplyBox = { seal: (plain) => plain, open: (stored) => stored };
+
+const cleanMs = 10 * 60_000;
+
+/** Every ten minutes removes stored replies that count no longer; `stop` waits for nothing. */
+export function startIdempotencyCleanup({ db, log }: { db: Database; log: Logger }): { stop(): void } {
+  const timer = setInterval(() => {
+    removeExpiredReplies(db).catch((err: unknown) => log.warn({ err }, "stored replies not cleaned up"));
+  }, cleanMs);
+  timer.unref();
+  return { stop: () => clearInterval(timer) };
+}
