@@ -2,9 +2,9 @@ import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
-import { DeviceGroupSchema, type DeviceGroupService } from "@muster/proto/muster/tenancy/v1/device_pb";
+import { DeviceGroupSchema, DeviceGroupService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { callContext } from "@muster/rpc";
-import { requirePermission } from "@muster/service";
+import { idempotentTx, requirePermission } from "@muster/service";
 import { changesBetween } from "../rules/changes.ts";
 import { deviceGroupChange, newDeviceGroup } from "../rules/device-group.ts";
 import {
@@ -38,7 +38,7 @@ export function deviceGroupService(deps: Deps): ServiceImpl<typeof DeviceGroupSe
       if (wanted.siteId === null) requireAllSites(context);
       const orgId = organizationOfNew(context, request.orgId);
       const at = now();
-      const row = await db.tx(context, async (tx) => {
+      return idempotentTx(db, context, DeviceGroupService.method.createDeviceGroup, request, async (tx) => {
         const { caller } = context;
         const partnerId = await findOwner(tx, caller, orgId);
         if (partnerId === null) throw organizationNotFound();
@@ -46,9 +46,8 @@ export function deviceGroupService(deps: Deps): ServiceImpl<typeof DeviceGroupSe
         const created = await insertDeviceGroup(tx, { id: uuidv7(at.getTime()), orgId, partnerId }, wanted, at);
         const details = { changes: { before: {}, after: deviceGroupFields(created) } };
         auditDevice(tx, context, { action: "device_group.create", row: created, details }, at);
-        return created;
+        return { group: deviceGroupMessage(created) };
       });
-      return { group: deviceGroupMessage(row) };
     },
 
     async listDeviceGroups(request, handler) {

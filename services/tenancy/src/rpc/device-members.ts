@@ -1,9 +1,9 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database, Tx } from "@muster/db";
 import { type CallContext, isUuid } from "@muster/kit";
-import type { DeviceGroupService } from "@muster/proto/muster/tenancy/v1/device_pb";
+import { DeviceGroupService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { callContext } from "@muster/rpc";
-import { requirePermission } from "@muster/service";
+import { idempotentTx, requirePermission } from "@muster/service";
 import { membershipIds } from "../rules/device-group.ts";
 import { type DeviceGroupRow, holdDeviceGroup } from "../store/device-groups.ts";
 import { addMembers, removeMembers } from "../store/device-members.ts";
@@ -24,20 +24,19 @@ type Ends = { group: DeviceGroupRow; devices: DeviceRow[]; ids: string[] };
 /** Which devices are in a group. All devices named must be in reach, or nothing happens. */
 export function deviceMembership({ db, now }: Deps): Membership {
   return {
-    async addDevices({ groupId, deviceIds }, handler) {
+    async addDevices(request, handler) {
       const context = callContext(handler);
       admit(context);
-      const ids = membershipIds(deviceIds);
+      const ids = membershipIds(request.deviceIds);
       const at = now();
-      const added = await db.tx(context, async (tx) => {
-        const { group, devices } = await lockEnds(tx, context, groupId, ids);
+      return idempotentTx(db, context, DeviceGroupService.method.addDevices, request, async (tx) => {
+        const { group, devices } = await lockEnds(tx, context, request.groupId, ids);
         const gone = devices.filter((device) => device.status === "decommissioned").map(({ id }) => id);
         if (gone.length > 0) throw deviceDecommissioned({ deviceIds: gone });
         const rows = await addMembers(tx, context.caller, group, ids, at);
         recordMembers(tx, context, group, { before: [], after: rows }, at);
-        return rows.length;
+        return { added: rows.length };
       });
-      return { added };
     },
 
     async removeDevices({ groupId, deviceIds }, handler) {

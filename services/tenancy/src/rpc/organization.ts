@@ -2,9 +2,9 @@ import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
-import { OrganizationSchema, type OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
+import { OrganizationSchema, OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { callContext } from "@muster/rpc";
-import { requirePermission, requireScope } from "@muster/service";
+import { idempotentTx, requirePermission, requireScope } from "@muster/service";
 import { changesBetween } from "../rules/changes.ts";
 import { changeOrganization, newOrganization } from "../rules/organization.ts";
 import { pageInfo } from "../store/name-page.ts";
@@ -38,16 +38,15 @@ export function organizationService({ db, now }: Deps): ServiceImpl<typeof Organ
       const partnerId = partnerOfNew(context, request.partnerId);
       const wanted = newOrganization(request);
       const at = now();
-      const row = await db.tx(context, async (tx) => {
+      return idempotentTx(db, context, OrganizationService.method.createOrganization, request, async (tx) => {
         await holdPlace(tx, partnerId);
         const created = await insertOrganization(tx, { id: uuidv7(at.getTime()), partnerId }, wanted, at);
         const after = organizationFields(created);
         const details = { partnerId, status: created.status, type: created.type, changes: { before: {}, after } };
         const tenant = changedOrganization(created);
         recordChange(tx, context, { tenant, change: "created", action: "organization.create", details }, at);
-        return created;
+        return { organization: organizationMessage(created) };
       });
-      return { organization: organizationMessage(row) };
     },
 
     async listOrganizations(request, handler) {

@@ -2,9 +2,9 @@ import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
 import { type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
-import { PartnerSchema, type PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
+import { PartnerSchema, PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { callContext } from "@muster/rpc";
-import { requirePermission, requireScope } from "@muster/service";
+import { idempotentTx, requirePermission, requireScope } from "@muster/service";
 import { changesBetween } from "../rules/changes.ts";
 import { changePartner, newPartner } from "../rules/partner.ts";
 import { pageInfo } from "../store/name-page.ts";
@@ -40,14 +40,13 @@ export function partnerService(deps: Deps): ServiceImpl<typeof PartnerService> {
       requireSystem(context, "organizations:write");
       const wanted = newPartner(request);
       const at = now();
-      const row = await db.tx(context, async (tx) => {
+      return idempotentTx(db, context, PartnerService.method.createPartner, request, async (tx) => {
         const created = await insertPartner(tx, uuidv7(at.getTime()), wanted, at);
         const details = { changes: { before: {}, after: partnerFields(created) } };
         const tenant = changedPartner(created);
         recordChange(tx, context, { tenant, change: "created", action: "partner.create", details }, at);
-        return created;
+        return { partner: partnerMessage(created, context.caller.orgAccess) };
       });
-      return { partner: partnerMessage(row, context.caller.orgAccess) };
     },
 
     async listPartners(request, handler) {

@@ -3,9 +3,9 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
-import { type Site, SiteSchema, type SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
+import { type Site, SiteSchema, SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { callContext } from "@muster/rpc";
-import { requirePermission } from "@muster/service";
+import { idempotentTx, requirePermission } from "@muster/service";
 import { changesBetween } from "../rules/changes.ts";
 import { changeSite, newSite } from "../rules/site.ts";
 import { pageInfo } from "../store/name-page.ts";
@@ -42,7 +42,7 @@ export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> 
       requireAllSites(context);
       const wanted = newSite(request);
       const at = now();
-      const row = await db.tx(context, async (tx) => {
+      return idempotentTx(db, context, SiteService.method.createSite, request, async (tx) => {
         const orgId = request.orgId.toLowerCase();
         const partnerId = isUuid(orgId) ? await organizationForSite(tx, context.caller, orgId) : null;
         if (partnerId === null) {
@@ -52,9 +52,8 @@ export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> 
         const details = { changes: { before: {}, after: siteFields(created) } };
         const tenant = changedSite(created);
         recordChange(tx, context, { tenant, change: "created", action: "site.create", details }, at);
-        return created;
+        return { site: siteMessage(created) };
       });
-      return { site: siteMessage(row) };
     },
 
     async listSites(request, handler) {
