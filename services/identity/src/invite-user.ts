@@ -1,7 +1,15 @@
+import type { Tx } from "@muster/db";
 import { AppError, type CallContext, isUuid, uuidv7 } from "@muster/kit";
+import {
+  type InviteUserRequest,
+  type InviteUserResponse,
+  type User,
+  UserService,
+} from "@muster/proto/muster/identity/v1/user_pb";
+import { idempotentTx } from "@muster/service";
 import { personEvent } from "./events/audit.ts";
 import type { UserDeps } from "./rpc/user.ts";
-import { type InviteInput, type NewUser, newUser, noOrganization } from "./rules/new-user.ts";
+import { type NewUser, newUser, noOrganization } from "./rules/new-user.ts";
 import { newToken } from "./rules/opaque-token.ts";
 import { insertInvite } from "./store/invites.ts";
 import { findRole } from "./store/roles.ts";
@@ -12,10 +20,11 @@ const inviteMs = 7 * 86_400_000;
 
 /** Makes an invited person and the token that lets them in. Throws as newUser, `site_not_found` and `email_taken`. */
 export async function inviteUser(
-  deps: Pick<UserDeps, "db" | "now" | "copyLagMs">,
+  deps: Pick<UserDeps, "db" | "now" | "copyLagMs" | "box">,
   context: CallContext,
-  request: InviteInput & { roleId: string },
-): Promise<{ row: UserRow; token: string }> {
+  request: InviteUserRequest,
+  messageOf: (row: UserRow) => User,
+): Promise<InviteUserResponse> {
   const { db } = deps;
   const role = isUuid(request.roleId) ? await findRole(db, context, request.roleId) : null;
   if (!role) throw new AppError("role_not_found", "Role not found");
@@ -30,16 +39,16 @@ export async function inviteUser(
   const now = deps.now();
   const id = uuidv7(now.getTime());
   const { token, hash } = newToken("inv_");
-  const row = await db.tx(context, async (tx) => {
+  const make = async (tx: Tx) => {
     const created = await insertUser(tx, id, user, now);
     const { partnerId, orgId } = user;
     const expiresAt = new Date(now.getTime() + inviteMs);
     await insertInvite(tx, { id: uuidv7(now.getTime()), userId: id, partnerId, orgId, hash, now, expiresAt });
     const details = { changes: { before: {}, after: visibleFields(created) } };
     tx.emit(personEvent(context, { ...created, user_id: id }, { action: "user.create", details }, now));
-    return created;
-  });
-  return { row, token };
+    return { user: messageOf(created), inviteToken: token };
+  };
+  return idempotentTx(db, context, UserService.method.inviteUser, request, make, deps.box);
 }
 
 const tenantsOf = ({ partnerId, orgId, orgIds, siteIds }: NewUser) => ({

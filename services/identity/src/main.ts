@@ -41,12 +41,13 @@ await runService({
       { db, passwords: hashing, log: process.log, now },
       { email: config.BOOTSTRAP_ADMIN_EMAIL, password: config.BOOTSTRAP_ADMIN_PASSWORD },
     );
+    const box = secretBox(encryptionKeys(config));
     const sessions = {
       db,
       log: process.log,
       passwords: hashing,
       tokens: accessTokens(config.JWT_PRIVATE_KEYS, config.ACCESS_TOKEN_TTL_SECONDS),
-      box: secretBox(encryptionKeys(config)),
+      box,
       idleDays: config.SESSION_IDLE_DAYS,
       maxDays: config.SESSION_MAX_DAYS,
       now,
@@ -55,10 +56,17 @@ await runService({
       db,
       passwords: hashing,
       now,
+      box,
       mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES,
       copyLagMs: config.TENANT_COPY_LAG_MS,
     };
-    const keys = { db, now, mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES, copyLagMs: config.TENANT_COPY_LAG_MS };
+    const keys = {
+      db,
+      now,
+      box,
+      mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES,
+      copyLagMs: config.TENANT_COPY_LAG_MS,
+    };
     const enrollmentKeys = { ...keys, pepper, defaultTtlMinutes: config.ENROLLMENT_KEY_DEFAULT_TTL_MINUTES };
     const sweeping = startSweeping({ db, log: process.log });
     process.onStop("reservation sweeper", () => sweeping.stop());

@@ -2,8 +2,9 @@ import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Tx } from "@muster/db";
 import { type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
-import { ApiKeySchema, type ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
+import { ApiKeySchema, ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { callContext } from "@muster/rpc";
+import { idempotentTx } from "@muster/service";
 import { afterChange } from "../events/changes.ts";
 import { announceKey, changesBetween, recordFact, visibleKeyFields } from "../events/key-facts.ts";
 import { inTurn } from "../in-turn.ts";
@@ -59,14 +60,14 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       requireHeld(await heldNow(deps, context), fields.scopes);
       const material = newApiKey();
       const owner = { ...place, createdBy: context.caller.actor.id, principalId: null };
-      const row = await db.tx(context, async (tx) => {
+      const make = async (tx: Tx) => {
         const created = await insertApiKey(tx, uuidv7(at.getTime()), { ...fields, ...owner }, material, at);
         const changes = { before: {}, after: visibleKeyFields(created) };
         const details = { keyPrefix: created.key_prefix, changes };
         recordFact(tx, context, created, { action: "api_key.create", details }, at);
-        return created;
-      });
-      return { apiKey: apiKeyMessage(row, at), key: material.key };
+        return { apiKey: apiKeyMessage(created, at), key: material.key };
+      };
+      return idempotentTx(db, context, ApiKeyService.method.createApiKey, request, make, deps.box);
     },
 
     async listApiKeys(request, handler) {

@@ -6,9 +6,10 @@ import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/k
 import {
   type EnrollmentKey,
   EnrollmentKeySchema,
-  type EnrollmentKeyService,
+  EnrollmentKeyService,
 } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { callContext } from "@muster/rpc";
+import { idempotentTx } from "@muster/service";
 import { changesBetween, recordFact } from "../events/key-facts.ts";
 import {
   newEnrollmentFields,
@@ -55,13 +56,13 @@ export function enrollmentKeyService(deps: EnrollmentDeps): ServiceImpl<typeof E
       if (fields.siteId !== null) await reachSite(deps, context, fields.siteId, place.orgId);
       const material = { ...newEnrollmentKey(pepper), pepper };
       const owner = { ...place, createdBy: caller.actor.id };
-      const row = await db.tx(context, async (tx) => {
+      const make = async (tx: Tx) => {
         const created = await insertEnrollmentKey(tx, uuidv7(at.getTime()), { ...fields, ...owner }, material, at);
         const details = { keyPrefix: created.key_prefix, changes: { before: {}, after: visibleFields(created) } };
         recordFact(tx, context, created, { action: "enrollment_key.create", details }, at);
-        return created;
-      });
-      return { enrollmentKey: toMessage(row), key: material.key };
+        return { enrollmentKey: toMessage(created), key: material.key };
+      };
+      return idempotentTx(db, context, EnrollmentKeyService.method.createEnrollmentKey, request, make, deps.box);
     },
 
     async listEnrollmentKeys(request, handler) {
@@ -83,22 +84,23 @@ export function enrollmentKeyService(deps: EnrollmentDeps): ServiceImpl<typeof E
       return { enrollmentKey: toMessage(row) };
     },
 
-    async rotateEnrollmentKey({ id, usage, expiresAt }, handler) {
+    async rotateEnrollmentKey(request, handler) {
+      const { id, usage, expiresAt } = request;
       const context = callContext(handler);
       requireManager(context, deps);
       const at = now();
       const given = rotatedEnrollmentFields(usage, timeOrNull(expiresAt), at);
       const material = { ...newEnrollmentKey(pepper), pepper };
-      const row = await db.tx(context, async (tx) => {
+      const rotate = async (tx: Tx) => {
         const stored = await lock(tx, context, id);
         const limits = { maxUsage: stored.max_usage, expiresAt: stored.expires_at, ...given };
         const rotated = await rotateEnrollmentKey(tx, stored.id, material, limits, at);
         const differences = changesBetween(visibleFields(stored), visibleFields(rotated));
         const details = { keyPrefix: rotated.key_prefix, previousKeyPrefix: stored.key_prefix, ...differences };
         recordFact(tx, context, rotated, { action: "enrollment_key.rotate", details }, at);
-        return rotated;
-      });
-      return { enrollmentKey: toMessage(row), key: material.key };
+        return { enrollmentKey: toMessage(rotated), key: material.key };
+      };
+      return idempotentTx(db, context, EnrollmentKeyService.method.rotateEnrollmentKey, request, rotate, deps.box);
     },
 
     async deleteEnrollmentKey({ id }, handler) {

@@ -1,6 +1,6 @@
 import type { Database } from "@muster/db";
 import { AppError, type CallContext, isUuid, validationError } from "@muster/kit";
-import { requireMfa, requirePermission } from "@muster/service";
+import { type ReplyBox, requireMfa, requirePermission } from "@muster/service";
 import { findPrincipal } from "../store/people.ts";
 import { awaitTenants } from "../store/tenants.ts";
 
@@ -8,6 +8,8 @@ export type KeyDeps = {
   db: Database;
   now: () => Date;
   mfaMaxAgeMinutes: number;
+  /** Seals the replies that are kept for repeats: they hold keys. */
+  box: ReplyBox;
   /** Milliseconds that the copy of the tenants may be behind tenancy before something counts as missing. */
   copyLagMs: number;
 };

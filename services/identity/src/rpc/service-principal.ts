@@ -6,9 +6,10 @@ import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/k
 import {
   type ServicePrincipal,
   ServicePrincipalSchema,
-  type ServicePrincipalService,
+  ServicePrincipalService,
 } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { callContext } from "@muster/rpc";
+import { idempotentTx } from "@muster/service";
 import { afterChange } from "../events/changes.ts";
 import { announceKey, recordFact } from "../events/key-facts.ts";
 import { inTurn } from "../in-turn.ts";
@@ -73,7 +74,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       const material = newApiKey();
       const wanted = { ...place, name, scopes, createdBy: context.caller.actor.id };
       const unlimited = { expiresAt: null, rateLimit: defaultRateLimit, allowedIps: [] };
-      const made = await db.tx(context, async (tx) => {
+      const make = async (tx: Tx) => {
         await insertPrincipal(tx, id, wanted, at);
         const first = { ...wanted, ...unlimited, principalId: id };
         const key = await insertApiKey(tx, uuidv7(at.getTime()), first, material, at);
@@ -81,13 +82,10 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
         const changes = { before: {}, after: { name, scopes } };
         const details = { keyId: key.id, keyPrefix: key.key_prefix, changes };
         recordFact(tx, context, principal, { action: "service_principal.create", details }, at);
-        return { principal, key };
-      });
-      return {
-        principal: principalMessage(made.principal),
-        apiKey: apiKeyMessage(made.key, at),
-        key: material.key,
+        return { principal: principalMessage(principal), apiKey: apiKeyMessage(key, at), key: material.key };
       };
+      const { createServicePrincipal } = ServicePrincipalService.method;
+      return idempotentTx(db, context, createServicePrincipal, request, make, deps.box);
     },
 
     async listServicePrincipals(request, handler) {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
 import { uuidv7 } from "@muster/kit";
+import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { callers } from "@muster/testing";
 import { codeOf, inviting, outcomeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
 
@@ -44,6 +45,22 @@ describe("inviting", () => {
     expect(rows[0]?.detailsJson).not.toContain(inviteToken);
     const stored = await identity.db.read<{ token_hash: Buffer }>(identity.system, sql`SELECT token_hash FROM invites`);
     expect(stored.every((row) => !row.token_hash.includes(inviteToken))).toBe(true);
+  });
+
+  it("under an Idempotency-Key makes one person, whose token comes again and lies nowhere in clear", async () => {
+    const caller = callers.platformAdmin(inviting(identity.clock.now));
+    const as = identity.port.client(UserService, caller, { idempotencyKey: uuidv7() });
+    const person = wanted("platform-admin");
+    const replies = await Promise.all(Array.from({ length: 5 }, () => as.inviteUser(person)));
+    for (const reply of replies) expect(reply).toEqual(replies[0]);
+    expect(await codeOf(as.inviteUser({ ...person, name: "Eve" }))).toBe("idempotency_conflict");
+    const [stored, ...others] = await identity.db.read<{ reply: Buffer }>(
+      { caller },
+      sql`SELECT reply FROM idempotency`,
+    );
+    expect(others).toEqual([]);
+    expect(stored?.reply.includes(replies[0]?.inviteToken as string)).toBe(false);
+    expect(await codeOf(accept(replies[0]?.inviteToken as string))).toBe("answered");
   });
 
   it("finds the partner of an organization user, and limits them to sites", async () => {

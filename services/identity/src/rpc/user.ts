@@ -11,7 +11,7 @@ import {
   type UserService,
 } from "@muster/proto/muster/identity/v1/user_pb";
 import { callContext } from "@muster/rpc";
-import { requireMfa, requirePermission } from "@muster/service";
+import { type ReplyBox, requireMfa, requirePermission } from "@muster/service";
 import { acceptInvite } from "../accept-invite.ts";
 import { inviteUser } from "../invite-user.ts";
 import type { Passwords } from "../passwords.ts";
@@ -24,6 +24,8 @@ export type UserDeps = {
   passwords: Passwords;
   now: () => Date;
   mfaMaxAgeMinutes: number;
+  /** Seals the replies that are kept for repeats: they hold invitations. */
+  box: ReplyBox;
   /** Milliseconds that the copy of the tenants may be behind tenancy before something counts as missing. */
   copyLagMs: number;
 };
@@ -36,8 +38,7 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
       const context = callContext(handler);
       requirePermission(context, "users:write");
       requireMfa(context, deps.mfaMaxAgeMinutes, deps.now());
-      const { row, token } = await inviteUser(deps, context, request);
-      return { user: toMessage(row), inviteToken: token };
+      return inviteUser(deps, context, request, toMessage);
     },
 
     async acceptInvite(request, handler) {

@@ -46,7 +46,7 @@ export async function startTestIdentity() {
   const port = await testPort("identity", [
     register(SessionService, sessionService(sessions)),
     register(MfaService, mfaService(sessions)),
-    register(UserService, userService({ db, passwords: hashing, now, mfaMaxAgeMinutes: 480, copyLagMs: 0 })),
+    register(UserService, userService({ db, passwords: hashing, now, box, mfaMaxAgeMinutes: 480, copyLagMs: 0 })),
   ]);
   const roles = await db.read<{ id: string; key: string }>(system, sql`SELECT id, key FROM roles`);
 

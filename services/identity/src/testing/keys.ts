@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { create, fromBinary } from "@bufbuild/protobuf";
 import { sql } from "@muster/db";
 import { type Caller, permissions, systemCaller, uuidv7 } from "@muster/kit";
@@ -15,6 +16,7 @@ import { apiKeyService } from "../rpc/api-key.ts";
 import { enrollmentKeyService } from "../rpc/enrollment-key.ts";
 import { servicePrincipalService } from "../rpc/service-principal.ts";
 import { enrollmentPeppers } from "../rules/enrollment-key.ts";
+import { secretBox } from "../rules/secret-box.ts";
 import { identityDirs } from "./identity.ts";
 
 const system = { caller: systemCaller("identity") };
@@ -27,7 +29,8 @@ export async function startTestKeys() {
   const database = await testDatabase({ service: "identity", dirs: identityDirs });
   const { db } = database;
   const clock = { now: new Date() };
-  const keys = { db, now: () => clock.now, mfaMaxAgeMinutes: 480, copyLagMs: 0 };
+  const box = secretBox(`s1:${randomBytes(32).toString("base64")}`);
+  const keys = { db, now: () => clock.now, box, mfaMaxAgeMinutes: 480, copyLagMs: 0 };
   const [pepper] = enrollmentPeppers({ ENROLLMENT_KEY_PEPPER: "a pepper of the test" });
   const port = await testPort("identity", [
     register(ApiKeyService, apiKeyService(keys)),
@@ -104,6 +107,12 @@ export async function startTestKeys() {
     apiKeysAs: (caller: Caller) => port.client(ApiKeyService, caller),
     enrollmentKeysAs: (caller: Caller) => port.client(EnrollmentKeyService, caller),
     principalsAs: (caller: Caller) => port.client(ServicePrincipalService, caller),
+    /** The three, as somebody whose calls carry an Idempotency-Key. */
+    repeatable: (caller: Caller, idempotencyKey: string) => ({
+      apiKeys: port.client(ApiKeyService, caller, { idempotencyKey }),
+      enrollmentKeys: port.client(EnrollmentKeyService, caller, { idempotencyKey }),
+      principals: port.client(ServicePrincipalService, caller, { idempotencyKey }),
+    }),
     /** Audit rows about a record, oldest first. */
     async auditOf(id: string): Promise<AuditEvent[]> {
       const bodies = await bodiesOf("audit.identity.%");
