@@ -99,6 +99,8 @@ export type RouteDefinition<
   /** Bytes of the body; 64 KiB when absent. */
   bodyLimitBytes?: number;
   deadline?: DeadlineClass;
+  /** Takes an `Idempotency-Key`: the RPC behind it stores its reply. Every other POST refuses the header. */
+  idempotent?: true;
   /** The reply carries a secret: `Cache-Control: no-store`. */
   noStore?: true;
   /** 200 when absent. */

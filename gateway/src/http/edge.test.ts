@@ -84,6 +84,8 @@ describe("request headers", () => {
     ["a Host with user information", ["Host: a@api.test"]],
     ["two Authorization", ["Host: api.test", "Authorization: Bearer a", "authorization: Bearer b"]],
     ["two X-API-Key", ["Host: api.test", "X-API-Key: a", "x-api-key: b"]],
+    ["two Idempotency-Key", ["Host: api.test", "Idempotency-Key: a", "idempotency-key: a"]],
+    ["an underscore twin of Idempotency-Key", ["Host: api.test", "Idempotency_Key: a"]],
     ["an underscore twin of X-API-Key", ["Host: api.test", "X_API_Key: a"]],
     ["an underscore twin of Authorization's neighbours", ["Host: api.test", "X-Forwarded_For: 192.0.2.1"]],
     ["an underscore twin of our metadata", ["Host: api.test", "muster_caller: x"]],

@@ -10,6 +10,7 @@ import { type Access, type Credential, deadlinesMs, defaultBodyLimitBytes, type 
 import { checkAnnouncedLength, readJson } from "./body.ts";
 import type { ClientAddressRule } from "./client-address.ts";
 import type { Inbound } from "./headers.ts";
+import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { parseQuery } from "./query.ts";
 import type { Served } from "./route-table.ts";
 import { validate } from "./validate.ts";
@@ -67,6 +68,7 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     }
     checkAccess(row.access, session, options.accessRules, options.now);
   }
+  const idempotencyKey = idempotencyKeyOf(row, inbound);
   const params = row.params ? validate(row.params, exchange.rawParams) : nothing;
   const query = row.query ? validate(row.query, parseQuery(exchange.query)) : nothing;
   let body: unknown;
@@ -79,7 +81,7 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     params,
     query,
     body,
-    rpc: rpcOf(options, exchange, session),
+    rpc: rpcOf(options, exchange, session, idempotencyKey),
   };
   try {
     const result = row.handle(routeRequest, options.deps);
@@ -110,10 +112,15 @@ function publicError(thrown: unknown): AppError {
   return new AppError("unavailable", "Service is temporarily unavailable", { cause: error, retryAfterSeconds: 1 });
 }
 
-function rpcOf(options: ExchangeOptions, exchange: Exchange, session: Credential | null): () => Promise<CallOptions> {
+function rpcOf(
+  options: ExchangeOptions,
+  exchange: Exchange,
+  session: Credential | null,
+  idempotencyKey: string | null,
+): () => Promise<CallOptions> {
   let shared: { meta: RequestMeta; signal: AbortSignal } | null = null;
   return async () => {
-    shared ??= { meta: metaOf(options, exchange), signal: signalOf(exchange.response) };
+    shared ??= { meta: { ...metaOf(options, exchange), idempotencyKey }, signal: signalOf(exchange.response) };
     const callerToken = await options.tokenFor(session?.caller ?? gatewayCaller);
     const deadlineMs = exchange.startedMs + deadlinesMs[exchange.served.row.deadline ?? "default"];
     return callOptions({ callerToken, deadlineMs, ...shared });

@@ -8,6 +8,7 @@ export type Inbound = {
   contentType: string | null;
   contentEncoding: string | null;
   requestId: string | null;
+  idempotencyKey: string | null;
   origin: string | null;
   userAgent: string | null;
   /** Each of these joined with commas when it came on several lines. */
@@ -27,6 +28,7 @@ const fields: Record<string, Field> = {
   "content-type": "contentType",
   "content-encoding": "contentEncoding",
   "x-request-id": "requestId",
+  "idempotency-key": "idempotencyKey",
   origin: "origin",
   "user-agent": "userAgent",
   "x-forwarded-for": "forwardedFor",
@@ -39,14 +41,20 @@ const guarded = new Set([
   "transfer-encoding",
   "cookie",
   "connection",
-  "idempotency-key",
   "x-forwarded-host",
   "x-forwarded-proto",
   "forwarded",
 ]);
 
 const ours = /^(muster|x-muster|connect|grpc)-/;
-const once: ReadonlySet<Kind> = new Set<Kind>(["host", "authorization", "apiKey", "contentType", "origin"]);
+const once: ReadonlySet<Kind> = new Set<Kind>([
+  "host",
+  "authorization",
+  "apiKey",
+  "contentType",
+  "idempotencyKey",
+  "origin",
+]);
 /** RFC 9110 section 7.2, without user information: a name or address, perhaps with a port. */
 const hostForm = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 const safeRequestId = /^[A-Za-z0-9._~:@+=-]{1,128}$/;
@@ -58,7 +66,8 @@ export type HeaderReader = (rawHeaders: readonly string[]) => Inbound;
 
 /**
  * Reads a request's raw header lines in one pass. Throws EdgeError `bad_request` on a repeated Host, Authorization,
- * X-API-Key, Content-Type or Origin, on a missing Host and on underscore twins of names that mean something here.
+ * X-API-Key, Content-Type, Idempotency-Key or Origin, on a missing Host and on underscore twins of names that mean
+ * something here.
  */
 export function createHeaderReader(edgeAddressHeader: string | null): HeaderReader {
   const known = new Map<string, Kind>();
@@ -83,6 +92,7 @@ export function createHeaderReader(edgeAddressHeader: string | null): HeaderRead
       contentType: null,
       contentEncoding: null,
       requestId: null,
+      idempotencyKey: null,
       origin: null,
       userAgent: null,
       forwardedFor: null,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type PublicCode, statusOf } from "../errors.ts";
+import { idempotencyKeyHeader } from "../http/idempotency-key.ts";
 import { fullPath, type Route } from "../route.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
 
@@ -16,6 +17,16 @@ const errorBody = z
   .meta({ id: "Error" });
 
 const requestIdHeader = { "X-Request-Id": { schema: { type: "string" }, description: "Id of this request." } };
+
+const idempotencyKeyParameter = {
+  name: idempotencyKeyHeader,
+  in: "header",
+  required: false,
+  description:
+    "Makes a repeat safe: for 24 hours the same request of the same caller under this key is answered with the stored reply, " +
+    "another request under it with 409 `idempotency_conflict`. Only successes are stored.",
+  schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]{1,255}$" },
+};
 
 /** The OpenAPI 3.1 document of the rows. */
 export function openApiDocument(rows: readonly Route[], about: { version: string; serverUrl: string }): JsonSchema {
@@ -43,7 +54,11 @@ export function openApiDocument(rows: readonly Route[], about: { version: string
 }
 
 function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchema: JsonSchema): JsonSchema {
-  const parameters = [...parametersOf(row.params, "path", components), ...parametersOf(row.query, "query", components)];
+  const parameters = [
+    ...parametersOf(row.params, "path", components),
+    ...parametersOf(row.query, "query", components),
+    ...(row.idempotent ? [idempotencyKeyParameter] : []),
+  ];
   return {
     operationId: operationId(row),
     tags: [row.tag],
@@ -129,7 +144,8 @@ export function errorCodesOf(row: Route): PublicCode[] {
     if (row.access.mfa) codes.push("mfa_required");
     if (row.access.scopes) codes.push("scope_not_allowed");
   }
-  if (row.params || row.query || row.body) codes.push("validation_failed");
+  if (row.idempotent) codes.push("idempotency_conflict");
+  if (row.params || row.query || row.body || row.method === "POST") codes.push("validation_failed");
   if (row.method !== "GET") codes.push("invalid_json", "payload_too_large", "unsupported_media_type");
   codes.push("internal", "unavailable", "deadline_exceeded");
   return [...new Set(codes)];

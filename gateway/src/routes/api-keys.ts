@@ -72,6 +72,7 @@ const create = route({
     rateLimit: rateLimit.optional().meta({ description: "Requests per hour; default 1000." }),
     allowedIps: allowedIps.optional(),
   }),
+  idempotent: true,
   noStore: true,
   status: 201,
   reply: apiKey.extend({ key: keyOut, warning: z.string() }),

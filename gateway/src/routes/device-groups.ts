@@ -68,6 +68,7 @@ const create = route({
   summary: "Create a device group",
   body: newGroup,
   status: 201,
+  idempotent: true,
   reply: group,
   errors: ["organization_context_required", "organization_not_found", "site_not_found", "site_restricted"],
   async handle({ body, rpc }, { services }) {
@@ -135,6 +136,7 @@ const addDevices = route({
   description: "All of them, or none when one is missing. `added` counts those that were not in before.",
   params: idParams,
   body: members,
+  idempotent: true,
   reply: z.object({ added: z.int() }),
   errors: ["device_group_not_found", "device_not_found", "device_decommissioned"],
   async handle({ params, body, rpc }, { services }) {

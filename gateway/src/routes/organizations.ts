@@ -153,6 +153,7 @@ const create = route({
   body: newOrganization,
   bodyLimitBytes: objectsBodyLimitBytes,
   status: 201,
+  idempotent: true,
   reply: organization,
   errors: [
     "partner_id_required",

@@ -19,10 +19,20 @@ afterAll(async () => {
   await services.close();
 });
 
-async function call(method: string, path: string, body?: unknown, as: string = token) {
+async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+  as: string = token,
+  headers: Record<string, string> = {},
+) {
   const reply = await fetch(`${gateway.url}/api/v1${path}`, {
     method,
-    headers: { authorization: `Bearer ${as}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+    headers: {
+      authorization: `Bearer ${as}`,
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...headers,
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   return { status: reply.status, headers: reply.headers, body: (await reply.json()) as Record<string, unknown> };
@@ -74,6 +84,41 @@ describe("partners", () => {
     expect([status, body]).toEqual([201, shown]);
     expect(asked).toMatchObject({ name: "Acme", slug: "acme", type: "", plan: "free" });
     expect((asked as { maxDevices?: number }).maxDevices).toBeUndefined();
+  });
+
+  it("are created under the client's Idempotency-Key, which travels on only from there", async () => {
+    const seen: (string | null)[] = [];
+    services.tenancy.createPartner = (_request, { requestHeader }) => {
+      seen.push(requestHeader.get("muster-idempotency-key"));
+      return { partner: stored };
+    };
+    services.tenancy.getPartner = (_request, { requestHeader }) => {
+      seen.push(requestHeader.get("muster-idempotency-key"));
+      return { partner: stored };
+    };
+    const body = { name: "n", slug: "s" };
+    const longest = "~".repeat(255);
+    const headersOf: Record<string, string>[] = [
+      { "idempotency-key": longest },
+      {},
+      { "muster-idempotency-key": "forged" },
+    ];
+    for (const headers of headersOf) {
+      expect((await call("POST", "/orgs/partners", body, token, headers)).status).toBe(201);
+    }
+    await call("GET", `/orgs/partners/${id}`, undefined, token, { "idempotency-key": "a key" });
+    expect(seen).toEqual([longest, null, null, null]);
+  });
+
+  it.each(["", "a b", "x".repeat(256), "\u00e9"])("are not created under the key %j", async (key) => {
+    services.tenancy.createPartner = () => {
+      throw new Error("was asked");
+    };
+    const { status, body } = await call("POST", "/orgs/partners", { name: "n", slug: "s" }, token, {
+      "idempotency-key": key,
+    });
+    expect([status, body.code]).toEqual([400, "validation_failed"]);
+    expect(body.details).toMatchObject({ fieldErrors: { "Idempotency-Key": [expect.any(String)] } });
   });
 
   it("are listed with the clamped page, and null for a total nobody counted", async () => {

@@ -67,6 +67,7 @@ const create = route({
   summary: "Create a partner",
   body: newPartner,
   status: 201,
+  idempotent: true,
   reply: partner,
   errors: ["slug_taken"],
   async handle({ body, rpc }, { services }) {

@@ -41,6 +41,7 @@ const create = route({
   summary: "Create a service principal and its first key",
   description: "Nobody grants scopes whose permission they do not hold.",
   body: z.object({ orgId: id, name: nameIn, scopes: scopesIn.optional() }),
+  idempotent: true,
   noStore: true,
   status: 201,
   reply: principal.extend({ key: z.object({ id: idOut, key: keyOut, keyPrefix: z.string() }), warning: z.string() }),

@@ -106,6 +106,7 @@ const create = route({
   body: newSite,
   bodyLimitBytes: objectsBodyLimitBytes,
   status: 201,
+  idempotent: true,
   reply: site,
   errors: ["organization_access_denied", "site_restricted"],
   async handle({ body, rpc }, { services }) {

@@ -44,6 +44,12 @@ describe("the route table", () => {
     }
   });
 
+  it("takes an Idempotency-Key on POST alone, and of authenticated callers: replies are kept for one of them", () => {
+    for (const row of routes.filter(({ idempotent }) => idempotent)) {
+      expect([row.method, row.access.auth]).toEqual(["POST", "session"]);
+    }
+  });
+
   it("describes each row, creates with 201, and keeps secrets out of caches", () => {
     for (const row of routes) {
       expect(row.summary).not.toBe("");

@@ -74,6 +74,7 @@ const invite = route({
     orgIds: z.array(id).max(500).nullish(),
     siteIds: z.array(id).max(500).nullish().meta({ description: "When any is given the person is limited to these." }),
   }),
+  idempotent: true,
   noStore: true,
   status: 201,
   reply: user.extend({
