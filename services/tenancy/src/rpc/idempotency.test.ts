@@ -148,7 +148,7 @@ describe("a repeat under the same Idempotency-Key", () => {
       groups.createDeviceGroup({ ...group, name: "H" }),
       groups.addDevices({ groupId, deviceIds: [device, uuidv7()] }),
     ];
-    for (const conflict of conflicts) expect(await outcome(conflict)).toBe("idempotency_conflict");
+    expect(await Promise.all(conflicts.map(outcome))).toEqual(Array(4).fill("idempotency_conflict"));
   });
 });
 
