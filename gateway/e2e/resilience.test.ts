@@ -158,6 +158,56 @@ describe("nothing acknowledged is lost", () => {
   );
 });
 
+describe("a creation that is repeated under its Idempotency-Key until it is answered", () => {
+  it.each(["tenancy", "postgres", "gateway"])(
+    "is made exactly once when %s is killed -9 meanwhile",
+    async (name) => {
+      const { body: partner } = await root.call("POST", "/orgs/partners", { name: "Once", slug: randomUUID() });
+      const wanted = { partnerId: partner.id, name: "Once", slug: randomUUID() };
+      const { body: organization } = await root.call("POST", "/orgs/organizations", wanted);
+      const orgId = organization.id as string;
+      const made: string[] = [];
+      // Sites, because nothing else would keep two of the same name apart.
+      const createSite = async () => {
+        const headers = { "idempotency-key": randomUUID() };
+        const body = { orgId, name: "Once" };
+        const id = await until(
+          "a creation to be answered",
+          async () => {
+            const reply = await root.call("POST", "/orgs/sites", body, headers).catch(() => null);
+            if (reply && reply.status < 500 && reply.status !== 201) throw new Error(`answered ${reply.status}`);
+            return reply?.status === 201 && (reply.body.id as string);
+          },
+          60_000,
+        );
+        made.push(id as string);
+      };
+      let going = true;
+      const clients = Array.from({ length: 4 }, async () => {
+        while (going) await createSite();
+      });
+      try {
+        await until("some creations", () => made.length >= 10);
+        await kill9(name);
+        const restarted = made.length;
+        await until("creations to go on", () => made.length >= restarted + 10, 60_000);
+      } finally {
+        going = false;
+      }
+      await Promise.all(clients);
+      const stored: string[] = [];
+      let cursor = "";
+      do {
+        const { body } = await root.call("GET", `/orgs/sites?orgId=${orgId}&limit=100&cursor=${cursor}`);
+        stored.push(...(body.data as { id: string }[]).map(({ id }) => id));
+        cursor = (body.pagination as { nextCursor: string | null }).nextCursor ?? "";
+      } while (cursor !== "");
+      expect(stored.sort()).toEqual(made.sort());
+    },
+    180_000,
+  );
+});
+
 /** Kills NATS and keeps its launcher from starting another until `action` is done. */
 async function whileNatsIsDown(action: () => Promise<void>): Promise<void> {
   const stack = await cluster.stack();
