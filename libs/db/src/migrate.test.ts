@@ -55,7 +55,7 @@ describe("migrate", () => {
     expect(await applied()).toEqual([
       "db/0001_outbox.sql",
       "db/0002_job_and_dead_letter.sql",
-      "db/0005_idempotency.sql",
+      "db/0003_idempotency.sql",
       "tenancy/0001_first.sql",
       "tenancy/0002_second.sql",
     ]);
