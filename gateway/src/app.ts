@@ -13,7 +13,9 @@ import type { Config } from "./config.ts";
 import { createFallback, docsPath } from "./docs-page.ts";
 import { createHealthProbe } from "./health.ts";
 import { clientAddressRule } from "./http/client-address.ts";
+import { watchLoopLag } from "./http/loop-lag.ts";
 import { createGateway } from "./http/server.ts";
+import { createShedder } from "./http/shedding.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import type { Route } from "./route.ts";
 import { routes as allRoutes } from "./routes/index.ts";
@@ -48,8 +50,8 @@ export async function startGateway(options: AppOptions): Promise<App> {
   const transports = transportsOf(config);
   const services = createServices(transports);
   const gatewayCaller = systemCaller("gateway");
-  const ownCall = async (timeoutMs: number) => {
-    const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+  const ownCall = async (timeoutMs: number, clientAddress: string | null = null) => {
+    const meta = { requestId: uuidv7(), clientAddress, userAgent: null, traceparent: null };
     const callerToken = await signer.tokenFor(gatewayCaller);
     return callOptions({ callerToken, meta, deadlineMs: performance.now() + timeoutMs });
   };
@@ -96,6 +98,16 @@ export async function startGateway(options: AppOptions): Promise<App> {
     trustedCidrs: config.TRUSTED_PROXY_CIDRS,
   });
   const tokens = createAccessTokens({ keys, max: config.SESSION_CACHE_MAX });
+  const shedder = createShedder({
+    caps: {
+      interactive: config.IN_FLIGHT_MAX_INTERACTIVE,
+      ingest: config.IN_FLIGHT_MAX_INGEST,
+      export: config.IN_FLIGHT_MAX_EXPORT,
+    },
+    organizationPercent: config.IN_FLIGHT_ORGANIZATION_PERCENT,
+    lagMaxMs: config.EVENT_LOOP_LAG_MAX_MS,
+  });
+  const lag = watchLoopLag((p99Ms) => shedder.observeLag(p99Ms));
   let openApiText: string | null = null;
 
   const gateway = createGateway({
@@ -113,6 +125,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
     },
     authenticate: createAuthenticate({ tokens, sessions, keys: apiKeys, clientAddress }),
     rates,
+    shedder,
     sessionRateLimit: config.SESSION_RATE_LIMIT,
     accessRules: {
       mfaMaxAgeMs: config.MFA_MAX_AGE_MINUTES * 60_000,
@@ -147,6 +160,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
     },
     async close() {
       await gateway.close(config.DRAIN_GRACE_MS);
+      lag.stop();
       keys.close();
       // Identity may be gone already: then the lease runs out, and what is unspent leaves with its minute.
       const goodbye = (err: unknown) => log.info({ err }, "identity not told that this gateway stops");

@@ -57,6 +57,17 @@ export const configSchema = z.object({
   SESSION_CACHE_MAX: whole(50_000, 100, 1_000_000).describe("Sessions, and access tokens, remembered at most."),
   KEY_CACHE_MAX: whole(50_000, 100, 1_000_000).describe("API keys, and refusals of keys, remembered at most."),
   SESSION_RATE_LIMIT: whole(100_000, 1, 1_000_000_000).describe("Requests an hour that one session may make."),
+  IN_FLIGHT_MAX_INTERACTIVE: whole(1_000, 1, 1_000_000).describe(
+    "Requests of people and API keys under way at once; more are refused with 503.",
+  ),
+  IN_FLIGHT_MAX_INGEST: whole(500, 1, 1_000_000).describe("The same for what agents send."),
+  IN_FLIGHT_MAX_EXPORT: whole(20, 1, 1_000_000).describe("The same for exports and synchronisation."),
+  IN_FLIGHT_ORGANIZATION_PERCENT: whole(25, 1, 100).describe(
+    "Percent of each of these that one organization may hold.",
+  ),
+  EVENT_LOOP_LAG_MAX_MS: whole(200, 1, 600_000).describe(
+    "Event-loop lag in milliseconds (p99 of a second) above which classes are shed, exports first, people and keys last.",
+  ),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
   HEADERS_TIMEOUT_MS: whole(10_000, 100, 120_000).describe("Milliseconds a request's headers may take to arrive."),
   REQUEST_TIMEOUT_MS: whole(30_000, 100, 600_000).describe("Milliseconds a whole request may take to arrive."),

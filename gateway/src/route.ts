@@ -37,6 +37,12 @@ export type Access =
 export const deadlinesMs = { default: 10_000, health: 2_000 } as const;
 export type DeadlineClass = keyof typeof deadlinesMs;
 
+/**
+ * What a busy gateway sheds first: exports and sync, then agents' ingest, then people and keys. Health, sign-in and
+ * revocation are `vital`: never shed.
+ */
+export type LoadClass = "export" | "ingest" | "interactive" | "vital";
+
 /** A signed-in person: what identity said, and the caller that services are shown. The same object until something changes. */
 export type Session = { kind: "session"; id: string; principal: Principal; caller: Caller };
 
@@ -101,6 +107,8 @@ export type RouteDefinition<
   deadline?: DeadlineClass;
   /** Takes an `Idempotency-Key`: the RPC behind it stores its reply. Every other POST refuses the header. */
   idempotent?: true;
+  /** `interactive` when absent. */
+  load?: LoadClass;
   /** The reply carries a secret: `Cache-Control: no-store`. */
   noStore?: true;
   /** 200 when absent. */

@@ -34,7 +34,7 @@ export function createAuthenticate(options: {
 
   return (inbound, request) => {
     if (inbound.apiKey !== null) {
-      const key = keys.get(keyDigestOf(inbound.apiKey));
+      const key = keys.get(keyDigestOf(inbound.apiKey), () => clientAddress(request.socket.remoteAddress, inbound));
       return key instanceof Promise
         ? key.then((known) => checkAddress(known, inbound, request))
         : checkAddress(key, inbound, request);

@@ -10,7 +10,7 @@ export type EdgeClient = Pick<RateLimiterOptions, "reserve" | "settle"> & {
   heartbeat(): Promise<Heartbeat<AuthChange>>;
   leave(): Promise<void>;
   acknowledge(changeIds: readonly string[]): Promise<void>;
-  resolveKey(digest: Uint8Array): Promise<ResolveKeyResponse>;
+  resolveKey(digest: Uint8Array, clientAddress: string | null): Promise<ResolveKeyResponse>;
   revokedSessions(): Promise<readonly string[]>;
 };
 
@@ -25,7 +25,7 @@ export function createEdgeClient(options: {
   gatewayId: string;
   edge: Client<typeof EdgeService>;
   /** Options of a call made in the gateway's own name. */
-  call(timeoutMs: number): Promise<CallOptions>;
+  call(timeoutMs: number, clientAddress?: string | null): Promise<CallOptions>;
   rethrow(thrown: unknown): never;
 }): EdgeClient {
   const { gatewayId, edge, call, rethrow } = options;
@@ -40,7 +40,8 @@ export function createEdgeClient(options: {
     async acknowledge(changeIds) {
       await edge.acknowledge({ gatewayId, changeIds: [...changeIds] }, await call(resolveTimeoutMs)).catch(rethrow);
     },
-    resolveKey: async (digest) => edge.resolveKey({ digest }, await call(resolveTimeoutMs)).catch(rethrow),
+    resolveKey: async (digest, clientAddress) =>
+      edge.resolveKey({ digest }, await call(resolveTimeoutMs, clientAddress)).catch(rethrow),
     async reserve(wants) {
       const reply = await edge.reserve({ wants: [...wants] }, await call(reserveTimeoutMs)).catch(rethrow);
       if (reply.grants.length !== wants.length)

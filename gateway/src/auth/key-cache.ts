@@ -18,8 +18,11 @@ import { createFreshCache } from "./fresh-cache.ts";
 import type { Lease } from "./lease.ts";
 
 export type KeyCache = {
-  /** The key with this SHA-256 digest (base64). Throws AppError `api_key_invalid`, `_revoked`, `_expired`, or `unavailable`. */
-  get(digest: string): KeyHolder | Promise<KeyHolder>;
+  /**
+   * The key with this SHA-256 digest (base64). Throws AppError `api_key_invalid`, `_revoked`, `_expired`, `rate_limited` when
+   * too many unknown ones came from the client's address, or `unavailable`.
+   */
+  get(digest: string, clientAddress?: () => string | null): KeyHolder | Promise<KeyHolder>;
   /** A change of this key was announced: what is older than the version, and these digests, is asked for again. */
   changed(change: { keyId: string; version: bigint; digests: readonly string[] }): void;
   /** What is remembered of the keys that match is stale. */
@@ -29,7 +32,7 @@ export type KeyCache = {
 };
 
 export type KeyCacheOptions = {
-  resolve(digest: Uint8Array): Promise<ResolveKeyResponse>;
+  resolve(digest: Uint8Array, clientAddress: string | null): Promise<ResolveKeyResponse>;
   lease: Pick<Lease, "covers">;
   max: number;
   log: Logger;
@@ -43,6 +46,8 @@ export type KeyCacheOptions = {
 const refusals: readonly string[] = ["api_key_invalid", "api_key_revoked", "api_key_expired"];
 const lookups = counter("gateway_key_lookups_total", "API key look-ups by what answered them.", ["result"]);
 const entries = gauge("gateway_key_cache_entries", "API keys, and refusals of keys, remembered by this gateway.");
+
+const noAddress = () => null;
 
 /** API keys as identity last described them, for as long as the lease covers that and they have not expired. */
 export function createKeyCache(options: KeyCacheOptions): KeyCache {
@@ -59,13 +64,14 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
     entries,
     nowMs,
   });
-  const ask = async (digest: string) => keyHolderOf(await resolve(Buffer.from(digest, "base64")));
+  const ask = async (digest: string, clientAddress: string | null) =>
+    keyHolderOf(await resolve(Buffer.from(digest, "base64"), clientAddress));
 
   return {
-    get: (digest) =>
+    get: (digest, clientAddress = noAddress) =>
       cache.get(
         digest,
-        () => ask(digest),
+        () => ask(digest, clientAddress()),
         // Identity says why, and notes it.
         ({ endsAtMs }) => endsAtMs > now(),
       ),

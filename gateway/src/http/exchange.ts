@@ -13,12 +13,14 @@ import type { Inbound } from "./headers.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { parseQuery } from "./query.ts";
 import type { Served } from "./route-table.ts";
+import type { Shedder } from "./shedding.ts";
 import { validate } from "./validate.ts";
 
 export type ExchangeOptions = {
   deps: Deps;
   authenticate: Authenticate;
   rates: Pick<RateLimiter, "count">;
+  shedder: Pick<Shedder, "enter" | "enterOrganization" | "leave">;
   /** Requests an hour of one session. */
   sessionRateLimit: number;
   accessRules: AccessRules;
@@ -40,6 +42,8 @@ export type Exchange = {
   startedMs: number;
   /** Set once the caller is authenticated and the request counted. */
   rate: Rate | null;
+  /** The organization whose share of the request's class it takes. */
+  placeOf: string | null;
 };
 
 /** The caller of what must be asked before anyone is authenticated. */
@@ -47,7 +51,7 @@ const gatewayCaller = systemCaller("gateway");
 const nothing = Object.freeze({});
 
 /**
- * Runs a row: 401, 429, 403, 400, then its handler (order of 01-conventions, "Errors"). Resolves with the handler's result; throws
+ * Runs a row: 401, 429, 503 for an organization that holds its share, 403, 400, then its handler (order of 01-conventions, "Errors"). Resolves with the handler's result; throws
  * AppError and EdgeError.
  */
 export async function runRow(options: ExchangeOptions, exchange: Exchange): Promise<unknown> {
@@ -65,6 +69,11 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     if (!exchange.rate.admitted) {
       const { afterSeconds } = exchange.rate;
       throw new AppError("rate_limited", "Rate limit exceeded", { retryAfterSeconds: afterSeconds });
+    }
+    const { orgId } = session.caller;
+    if (orgId !== null) {
+      options.shedder.enterOrganization(served.load, orgId);
+      exchange.placeOf = orgId;
     }
     checkAccess(row.access, session, options.accessRules, options.now);
   }

@@ -42,14 +42,20 @@ export function createObserver(log: Logger): Observer {
       }
       count.inc();
       child.duration.observe(tookMs / 1000);
-      if (status < 500 && tookMs < slowMs && !debugging) return;
+      // Counted as shed: a line for each would add to the load.
+      const quiet = status < 500 || isOverload(error);
+      if (quiet && tookMs < slowMs && !debugging) return;
       const line = { requestId, route, status, tookMs: Math.round(tookMs * 10) / 10 };
-      if (status >= 500 && !isExpected(error)) log.error({ ...line, err: error }, "request failed");
-      else if (status >= 500) log.warn({ ...line, err: error }, "request not served");
+      if (!quiet && !isExpected(error)) log.error({ ...line, err: error }, "request failed");
+      else if (!quiet) log.warn({ ...line, err: error }, "request not served");
       else if (tookMs >= slowMs) log.info(line, "request was slow");
       else log.debug(line, "request");
     },
   };
+}
+
+function isOverload(error: unknown): boolean {
+  return error instanceof AppError && error.code === "overloaded";
 }
 
 /** A dependency that is away shows in its own log and alerts; here it is not a fault of this process. */

@@ -1,8 +1,8 @@
 import FindMyWay, { type HTTPMethod } from "find-my-way";
-import { fullPath, type Route } from "../route.ts";
+import { fullPath, type LoadClass, type Route } from "../route.ts";
 
 /** A row with what serving it needs, worked out once. */
-export type Served = { row: Route; route: string; slashSegments: readonly number[] };
+export type Served = { row: Route; route: string; slashSegments: readonly number[]; load: LoadClass };
 
 /** All rows of one path. */
 export type PathEntry = { path: string; byMethod: ReadonlyMap<string, Served>; allow: string };
@@ -24,7 +24,8 @@ export function buildRouteTable(rows: readonly Route[]): FindRoute {
     const path = fullPath(row);
     const methods = byPath.get(path) ?? new Map<string, Served>();
     if (methods.has(row.method)) throw new Error(`${row.method} ${path} stands twice in the route table`);
-    methods.set(row.method, { row, route: `${row.method} ${path}`, slashSegments: slashSegmentsOf(row, path) });
+    const load = row.load ?? "interactive";
+    methods.set(row.method, { row, route: `${row.method} ${path}`, slashSegments: slashSegmentsOf(row, path), load });
     byPath.set(path, methods);
   }
   const router = FindMyWay({ ignoreTrailingSlash: true, maxParamLength, querystringParser: () => noQuery });

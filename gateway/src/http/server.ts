@@ -95,6 +95,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       served = found;
       route = found.route;
       if (target.slashSegments?.some((segment) => !found.slashSegments.includes(segment))) throw encodedSlash();
+      options.shedder.enter(found.load);
       exchange = {
         request,
         response,
@@ -105,6 +106,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         requestId,
         startedMs,
         rate: null,
+        placeOf: null,
       };
       const result = await runRow(options, exchange);
       status = found.row.status ?? 200;
@@ -115,6 +117,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       const lines = joined(exchange?.rate ? rateLines(exchange.rate) : null, corsLines);
       status = await sendError(request, response, served, requestId, thrown, lines);
     } finally {
+      // There is an exchange from the moment a place was taken.
+      if (exchange !== null) options.shedder.leave(exchange.served.load, exchange.placeOf);
       observer.ended({ route, status, startedMs, requestId: requestId ?? "", error });
     }
   };

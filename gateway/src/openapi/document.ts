@@ -147,6 +147,7 @@ export function errorCodesOf(row: Route): PublicCode[] {
   if (row.idempotent) codes.push("idempotency_conflict");
   if (row.params || row.query || row.body || row.method === "POST") codes.push("validation_failed");
   if (row.method !== "GET") codes.push("invalid_json", "payload_too_large", "unsupported_media_type");
+  if (row.load !== "vital") codes.push("overloaded");
   codes.push("internal", "unavailable", "deadline_exceeded");
   return [...new Set(codes)];
 }

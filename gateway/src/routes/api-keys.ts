@@ -157,6 +157,7 @@ const update = route({
 const revoke = route({
   method: "DELETE",
   path: "/api-keys/:id",
+  load: "vital",
   access: { auth: "session", permission: "organizations:write", mfa: true },
   tag,
   summary: "Revoke an API key for good",

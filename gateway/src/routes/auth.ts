@@ -69,6 +69,7 @@ const mfaRequired = z
 const login = route({
   method: "POST",
   path: "/auth/login",
+  load: "vital",
   access: { auth: "none" },
   tag,
   summary: "Sign in with e-mail and password",
@@ -130,6 +131,7 @@ const acceptInvite = route({
 const logout = route({
   method: "POST",
   path: "/auth/logout",
+  load: "vital",
   access: { auth: "session", whileInactive: true },
   tag,
   summary: "End this session everywhere",

@@ -126,6 +126,7 @@ const rotate = route({
 const remove = route({
   method: "DELETE",
   path: "/enrollment-keys/:id",
+  load: "vital",
   access: { auth: "session", permission: "organizations:write", mfa: true },
   tag,
   summary: "Delete an enrollment key for good",

@@ -13,6 +13,7 @@ const anyCode = z.string().min(1).max(64).meta({ description: "TOTP or recovery 
 const verify = route({
   method: "POST",
   path: "/auth/mfa/verify",
+  load: "vital",
   access: { auth: "optional" },
   tag,
   summary: "Complete a sign-in with a second factor, or step a session up",

@@ -14,6 +14,7 @@ const health = route({
   summary: "Version and state of the platform",
   description: "Answers 200 while the gateway serves; `degraded` when a service is away or starting.",
   deadline: "health",
+  load: "vital",
   reply: z
     .object({
       status: z.enum(["ok", "degraded"]),

@@ -108,6 +108,7 @@ const rotate = route({
 const disable = route({
   method: "POST",
   path: "/service-principals/:id/disable",
+  load: "vital",
   access: { auth: "session", permission: "organizations:write", mfa: true },
   tag,
   summary: "Disable a service principal",

@@ -1,5 +1,6 @@
 import { ConfigError, whole } from "@muster/kit";
 import { z } from "zod";
+import type { LoginLimits } from "./attempts.ts";
 
 export const version = "0.1.0";
 export const migrations = new URL("../migrations/", import.meta.url);
@@ -37,6 +38,16 @@ export const settings = {
   PASSWORD_QUEUE_MAX: whole(200, 1, 10_000).describe("Password checks that may wait; more are refused with 503."),
   ACCESS_TOKEN_TTL_SECONDS: whole(900, 60, 3_600).describe("Life of an access token in seconds."),
   SESSION_IDLE_DAYS: whole(7, 1, 90).describe("Days after its last refresh at which a session ends."),
+  LOGIN_FAILURES_PER_ACCOUNT: whole(10, 1, 1_000_000).describe(
+    "Failed sign-ins allowed for one account from one address within LOGIN_FAILURES_WINDOW_SECONDS.",
+  ),
+  LOGIN_FAILURES_PER_ADDRESS: whole(100, 1, 1_000_000).describe(
+    "Failed sign-ins allowed from one address (IPv6: from one /64) within LOGIN_FAILURES_WINDOW_SECONDS.",
+  ),
+  LOGIN_FAILURES_WINDOW_SECONDS: whole(300, 1, 86_400).describe("Seconds for which a failed sign-in counts."),
+  UNKNOWN_KEYS_PER_MINUTE: whole(300, 1, 1_000_000).describe(
+    "API keys that nobody knows, allowed from one address (IPv6: from one /64) within a minute.",
+  ),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
   TENANT_COPY_LAG_MS: whole(1_500, 0, 10_000).describe(
     "Milliseconds to wait for a partner, organization or site that tenancy has only just made.",
@@ -49,4 +60,17 @@ export function encryptionKeys(config: { SECRET_ENCRYPTION_KEY?: string; APP_ENC
   const keys = config.SECRET_ENCRYPTION_KEY ?? config.APP_ENCRYPTION_KEY;
   if (!keys) throw new ConfigError(["SECRET_ENCRYPTION_KEY or APP_ENCRYPTION_KEY must be set"]);
   return keys;
+}
+
+/** The limits on failed sign-ins of these settings. */
+export function loginLimits(config: {
+  LOGIN_FAILURES_PER_ACCOUNT: number;
+  LOGIN_FAILURES_PER_ADDRESS: number;
+  LOGIN_FAILURES_WINDOW_SECONDS: number;
+}): LoginLimits {
+  const windowMs = config.LOGIN_FAILURES_WINDOW_SECONDS * 1_000;
+  return {
+    perAccount: { max: config.LOGIN_FAILURES_PER_ACCOUNT, windowMs },
+    perAddress: { max: config.LOGIN_FAILURES_PER_ADDRESS, windowMs },
+  };
 }

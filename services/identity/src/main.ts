@@ -8,7 +8,7 @@ import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { register } from "@muster/rpc";
 import { runService } from "@muster/service";
 import { accessTokens } from "./access-tokens.ts";
-import { encryptionKeys, migrations, settings, version } from "./config.ts";
+import { encryptionKeys, loginLimits, migrations, settings, version } from "./config.ts";
 import { announceTenant } from "./events/tenants.ts";
 import { bootstrapAdministrator } from "./jobs/bootstrap.ts";
 import { startEdgeCleanup } from "./jobs/edge-cleanup.ts";
@@ -25,6 +25,7 @@ import { seededRoles } from "./rules/catalogue.ts";
 import { enrollmentPeppers } from "./rules/enrollment-key.ts";
 import { secretBox } from "./rules/secret-box.ts";
 import { seedRoles } from "./store/roles.ts";
+import { unknownKeys } from "./unknown-keys.ts";
 
 await runService({
   name: "identity",
@@ -50,6 +51,7 @@ await runService({
       box,
       idleDays: config.SESSION_IDLE_DAYS,
       maxDays: config.SESSION_MAX_DAYS,
+      loginLimits: loginLimits(config),
       now,
     };
     const users = {
@@ -71,6 +73,7 @@ await runService({
     const sweeping = startSweeping({ db, log: process.log });
     process.onStop("reservation sweeper", () => sweeping.stop());
     const cleanup = startEdgeCleanup({ db, log: process.log });
+    const unknown = unknownKeys({ db, limit: { max: config.UNKNOWN_KEYS_PER_MINUTE, windowMs: 60_000 }, now });
     process.onStop("edge clean-up", () => cleanup.stop());
     return [
       register(SessionService, sessionService(sessions)),
@@ -79,7 +82,7 @@ await runService({
       register(ApiKeyService, apiKeyService(keys)),
       register(ServicePrincipalService, servicePrincipalService(keys)),
       register(EnrollmentKeyService, enrollmentKeyService(enrollmentKeys)),
-      register(EdgeService, edgeService({ db })),
+      register(EdgeService, edgeService({ db, unknownKeys: unknown, now })),
     ];
   },
 });

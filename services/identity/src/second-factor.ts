@@ -1,14 +1,25 @@
 import type { Database, Tx } from "@muster/db";
-import { AppError, type CallContext } from "@muster/kit";
+import type { AppError, CallContext } from "@muster/kit";
+import { tooManyFailures } from "./attempts.ts";
 import { noteFailedLogin } from "./events/failed-login.ts";
 import { recoveryCodeHash } from "./rules/recovery-codes.ts";
 import type { SecretBox } from "./rules/secret-box.ts";
 import { matchingStep } from "./rules/totp.ts";
-import { findTotp, lockPerson, useRecoveryCode, useStep } from "./store/factors.ts";
-import { addFailure, clearFailures, limitedUntil } from "./store/failures.ts";
+import {
+  addChallengeFailure,
+  challengeLimitedUntil,
+  findTotp,
+  lockPerson,
+  useRecoveryCode,
+  useStep,
+} from "./store/factors.ts";
+import { addFailures, type Counted, clearFailures, limitedUntil, lockFailures, lockToCount } from "./store/failures.ts";
 import type { PrincipalRow } from "./store/people.ts";
 
 export type SecondFactorDeps = { db: Database; box: SecretBox; now: () => Date };
+
+/** Failures allowed per person, and per challenge (01-conventions, "Limits of other routes"). */
+const limit = { max: 5, windowMs: 5 * 60_000 };
 
 /**
  * Runs one try of a person to prove themselves; `action` gives null when the proof was wrong. Tries of one person go one
@@ -24,26 +35,28 @@ export async function tryFactor<T>(
 ): Promise<T> {
   const { refusal, challengeId = null } = about;
   const userId = person.user_id;
+  const counted: Counted[] = [{ key: `mfa/${userId}`, limit, userId }];
   // Decided inside, thrown outside: a failure that rolls back would not be counted.
   const outcome = await db.tx(context, async (tx) => {
     await lockPerson(tx, userId);
     const at = now();
-    const until = await limitedUntil(tx, userId, challengeId, at);
-    if (until) return { limitedForMs: until.getTime() - at.getTime() };
+    const failures = await lockFailures(tx, counted);
+    const until =
+      limitedUntil(failures, counted, at) ??
+      (challengeId === null ? null : await challengeLimitedUntil(tx, challengeId, limit.max));
+    if (until) return { refusal: tooManyFailures(until, at) };
     const result = await action(tx);
     if (result !== null) {
-      await clearFailures(tx, userId);
+      if (failures.size > 0) await clearFailures(tx, counted);
       return { result };
     }
-    await addFailure(tx, userId, challengeId, at);
+    await addFailures(tx, await lockToCount(tx, counted, at), counted, at);
+    if (challengeId !== null) await addChallengeFailure(tx, challengeId);
     await noteFailedLogin(tx, context, person, refusal.code === "invalid_credentials" ? "password" : "mfa", at);
     return { refusal };
   });
   if ("result" in outcome) return outcome.result as T;
-  if ("refusal" in outcome) throw outcome.refusal;
-  throw new AppError("rate_limited", "Too many failed attempts", {
-    retryAfterSeconds: Math.max(1, Math.ceil((outcome.limitedForMs ?? 0) / 1000)),
-  });
+  throw outcome.refusal;
 }
 
 /** Uses up a TOTP code or a recovery code of the person, under lockPerson; false when it is none, or was used before. */

@@ -11,6 +11,7 @@ import { afterChange, announce } from "../events/changes.ts";
 import { leaseMs } from "../store/gateways.ts";
 import { removeIdleWindows } from "../store/rate-windows.ts";
 import { identityDirs } from "../testing/identity.ts";
+import { unknownKeys } from "../unknown-keys.ts";
 import { edgeService } from "./edge.ts";
 
 const system = { caller: systemCaller("identity") };
@@ -19,12 +20,17 @@ const orgId = uuidv7();
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let port: TestPort;
+let clock = new Date();
+const now = () => clock;
+const keyLimit = { max: 30, windowMs: 60_000 };
 
 beforeAll(async () => {
   expect(identityDirs[0]).toBe(tenantMigrations);
   database = await testDatabase({ service: "identity", dirs: identityDirs });
   const { db } = database;
-  port = await testPort("identity", [register(EdgeService, edgeService({ db }))]);
+  port = await testPort("identity", [
+    register(EdgeService, edgeService({ db, unknownKeys: unknownKeys({ db, limit: keyLimit, now }), now })),
+  ]);
   const tenant = { version: 1n, partnerId, status: "active", deleted: false, name: "" };
   await db.tx(system, (tx) =>
     applyTenants(tx, [
@@ -111,6 +117,35 @@ describe("ResolveKey", () => {
     expect(await codeOf(edge().resolveKey({ digest: digestOf("svc_expired") }))).toBe("api_key_expired");
     expect((await usageOf(id))?.status).toBe("expired");
     expect(await codeOf(edge().resolveKey({ digest: digestOf("svc_expired") }))).toBe("api_key_expired");
+  });
+});
+
+describe("keys that nobody knows", () => {
+  const from = (clientAddress: string) => port.client(EdgeService, callers.service("gateway"), { clientAddress });
+  const guess = (address: string) => codeOf(from(address).resolveKey({ digest: digestOf(uuidv7()) }));
+
+  it("are answered exactly as often as the limit allows, however many come together from an address", async () => {
+    const codes = await Promise.all(Array.from({ length: 100 }, () => guess("192.0.2.10")));
+    expect(codes.filter((code) => code === "api_key_invalid")).toHaveLength(keyLimit.max);
+    expect(codes.filter((code) => code === "rate_limited")).toHaveLength(100 - keyLimit.max);
+    expect(await guess("192.0.2.11")).toBe("api_key_invalid");
+  });
+
+  it("do not keep a known key out", async () => {
+    const id = await insertKey("svc_behind_a_guesser");
+    await Promise.all(Array.from({ length: keyLimit.max + 1 }, () => guess("192.0.2.12")));
+    const { key } = await from("192.0.2.12").resolveKey({ digest: digestOf("svc_behind_a_guesser") });
+    expect(key?.id).toBe(id);
+  });
+
+  it("may be tried again after a minute", async () => {
+    await Promise.all(Array.from({ length: keyLimit.max }, () => guess("192.0.2.13")));
+    const refused = await from("192.0.2.13")
+      .resolveKey({ digest: digestOf("svc_x") })
+      .catch(toAppError);
+    expect(refused).toMatchObject({ code: "rate_limited", retryAfterSeconds: 60 });
+    clock = new Date(clock.getTime() + 60_000);
+    expect(await guess("192.0.2.13")).toBe("api_key_invalid");
   });
 });
 

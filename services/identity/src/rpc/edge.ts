@@ -10,13 +10,15 @@ import {
   type SettleRequest_Use,
 } from "@muster/proto/muster/identity/v1/edge_pb";
 import { callContext } from "@muster/rpc";
+import { tooManyFailures } from "../attempts.ts";
 import { acknowledgementsStored } from "../events/applied-everywhere.ts";
 import { grantMs } from "../rules/rate-window.ts";
 import { type EdgeKeyRow, findKeyByDigest, markExpired } from "../store/edge-keys.ts";
 import { acknowledge, leaseMs, leave, recentChanges, recentlyRevokedSessions, renewLease } from "../store/gateways.ts";
 import { type CredentialRef, reserve, settle, type Use } from "../store/rate-windows.ts";
+import type { UnknownKeys } from "../unknown-keys.ts";
 
-export type EdgeDeps = { db: Database };
+export type EdgeDeps = { db: Database; unknownKeys: UnknownKeys; now: () => Date };
 
 const digestBytes = 32;
 /** Credentials in one call. */
@@ -25,7 +27,7 @@ const batchMax = 2_000;
 const revokedWithinMs = 65 * 60_000;
 
 /** What gateways ask, and nobody else (design, "Freshness without a round trip" and "Rate limit by leases"). */
-export function edgeService({ db }: EdgeDeps): ServiceImpl<typeof EdgeService> {
+export function edgeService({ db, unknownKeys, now }: EdgeDeps): ServiceImpl<typeof EdgeService> {
   return {
     async heartbeat({ gatewayId }, handler) {
       requireGateway(handler);
@@ -52,7 +54,10 @@ export function edgeService({ db }: EdgeDeps): ServiceImpl<typeof EdgeService> {
     async resolveKey({ digest }, handler) {
       requireGateway(handler);
       const row = digest.length === digestBytes ? await findKeyByDigest(db, digest) : null;
-      if (!row) throw new AppError("api_key_invalid", "API key is invalid");
+      if (!row) {
+        const until = await unknownKeys.count(callContext(handler).meta.clientAddress);
+        throw until ? tooManyFailures(until, now()) : new AppError("api_key_invalid", "API key is invalid");
+      }
       if (row.status === "revoked") throw new AppError("api_key_revoked", "API key is revoked");
       if (row.status === "expired" || row.is_over) {
         if (row.status === "active") await markExpired(db, row.id);
@@ -64,7 +69,7 @@ export function edgeService({ db }: EdgeDeps): ServiceImpl<typeof EdgeService> {
     async reserve({ wants }, handler) {
       requireGateway(handler);
       bounded(wants);
-      const { grants, now } = await reserve(db, wants.map(wantOf));
+      const { grants, now: grantedAt } = await reserve(db, wants.map(wantOf));
       return {
         grants: grants.map(({ refusal, resetAtMs, slot, ...grant }) => ({
           ...grant,
@@ -73,7 +78,7 @@ export function edgeService({ db }: EdgeDeps): ServiceImpl<typeof EdgeService> {
           ...(refusal ? { retryAt: timestampFromMs(refusal.retryAtMs), cacheable: refusal.cacheable } : {}),
         })),
         lease: durationFromMs(grantMs),
-        now: timestampFromDate(now),
+        now: timestampFromDate(grantedAt),
       };
     },
 

@@ -16,6 +16,7 @@ import { passwords } from "../passwords.ts";
 import { seededRoles } from "../rules/catalogue.ts";
 import { secretBox } from "../rules/secret-box.ts";
 import { seedRoles } from "../store/roles.ts";
+import { fiveMinutes } from "../testing/identity.ts";
 import { sessionService } from "./session.ts";
 
 const password = "a long enough password";
@@ -47,6 +48,7 @@ beforeAll(async () => {
     box: secretBox(`s1:${randomBytes(32).toString("base64")}`),
     idleDays: 7,
     maxDays: 30,
+    loginLimits: { perAccount: fiveMinutes(10), perAddress: fiveMinutes(100) },
     now,
   });
   port = await testPort("identity", [register(SessionService, sessions)]);

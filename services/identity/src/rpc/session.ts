@@ -2,6 +2,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { AppError, type CallContext, isUuid, type Logger, uuidv7 } from "@muster/kit";
 import type { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { callContext } from "@muster/rpc";
+import { countLogin, type LoginLimits, loginAttempt, tooManyFailures } from "../attempts.ts";
 import { appliedEverywhere } from "../events/applied-everywhere.ts";
 import { personEvent } from "../events/audit.ts";
 import { sessionRevoked } from "../events/auth.ts";
@@ -12,10 +13,11 @@ import { principalCaller, principalMessage } from "../rules/principal.ts";
 import { isGenuine, judgeRefresh, parseRefreshToken } from "../rules/refresh-token.ts";
 import { familyPlace, newFamily, type SessionFamilyDeps, tokenPair } from "../session-families.ts";
 import { insertChallenge } from "../store/factors.ts";
+import { limitedUntil, readFailures } from "../store/failures.ts";
 import { findLogin, findPrincipal, type PrincipalRow, recordRehash } from "../store/people.ts";
 import { findSession, revokeSession, rotateSession, type SessionRow } from "../store/sessions.ts";
 
-export type SessionDeps = SessionFamilyDeps & { passwords: Passwords; log: Logger };
+export type SessionDeps = SessionFamilyDeps & { passwords: Passwords; loginLimits: LoginLimits; log: Logger };
 
 const dayMs = 86_400_000;
 /** Life of an mfaToken (01-conventions, "Sessions"). */
@@ -42,9 +44,18 @@ async function login(
   { email, password }: { email: string; password: string },
 ) {
   const { db, passwords } = deps;
-  const candidate = await findLogin(db, email);
+  const attempt = loginAttempt(deps.loginLimits, context.meta.clientAddress, email);
+  const both = [attempt.account, attempt.address];
+  const [failures, candidate] = await Promise.all([readFailures(db, both), findLogin(db, email)]);
+  const limited = limitedUntil(failures, both, deps.now());
+  // Before the derivation: who may not try costs nothing.
+  if (limited) throw tooManyFailures(limited, deps.now());
   const matches = await passwords.verify(password, candidate?.password_hash ?? null);
   const principal = candidate && matches ? await findPrincipal(db, candidate.user_id) : null;
+  const outcome = principal?.status === "active" ? "succeeded" : "failed";
+  const until = await countLogin(db, attempt, outcome, deps.now());
+  // A right password, too: among guesses that came together it must not stand out.
+  if (until) throw tooManyFailures(until, deps.now());
   if (!candidate || principal?.status !== "active") {
     if (candidate) noteInBackground(deps, context, candidate.user_id);
     throw refusedLogin();

@@ -280,6 +280,7 @@ describe("the tables themselves", () => {
       "recovery_codes",
       "mfa_challenges",
       "mfa_failures",
+      "failed_attempts",
       "failed_logins",
       "tenant",
       "sessions",

@@ -89,3 +89,14 @@ export async function completeChallenge(tx: Tx, id: string, now: Date): Promise<
     UPDATE mfa_challenges SET completed_at = ${now} WHERE id = ${id} AND completed_at IS NULL AND expires_at > ${now}`);
   return completed === 1;
 }
+
+/** Until when this challenge takes no more codes; null while it does. Ask under lockPerson. */
+export async function challengeLimitedUntil(tx: Tx, challengeId: string, max: number): Promise<Date | null> {
+  const [challenge] = await tx.query<{ failures: number; expires_at: Date }>(sql`
+    SELECT failures, expires_at FROM mfa_challenges WHERE id = ${challengeId}`);
+  return challenge && challenge.failures >= max ? challenge.expires_at : null;
+}
+
+export async function addChallengeFailure(tx: Tx, challengeId: string): Promise<void> {
+  await tx.execute(sql`UPDATE mfa_challenges SET failures = failures + 1 WHERE id = ${challengeId}`);
+}

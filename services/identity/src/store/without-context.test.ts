@@ -50,6 +50,7 @@ const oneRowOfEach = () => `
   INSERT INTO recovery_codes (user_id, code_hash) VALUES ('${id}', 'x');
   INSERT INTO mfa_challenges (id, user_id, token_hash, created_at, expires_at) VALUES ('${id}', '${id}', 'x', now(), now());
   INSERT INTO mfa_failures (id, user_id, failed_at) VALUES ('${id}', '${id}', now());
+  INSERT INTO failed_attempts (bucket, user_id, failed_at, expires_at) VALUES ('x', '${id}', '{}', now());
   INSERT INTO failed_logins (user_id, minute, failures) VALUES ('${id}', now(), 1);
   INSERT INTO service_principals (id, org_id, partner_id, name, scopes, status, created_by, created_at, updated_at)
     VALUES ('${id}', '${orgId}', '${partnerId}', 'P', '{}', 'active', '${id}', now(), now());

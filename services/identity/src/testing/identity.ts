@@ -12,6 +12,7 @@ import { register, toAppError } from "@muster/rpc";
 import { applyTenants, tenantMigrations } from "@muster/service";
 import { callers, testDatabase, testPort } from "@muster/testing";
 import { accessTokens } from "../access-tokens.ts";
+import type { LoginLimits } from "../attempts.ts";
 import { passwords } from "../passwords.ts";
 import { mfaService } from "../rpc/mfa.ts";
 import { sessionService } from "../rpc/session.ts";
@@ -25,24 +26,27 @@ export const identityDirs = [
   { label: "identity", path: fileURLToPath(new URL("../../migrations/", import.meta.url)) },
 ];
 
+export const fiveMinutes = (max: number) => ({ max, windowMs: 300_000 });
+
 const system = { caller: systemCaller("identity") };
 
 export type TestIdentity = Awaited<ReturnType<typeof startTestIdentity>>;
 
 /** Identity's RPCs over a database of their own, with a clock that the test moves. */
-export async function startTestIdentity() {
+export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
   const database = await testDatabase({ service: "identity", dirs: identityDirs });
   const { db } = database;
   const clock = { now: new Date() };
   const now = () => clock.now;
   const log = createLogger("identity-test", "error");
+  const loginLimits = { perAccount: fiveMinutes(10), perAddress: fiveMinutes(100), ...limits };
   const hashing = passwords({ logN: 10, queueMax: 200 });
   await seedRoles(db, seededRoles, now());
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   const pkcs8 = privateKey.export({ format: "der", type: "pkcs8" }).toString("base64");
   const tokens = accessTokens(`k1:${pkcs8}`, 900);
   const box = secretBox(`s1:${randomBytes(32).toString("base64")}`);
-  const sessions = { db, log, passwords: hashing, tokens, box, idleDays: 7, maxDays: 30, now };
+  const sessions = { db, log, passwords: hashing, tokens, box, idleDays: 7, maxDays: 30, loginLimits, now };
   const port = await testPort("identity", [
     register(SessionService, sessionService(sessions)),
     register(MfaService, mfaService(sessions)),
@@ -89,7 +93,8 @@ export async function startTestIdentity() {
                        WHERE kind = ${kind} AND id = ${id}`),
       );
     },
-    stranger: () => port.client(SessionService, callers.service("gateway")),
+    stranger: (address = "192.0.2.7") =>
+      port.client(SessionService, callers.service("gateway"), { clientAddress: address }),
     sessionsAs: (caller: Caller) => port.client(SessionService, caller),
     mfaAs: (caller: Caller) => port.client(MfaService, caller),
     usersAs: (caller: Caller) => port.client(UserService, caller),

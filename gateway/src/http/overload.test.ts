@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { AppError, counter, uuidv7 } from "@muster/kit";
+import { callContext } from "@muster/rpc";
+import { until } from "@muster/testing";
+import { z } from "zod";
+import { type LoadClass, type Route, route } from "../route.ts";
+import { routes } from "../routes/index.ts";
+import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
+import { type RawReply, rawRequest } from "../testing/raw-http.ts";
+import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
+
+const waiting: (() => void)[] = [];
+
+/** A row that answers when the test says so. */
+const held = (load: LoadClass, access: Route["access"] = { auth: "none" }): Route =>
+  route({
+    method: "GET",
+    path: `/test/${load}/${access.auth}`,
+    access,
+    load,
+    tag: "Test",
+    summary: "Waits",
+    reply: z.object({}),
+    handle: () => new Promise<Record<string, never>>((resolve) => waiting.push(() => resolve({}))),
+  });
+const atOnce = (load: LoadClass): Route =>
+  route({
+    method: "GET",
+    path: `/test/${load}/at-once`,
+    access: { auth: "none" },
+    load,
+    tag: "Test",
+    summary: "Answers",
+    reply: z.object({}),
+    handle: () => ({}),
+  });
+
+let services: FakeServices;
+let gateway: TestGateway;
+beforeAll(async () => {
+  services = await startFakeServices();
+  gateway = await startTestGateway(services, {
+    routes: [
+      ...routes,
+      held("interactive"),
+      held("interactive", { auth: "any" }),
+      held("vital"),
+      atOnce("export"),
+      atOnce("ingest"),
+    ],
+    env: {
+      IN_FLIGHT_MAX_INTERACTIVE: "8",
+      IN_FLIGHT_MAX_EXPORT: "1",
+      EVENT_LOOP_LAG_MAX_MS: "100",
+    },
+  });
+});
+afterAll(async () => {
+  await gateway?.close();
+  await services?.close();
+});
+
+const shedBecause = async (load: LoadClass, reason: string) => {
+  const { values } = await counter("gateway_shed_total", "", ["class", "reason"]).get();
+  return values.find(({ labels }) => labels.class === load && labels.reason === reason)?.value ?? 0;
+};
+const get = (path: string, ...lines: string[]) =>
+  rawRequest(gateway.port, [`GET ${path} HTTP/1.1`, "Host: api.test", ...lines]);
+const letGo = () => {
+  for (const go of waiting.splice(0)) go();
+};
+const hold = async (count: number, path: string, ...lines: string[]): Promise<Promise<RawReply>[]> => {
+  const before = waiting.length;
+  const replies = Array.from({ length: count }, () => get(path, ...lines));
+  await until("the requests to be under way", async () => waiting.length === before + count);
+  return replies;
+};
+const statuses = async (replies: readonly Promise<RawReply>[]) =>
+  (await Promise.all(replies)).map(({ status }) => status);
+
+describe("a gateway whose places are taken", () => {
+  it("refuses at once with 503, Retry-After and a count, and serves again when one is free", async () => {
+    const replies = await hold(8, "/api/v1/test/interactive/none");
+    const refused = await get("/api/v1/test/interactive/none");
+    expect([refused.status, refused.json.code, refused.headers.get("retry-after")]).toEqual([503, "overloaded", "1"]);
+    expect(await shedBecause("interactive", "class")).toBeGreaterThan(0);
+    // Refused before the credential is looked at.
+    expect((await get("/api/v1/auth/me", "Authorization: Bearer x")).status).toBe(503);
+    letGo();
+    expect(new Set(await statuses(replies))).toEqual(new Set([200]));
+    expect((await get("/api/v1/auth/me")).status).toBe(401);
+  });
+
+  it("goes on with health, sign-in, sign-out and other classes", async () => {
+    services.identity.login = () => ({ mfaToken: "mfa_x", methods: ["totp"] });
+    const replies = await hold(8, "/api/v1/test/interactive/none");
+    expect((await get("/health")).status).toBe(200);
+    const body = JSON.stringify({ email: "a@example.com", password: "x" });
+    const lines = ["POST /api/v1/auth/login HTTP/1.1", "Host: api.test", "Content-Type: application/json"];
+    const login = await rawRequest(gateway.port, [...lines, `Content-Length: ${body.length}`], body);
+    expect(login.status).toBe(200);
+    const { token } = await services.signIn();
+    const out = ["POST /api/v1/auth/logout HTTP/1.1", "Host: api.test", `Authorization: Bearer ${token}`];
+    expect((await rawRequest(gateway.port, [...out, "Content-Length: 0"])).status).toBe(200);
+    expect((await get("/api/v1/test/ingest/at-once")).status).toBe(200);
+    letGo();
+    await Promise.all(replies);
+  });
+
+  it("gives one organization a quarter of them, and its places back", async () => {
+    const mine = services.newKey();
+    const [one, other] = [`X-API-Key: ${mine.secret}`, `X-API-Key: ${services.newKey({ orgId: uuidv7() }).secret}`];
+    for (let round = 0; round < 3; round++) {
+      const replies = await hold(2, "/api/v1/test/interactive/any", one);
+      const refused = await get("/api/v1/auth/me", one);
+      expect([refused.status, refused.json.code]).toEqual([503, "overloaded"]);
+      expect(refused.headers.get("x-ratelimit-limit") ?? refused.headers.get("ratelimit")).toBeTruthy();
+      expect((await get("/api/v1/auth/me", other)).status).toBe(200);
+      letGo();
+      expect(await statuses(replies)).toEqual([200, 200]);
+      expect((await get("/api/v1/auth/me", one)).status).toBe(200);
+    }
+  });
+
+  it("has all its places back after requests that failed in every way", async () => {
+    const { secret } = services.newKey();
+    for (let i = 0; i < 10; i++) {
+      await get("/api/v1/auth/me", "X-API-Key: nothing");
+      await get("/api/v1/orgs/partners", `X-API-Key: ${secret}`);
+      await get("/api/v1/nothing");
+    }
+    const replies = await hold(8, "/api/v1/test/interactive/none");
+    letGo();
+    expect(new Set(await statuses(replies))).toEqual(new Set([200]));
+  });
+});
+
+describe("a gateway whose event loop is late", () => {
+  const block = (ms: number) => {
+    const endMs = performance.now() + ms;
+    while (performance.now() < endMs) Math.sqrt(endMs);
+  };
+
+  it("sheds the lowest class first and takes it back when it recovers", async () => {
+    const refused = await until("exports to be shed", async () => {
+      block(250);
+      const reply = await get("/api/v1/test/export/at-once");
+      return reply.status === 503 ? reply : null;
+    });
+    expect([refused.json.code, refused.headers.get("retry-after")]).toEqual(["overloaded", "1"]);
+    expect((await get("/health")).status).toBe(200);
+    await until("exports to be served", async () => (await get("/api/v1/test/export/at-once")).status === 200);
+    expect(await shedBecause("export", "lag")).toBeGreaterThan(0);
+  });
+});
+
+describe("a key that is not remembered", () => {
+  it("is asked for with the client's address, and 429 comes with Retry-After and is not remembered for the key", async () => {
+    const { secret } = services.newKey();
+    const known = services.edge.resolveKey;
+    const addresses: (string | null)[] = [];
+    services.edge.resolveKey = (request, handler) => {
+      addresses.push(callContext(handler).meta.clientAddress);
+      if (addresses.length === 1) throw new AppError("rate_limited", "Too many", { retryAfterSeconds: 17 });
+      return (known as NonNullable<typeof known>)(request, handler);
+    };
+    const refused = await get("/api/v1/auth/me", `X-API-Key: ${secret}`);
+    expect([refused.status, refused.json.code, refused.headers.get("retry-after")]).toEqual([
+      429,
+      "rate_limited",
+      "17",
+    ]);
+    expect((await get("/api/v1/auth/me", `X-API-Key: ${secret}`)).status).toBe(200);
+    expect(addresses).toEqual(["127.0.0.1", "127.0.0.1"]);
+  });
+});

@@ -1,0 +1,93 @@
+import { beforeEach, describe, expect, it } from "@jest/globals";
+import type { LoadClass } from "../route.ts";
+import { createShedder, type Shedder } from "./shedding.ts";
+
+let shedder: Shedder;
+beforeEach(() => {
+  shedder = createShedder({
+    caps: { export: 2, ingest: 4, interactive: 8 },
+    organizationPercent: 25,
+    lagMaxMs: 200,
+  });
+});
+
+const outcomeOf = (action: () => void) => {
+  try {
+    action();
+    return "admitted";
+  } catch (error) {
+    const { code, retryAfterSeconds } = error as { code: string; retryAfterSeconds: number };
+    return `${code} ${retryAfterSeconds}`;
+  }
+};
+const enter = (load: LoadClass) => outcomeOf(() => shedder.enter(load));
+const refused = "overloaded 1";
+
+describe("places of a class", () => {
+  it.each([
+    ["export", 2],
+    ["ingest", 4],
+    ["interactive", 8],
+  ] as const)("of %s are %d, and come back with the requests", (load, cap) => {
+    for (let i = 0; i < cap; i++) expect(enter(load)).toBe("admitted");
+    expect(enter(load)).toBe(refused);
+    shedder.leave(load, null);
+    expect(enter(load)).toBe("admitted");
+    expect(enter(load)).toBe(refused);
+  });
+
+  it("are its own, and what is vital needs none", () => {
+    for (let i = 0; i < 8; i++) shedder.enter("interactive");
+    expect([enter("interactive"), enter("ingest"), enter("export")]).toEqual([refused, "admitted", "admitted"]);
+    for (let i = 0; i < 100; i++) expect(enter("vital")).toBe("admitted");
+  });
+});
+
+describe("an organization", () => {
+  const enterAs = (orgId: string, load: LoadClass = "interactive") =>
+    outcomeOf(() => shedder.enterOrganization(load, orgId));
+
+  it("holds a quarter of a class at most, at least one place, and leaves the rest to others", () => {
+    expect([enterAs("o1"), enterAs("o1"), enterAs("o1")]).toEqual(["admitted", "admitted", refused]);
+    expect([enterAs("o2"), enterAs("o1", "ingest"), enterAs("o1", "export")]).toEqual([
+      "admitted",
+      "admitted",
+      "admitted",
+    ]);
+    expect(enterAs("o1", "export")).toBe(refused);
+    expect(enterAs("o1", "vital")).toBe("admitted");
+  });
+
+  it("gets its places back", () => {
+    for (let round = 0; round < 3; round++) {
+      for (const expected of ["admitted", "admitted", refused]) {
+        if (round > 0 && expected === refused) continue;
+        shedder.enter("interactive");
+        if (enterAs("o1") === refused) shedder.leave("interactive", null);
+      }
+      shedder.leave("interactive", "o1");
+      shedder.leave("interactive", "o1");
+    }
+    for (let i = 0; i < 8; i++) expect(enter("interactive")).toBe("admitted");
+  });
+});
+
+describe("event-loop lag", () => {
+  const classes: readonly LoadClass[] = ["export", "ingest", "interactive", "vital"];
+  const admitted = () =>
+    classes.filter((load) => {
+      const open = enter(load) === "admitted";
+      if (open) shedder.leave(load, null);
+      return open;
+    });
+
+  it("sheds one class more with each bad second, the lowest first, and gives one back with each good one", () => {
+    const seen = [150, 201, 300, 5_000, 5_000, 200, 0, 10, 0].map((p99Ms) => {
+      shedder.observeLag(p99Ms);
+      return admitted().length;
+    });
+    expect(seen).toEqual([4, 3, 2, 1, 1, 2, 3, 4, 4]);
+    shedder.observeLag(201);
+    expect(admitted()).toEqual(["ingest", "interactive", "vital"]);
+  });
+});

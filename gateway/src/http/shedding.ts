@@ -1,0 +1,98 @@
+import { AppError, counter, gauge } from "@muster/kit";
+import type { LoadClass } from "../route.ts";
+
+/** Classes that may be shed, the first of them first. */
+const sheddable = ["export", "ingest", "interactive"] as const;
+export type SheddableClass = (typeof sheddable)[number];
+
+export type SheddingOptions = {
+  /** Requests of each class that may be under way at once. */
+  caps: Readonly<Record<SheddableClass, number>>;
+  /** Percent of a class that one organization may hold. */
+  organizationPercent: number;
+  /** Milliseconds of event-loop lag (p99 of a second) above which classes are shed. */
+  lagMaxMs: number;
+};
+
+export type Shedder = {
+  /** Takes a place for a request. Throws AppError `overloaded` when its class has none, or is shed. */
+  enter(load: LoadClass): void;
+  /** The same within the organization's share of the class. */
+  enterOrganization(load: LoadClass, orgId: string): void;
+  /** Gives back what was taken; `orgId` when the organization's place was, too. */
+  leave(load: LoadClass, orgId: string | null): void;
+  /** The lag of the second that has passed: one more class is shed after each bad second, one fewer after each good one. */
+  observeLag(p99Ms: number): void;
+};
+
+type Place = {
+  rank: number;
+  cap: number;
+  share: number;
+  inFlight: number;
+  byOrganization: Map<string, { held: number }>;
+};
+
+const shed = counter("gateway_shed_total", "Requests refused because of load.", ["class", "reason"]);
+const inFlight = gauge("gateway_class_in_flight", "Requests under way by class, each second.", ["class"]);
+const lag = gauge("gateway_event_loop_lag_p99_seconds", "Event-loop lag, p99 of the last second.");
+const levels = gauge("gateway_shed_classes", "Classes that are shed because of event-loop lag.");
+
+/** Refuses early what this process could only serve late, so that what must work goes on: `vital` is never refused. */
+export function createShedder({ caps, organizationPercent, lagMaxMs }: SheddingOptions): Shedder {
+  let level = 0;
+  const placeOf = (name: SheddableClass, rank: number): Place => {
+    const share = Math.max(1, Math.floor((caps[name] * organizationPercent) / 100));
+    return { rank, cap: caps[name], share, inFlight: 0, byOrganization: new Map() };
+  };
+  const places: Record<SheddableClass, Place> = {
+    export: placeOf("export", 0),
+    ingest: placeOf("ingest", 1),
+    interactive: placeOf("interactive", 2),
+  };
+
+  return {
+    enter(load) {
+      if (load === "vital") return;
+      const place = places[load];
+      if (place.rank < level) throw refusal(load, "lag");
+      if (place.inFlight >= place.cap) throw refusal(load, "class");
+      place.inFlight += 1;
+    },
+    enterOrganization(load, orgId) {
+      if (load === "vital") return;
+      const { byOrganization, share } = places[load];
+      let own = byOrganization.get(orgId);
+      if (own === undefined) {
+        own = { held: 0 };
+        byOrganization.set(orgId, own);
+      }
+      if (own.held >= share) throw refusal(load, "organization");
+      own.held += 1;
+    },
+    leave(load, orgId) {
+      if (load === "vital") return;
+      const place = places[load];
+      place.inFlight -= 1;
+      if (orgId === null) return;
+      const own = place.byOrganization.get(orgId);
+      if (own !== undefined) own.held -= 1;
+    },
+    observeLag(p99Ms) {
+      level = p99Ms > lagMaxMs ? Math.min(level + 1, sheddable.length) : Math.max(level - 1, 0);
+      levels.set(level);
+      lag.set(p99Ms / 1000);
+      for (const name of sheddable) {
+        const { inFlight: now, byOrganization } = places[name];
+        inFlight.set({ class: name }, now);
+        // Here and not with each request: making and removing an entry costs more than counting in it.
+        for (const [orgId, { held }] of byOrganization) if (held === 0) byOrganization.delete(orgId);
+      }
+    },
+  };
+}
+
+function refusal(load: SheddableClass, reason: "lag" | "class" | "organization"): AppError {
+  shed.inc({ class: load, reason });
+  return new AppError("overloaded", "Service is overloaded", { retryAfterSeconds: 1 });
+}
