@@ -40,7 +40,7 @@ export const siteRestricted = () => new AppError("site_restricted", "Your access
 
 /** A living organization that the caller reaches, with its partner. Throws `organization_not_found`. */
 export async function reachOrganization(
-  deps: KeyDeps,
+  deps: Pick<KeyDeps, "db" | "copyLagMs">,
   context: CallContext,
   orgId: string,
 ): Promise<{ orgId: string; partnerId: string }> {

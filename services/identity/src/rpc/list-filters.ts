@@ -1,6 +1,7 @@
 import type { Database } from "@muster/db";
 import { AppError, type CallContext, isUuid, validationError } from "@muster/kit";
 import { awaitTenants, organizationIsKnown } from "../store/tenants.ts";
+import { reachOrganization } from "./key-guards.ts";
 
 type Deps = { db: Database; copyLagMs: number };
 
@@ -11,18 +12,9 @@ type Deps = { db: Database; copyLagMs: number };
 export async function organizationFilter(deps: Deps, context: CallContext, id: string): Promise<string | null> {
   const orgId = idOrNull(id, "orgId");
   if (orgId === null) return null;
-  const { scope, orgId: own, orgAccess } = context.caller;
-  const mayReach =
-    scope === "system" ||
-    (scope === "organization" ? own === orgId : orgAccess.mode === "all" || orgAccess.orgIds.includes(orgId));
-  const reached =
-    mayReach &&
-    ((scope === "system" && (await organizationIsKnown(deps.db, context, orgId))) ||
-      (
-        await awaitTenants(deps.db, context, { partnerId: null, orgIds: [orgId], siteIds: [] }, deps.copyLagMs)
-      ).orgs.has(orgId));
-  if (!reached) throw new AppError("organization_not_found", "Organization not found");
-  return orgId;
+  const { scope } = context.caller;
+  if (scope === "system" && (await organizationIsKnown(deps.db, context, orgId))) return orgId;
+  return (await reachOrganization(deps, context, orgId)).orgId;
 }
 
 /** As organizationFilter, for partners: system callers reach living ones, partner callers their own, organization callers none. */
