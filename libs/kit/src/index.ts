@@ -12,6 +12,7 @@ export {
 } from "./caller.ts";
 export { ConfigError, flag, loadConfig, processSettings, redactConfig, serviceSettings, whole } from "./config.ts";
 export { decodeCursor, encodeCursor } from "./cursor.ts";
+export { type EventType, eventTypes, isEventType, testEventType } from "./event-types.ts";
 export { type Process, runProcess, type Stop } from "./lifecycle.ts";
 export { createLogger, type Logger } from "./logger.ts";
 export { counter, gauge, histogram } from "./metrics.ts";
@@ -28,4 +29,5 @@ export {
   scopePermissions,
   scopesOpen,
 } from "./scopes.ts";
+export { type SecretBox, secretBox } from "./secret-box.ts";
 export { isUuid, uuidv7 } from "./uuid.ts";

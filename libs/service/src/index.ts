@@ -1,6 +1,7 @@
 export { type AuditFact, auditEvent, auditPartition } from "./audit-event.ts";
 export { requireMfa, requirePermission, requireScope } from "./guards.ts";
 export { idempotentTx, type ReplyBox } from "./idempotent.ts";
+export { type PlatformFact, platformEvent } from "./platform-event.ts";
 export { runService, type ServiceContext, type ServiceDefinition } from "./run-service.ts";
 export { type TenancySnapshot, tenancySnapshot } from "./tenancy-snapshot.ts";
 export {

@@ -1,3 +1,4 @@
+import { secretBox } from "@muster/kit";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
@@ -23,7 +24,6 @@ import { sessionService } from "./rpc/session.ts";
 import { userService } from "./rpc/user.ts";
 import { seededRoles } from "./rules/catalogue.ts";
 import { enrollmentPeppers } from "./rules/enrollment-key.ts";
-import { secretBox } from "./rules/secret-box.ts";
 import { seedRoles } from "./store/roles.ts";
 import { unknownKeys } from "./unknown-keys.ts";
 
@@ -42,7 +42,7 @@ await runService({
       { db, passwords: hashing, log: process.log, now },
       { email: config.BOOTSTRAP_ADMIN_EMAIL, password: config.BOOTSTRAP_ADMIN_PASSWORD },
     );
-    const box = secretBox(encryptionKeys(config));
+    const box = secretBox(encryptionKeys(config), "identity");
     const sessions = {
       db,
       log: process.log,

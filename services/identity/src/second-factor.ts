@@ -1,9 +1,8 @@
 import type { Database, Tx } from "@muster/db";
-import type { AppError, CallContext } from "@muster/kit";
+import type { AppError, CallContext, SecretBox } from "@muster/kit";
 import { tooManyFailures } from "./attempts.ts";
 import { noteFailedLogin } from "./events/failed-login.ts";
 import { recoveryCodeHash } from "./rules/recovery-codes.ts";
-import type { SecretBox } from "./rules/secret-box.ts";
 import { matchingStep } from "./rules/totp.ts";
 import {
   addChallengeFailure,

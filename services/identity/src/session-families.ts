@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { Database, Tx } from "@muster/db";
+import type { SecretBox } from "@muster/kit";
 import { type CallContext, type Caller, uuidv7 } from "@muster/kit";
 import type { Principal, TokenPair } from "@muster/proto/muster/identity/v1/session_pb";
 import type { AccessTokens } from "./access-tokens.ts";
 import { personEvent } from "./events/audit.ts";
 import { principalCaller, principalMessage } from "./rules/principal.ts";
 import { refreshToken } from "./rules/refresh-token.ts";
-import type { SecretBox } from "./rules/secret-box.ts";
 import { type PrincipalRow, recordLogin } from "./store/people.ts";
 import { insertSession } from "./store/sessions.ts";
 

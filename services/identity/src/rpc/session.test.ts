@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { fromBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
-import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { createLogger, secretBox, systemCaller, uuidv7 } from "@muster/kit";
 import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { register } from "@muster/rpc";
@@ -14,7 +14,6 @@ import { accessTokens } from "../access-tokens.ts";
 import { bootstrapAdministrator } from "../jobs/bootstrap.ts";
 import { passwords } from "../passwords.ts";
 import { seededRoles } from "../rules/catalogue.ts";
-import { secretBox } from "../rules/secret-box.ts";
 import { seedRoles } from "../store/roles.ts";
 import { fiveMinutes } from "../testing/identity.ts";
 import { sessionService } from "./session.ts";
@@ -45,7 +44,7 @@ beforeAll(async () => {
     log,
     passwords: hashing,
     tokens: accessTokens(`k1:${pkcs8}`, 900),
-    box: secretBox(`s1:${randomBytes(32).toString("base64")}`),
+    box: secretBox(`s1:${randomBytes(32).toString("base64")}`, "identity"),
     idleDays: 7,
     maxDays: 30,
     loginLimits: { perAccount: fiveMinutes(10), perAddress: fiveMinutes(100) },

@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { create, fromBinary } from "@bufbuild/protobuf";
 import { sql } from "@muster/db";
-import { type Caller, createLogger, permissions, systemCaller, uuidv7 } from "@muster/kit";
+import { type Caller, createLogger, permissions, secretBox, systemCaller, uuidv7 } from "@muster/kit";
 import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
@@ -18,7 +18,6 @@ import { mfaService } from "../rpc/mfa.ts";
 import { sessionService } from "../rpc/session.ts";
 import { userService } from "../rpc/user.ts";
 import { seededRoles } from "../rules/catalogue.ts";
-import { secretBox } from "../rules/secret-box.ts";
 import { seedRoles } from "../store/roles.ts";
 
 export const identityDirs = [
@@ -45,7 +44,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   const pkcs8 = privateKey.export({ format: "der", type: "pkcs8" }).toString("base64");
   const tokens = accessTokens(`k1:${pkcs8}`, 900);
-  const box = secretBox(`s1:${randomBytes(32).toString("base64")}`);
+  const box = secretBox(`s1:${randomBytes(32).toString("base64")}`, "identity");
   const sessions = { db, log, passwords: hashing, tokens, box, idleDays: 7, maxDays: 30, loginLimits, now };
   const port = await testPort("identity", [
     register(SessionService, sessionService(sessions)),

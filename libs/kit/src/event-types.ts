@@ -1,0 +1,42 @@
+/** Every event type that a webhook can subscribe to (interface, "Webhook event types"); `webhook.test` is sent by the test endpoint alone. */
+export const eventTypes = [
+  "device.enrolled",
+  "device.online",
+  "device.offline",
+  "device.updated",
+  "device.decommissioned",
+  "alert.triggered",
+  "alert.acknowledged",
+  "alert.resolved",
+  "alert.escalated",
+  "script.started",
+  "script.completed",
+  "script.failed",
+  "automation.started",
+  "automation.completed",
+  "automation.failed",
+  "policy.evaluated",
+  "policy.violation",
+  "policy.compliant",
+  "patch.available",
+  "patch.approved",
+  "patch.installed",
+  "patch.failed",
+  "patch.rollback",
+  "security.score_changed",
+  "remote.session.started",
+  "remote.session.ended",
+  "user.login",
+  "user.logout",
+  "session.login",
+  "session.logout",
+] as const;
+
+export type EventType = (typeof eventTypes)[number];
+
+/** Type of the delivery that only the test endpoint of a webhook makes. */
+export const testEventType = "webhook.test";
+
+export function isEventType(value: string): value is EventType {
+  return (eventTypes as readonly string[]).includes(value);
+}

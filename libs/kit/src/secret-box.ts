@@ -1,0 +1,68 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+
+export type SecretBox = {
+  /** AES-256-GCM under the first key's derivation for this purpose; `place` (table, row, column) is authenticated with it. */
+  seal(plain: Buffer, place: string): Buffer;
+  /** Throws when the key is unknown, or the envelope was altered, moved to another place or made for another purpose. */
+  open(envelope: Buffer, place: string): Buffer;
+  /** Whether the envelope is already what `seal` would make now: of the newest form, under the first key. */
+  isCurrent(envelope: Buffer): boolean;
+};
+
+/** Envelope forms: 1 used the key itself, 2 uses a key derived from it for one purpose. Both open, 2 is made. */
+const bareKey = 1;
+const derivedKey = 2;
+
+/**
+ * Secrets at rest. Envelope: form (1 byte) ‖ key id length (1) ‖ key id ‖ nonce (12) ‖ tag (16) ‖ ciphertext.
+ * `keys` is `id:base64[,…]`, 32 bytes each: the first seals, all open. `purpose` (`session`, `webhook`, …) goes into HKDF-SHA-256
+ * (RFC 5869), so that what one part of the product stores opens in no other.
+ */
+export function secretBox(keys: string, purpose: string): SecretBox {
+  const ring = keys.split(",").map((entry) => {
+    const [id = "", material = ""] = entry.trim().split(":");
+    const key = Buffer.from(material, "base64");
+    if (id === "" || id.length > 64 || key.length !== 32) {
+      throw new Error("SECRET_ENCRYPTION_KEY: each entry is id:base64 of 32 bytes");
+    }
+    const derived = Buffer.from(hkdfSync("sha256", key, "", `muster/secret/${purpose}`, 32));
+    return { id, bare: key, derived };
+  });
+  const [first] = ring;
+  if (!first) throw new Error("SECRET_ENCRYPTION_KEY: at least one key is needed");
+  return {
+    seal(plain, place) {
+      const nonce = randomBytes(12);
+      const cipher = createCipheriv("aes-256-gcm", first.derived, nonce);
+      cipher.setAAD(Buffer.from(place));
+      const body = Buffer.concat([cipher.update(plain), cipher.final()]);
+      const id = Buffer.from(first.id);
+      return Buffer.concat([Buffer.from([derivedKey, id.length]), id, nonce, cipher.getAuthTag(), body]);
+    },
+    open(envelope, place) {
+      const { form, id, rest } = parts(envelope);
+      const entry = ring.find((k) => k.id === id);
+      if ((form !== bareKey && form !== derivedKey) || !entry) {
+        throw new Error(`secret in ${place} is sealed under an unknown key`);
+      }
+      const key = form === bareKey ? entry.bare : entry.derived;
+      const decipher = createDecipheriv("aes-256-gcm", key, rest.subarray(0, 12));
+      decipher.setAAD(Buffer.from(place));
+      decipher.setAuthTag(rest.subarray(12, 28));
+      return Buffer.concat([decipher.update(rest.subarray(28)), decipher.final()]);
+    },
+    isCurrent(envelope) {
+      const { form, id } = parts(envelope);
+      return form === derivedKey && id === first.id;
+    },
+  };
+}
+
+function parts(envelope: Buffer): { form: number; id: string; rest: Buffer } {
+  const idLength = envelope[1] ?? 0;
+  return {
+    form: envelope[0] ?? 0,
+    id: envelope.toString("utf8", 2, 2 + idLength),
+    rest: envelope.subarray(2 + idLength),
+  };
+}

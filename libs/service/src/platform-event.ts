@@ -1,0 +1,38 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { OutboxMessage } from "@muster/db";
+import { type EventType, uuidv7 } from "@muster/kit";
+import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
+
+export type PlatformFact = {
+  type: EventType;
+  orgId: string;
+  partnerId: string;
+  /** Shown to the organization's webhooks as it stands. Never a secret. */
+  data: Record<string, unknown>;
+  /** A UUID of the emitter's own; a new one when absent. Repeats are judged per (orgId, id). */
+  id?: string;
+};
+
+/** Builds the outbox row of an event for the organization's webhooks; emit it in the transaction that makes it true. */
+export function platformEvent(
+  fact: PlatformFact,
+  traceparent: string | null = null,
+  now: Date = new Date(),
+): OutboxMessage {
+  const id = fact.id ?? uuidv7(now.getTime());
+  const event = create(PlatformEventSchema, {
+    id,
+    type: fact.type,
+    timestamp: timestampFromDate(now),
+    orgId: fact.orgId,
+    partnerId: fact.partnerId,
+    dataJson: JSON.stringify(fact.data),
+  });
+  return {
+    subject: `events.${fact.orgId}.${fact.type}`,
+    msgId: `${fact.orgId}/${id}`,
+    body: toBinary(PlatformEventSchema, event),
+    traceparent,
+  };
+}
