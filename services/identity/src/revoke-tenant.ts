@@ -8,6 +8,7 @@ import { requireScope } from "@muster/service";
 import { afterChange, announce } from "./events/changes.ts";
 import { recordFact } from "./events/key-facts.ts";
 import { type KeyDeps, reachOrganization, requireManager, requireWholeOrganization } from "./rpc/key-guards.ts";
+import { revokeTenantAgentTokens } from "./store/agent-tokens.ts";
 import { revokeTenantApiKeys, type Tenant } from "./store/api-keys.ts";
 import { endTenantEnrollmentKeys } from "./store/enrollment-keys.ts";
 import { disableTenantPrincipals } from "./store/service-principals.ts";
@@ -17,7 +18,8 @@ type Revoked = Omit<RevokeTenantCredentialsResponse, "$typeName" | "$unknown">;
 
 /**
  * Revokes all keys of a tenant, disables its principals and ends its enrollment keys in the given transaction: an audit row
- * each, and one message to the gateways whatever their number.
+ * each, and one message to the gateways whatever their number. Agents lose their tokens only with the tenant itself: they
+ * cannot come back without somebody at the device.
  */
 export async function revokeTenant(
   tx: Tx,
@@ -29,6 +31,7 @@ export async function revokeTenant(
   const principals = await disableTenantPrincipals(tx, tenant, now);
   const keys = await revokeTenantApiKeys(tx, tenant, now);
   const enrollmentKeys = await endTenantEnrollmentKeys(tx, tenant, now);
+  if (reason === "tenant_deleted") await revokeTenantAgentTokens(tx, tenant, now);
   for (const principal of principals) {
     recordFact(tx, who, principal, { action: "service_principal.disable", details: { reason } }, now);
   }
