@@ -1,12 +1,11 @@
-import { generateKeyPairSync, hash, type KeyObject, randomBytes } from "node:crypto";
+import { generateKeyPairSync, hash, type KeyObject } from "node:crypto";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { crc32 } from "node:zlib";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs, timestampNow } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { AppError, createLogger, Readiness, uuidv7 } from "@muster/kit";
+import { AppError, createLogger, newApiKeyText, Readiness, uuidv7 } from "@muster/kit";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { EdgeService, type KeyRecord, KeyRecordSchema } from "@muster/proto/muster/identity/v1/edge_pb";
 import { type Principal, PrincipalSchema, SessionService } from "@muster/proto/muster/identity/v1/session_pb";
@@ -145,10 +144,7 @@ export async function startFakeServices(): Promise<FakeServices> {
     people,
     keys,
     newKey(change = {}) {
-      const random = randomBytes(20).toString("base64url").slice(0, 26);
-      const checksum = Buffer.alloc(4);
-      checksum.writeUInt32BE(crc32(random));
-      const secret = `svc_${random}${checksum.toString("base64url")}`;
+      const secret = newApiKeyText();
       const record = create(KeyRecordSchema, {
         id: uuidv7(),
         orgId: uuidv7(),
