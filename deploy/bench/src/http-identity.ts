@@ -1,12 +1,11 @@
-import { generateKeyPairSync, hash, randomBytes, sign } from "node:crypto";
+import { generateKeyPairSync, hash, sign } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { crc32 } from "node:zlib";
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs, timestampNow } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { AppError, createLogger, Readiness, uuidv7 } from "@muster/kit";
+import { AppError, createLogger, newApiKeyText, Readiness, uuidv7 } from "@muster/kit";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { PrincipalSchema, SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { createVerifier, generateCallerKey, register, servePort } from "@muster/rpc";
@@ -144,10 +143,7 @@ export async function startBenchIdentity(): Promise<BenchIdentity> {
     url: `http://127.0.0.1:${port.port}`,
     callerKeys: callerKey.privateKey,
     newKey() {
-      const random = randomBytes(20).toString("base64url").slice(0, 26);
-      const checksum = Buffer.alloc(4);
-      checksum.writeUInt32BE(crc32(random));
-      const key = `svc_${random}${checksum.toString("base64url")}`;
+      const key = newApiKeyText();
       keys.add(hash("sha256", key, "hex"));
       return key;
     },

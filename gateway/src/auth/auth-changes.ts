@@ -117,6 +117,7 @@ function apply(subject: string, body: Uint8Array, { sessions, keys, agents, rate
     }
     case "auth.keys": {
       const { kind, id } = fromBinary(TenantKeysRevokedSchema, body);
+      sessions.forget(({ principal }) => (kind === "partner" ? principal.partnerId : principal.orgId) === id);
       keys.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
       agents.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
       break;

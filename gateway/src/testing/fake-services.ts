@@ -2,11 +2,10 @@ import { generateKeyPairSync, hash, type KeyObject, randomBytes } from "node:cry
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { crc32 } from "node:zlib";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs, timestampNow } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { AppError, createLogger, Readiness, uuidv7 } from "@muster/kit";
+import { AppError, createLogger, newApiKeyText, Readiness, uuidv7 } from "@muster/kit";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import {
   type AgentRecord,
@@ -170,10 +169,7 @@ export async function startFakeServices(): Promise<FakeServices> {
       return { token, record };
     },
     newKey(change = {}) {
-      const random = randomBytes(20).toString("base64url").slice(0, 26);
-      const checksum = Buffer.alloc(4);
-      checksum.writeUInt32BE(crc32(random));
-      const secret = `svc_${random}${checksum.toString("base64url")}`;
+      const secret = newApiKeyText();
       const record = create(KeyRecordSchema, {
         id: uuidv7(),
         orgId: uuidv7(),
