@@ -42,6 +42,9 @@ function benchEdge(keys: ReadonlySet<string>): ServiceImpl<typeof EdgeService> {
         slot: 1n,
       })),
     }),
+    resolveAgent() {
+      throw new AppError("agent_token_invalid", "Agent token is invalid");
+    },
     resolveKey({ digest }) {
       const hex = Buffer.from(digest).toString("hex");
       if (!keys.has(hex)) throw new AppError("api_key_invalid", "API key is invalid");
