@@ -50,7 +50,7 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
   identity: onlyItself(...snapshotRpcs, "muster.tenancy.v1.DeviceService/CreateDevice"),
   tenancy: onlyItself(),
   audit: onlyItself(...snapshotRpcs),
-  "device-logs": onlyItself(...snapshotRpcs),
+  "device-logs": onlyItself(...snapshotRpcs, "muster.tenancy.v1.SnapshotService/GetDevices"),
   "webhook-dispatcher": onlyItself(...snapshotRpcs),
   "agent-release": onlyItself(...snapshotRpcs),
 };
