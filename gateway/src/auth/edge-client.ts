@@ -1,6 +1,6 @@
 import { durationMs, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions, Client } from "@connectrpc/connect";
-import type { EdgeService, ResolveKeyResponse } from "@muster/proto/muster/identity/v1/edge_pb";
+import type { EdgeService, ResolveAgentResponse, ResolveKeyResponse } from "@muster/proto/muster/identity/v1/edge_pb";
 import type { AuthChange } from "./auth-changes.ts";
 import type { Heartbeat } from "./lease.ts";
 import type { RateLimiterOptions } from "./rate-limit.ts";
@@ -11,6 +11,7 @@ export type EdgeClient = Pick<RateLimiterOptions, "reserve" | "settle"> & {
   leave(): Promise<void>;
   acknowledge(changeIds: readonly string[]): Promise<void>;
   resolveKey(digest: Uint8Array, clientAddress: string | null): Promise<ResolveKeyResponse>;
+  resolveAgent(digest: Uint8Array, clientAddress: string | null): Promise<ResolveAgentResponse>;
   revokedSessions(): Promise<readonly string[]>;
 };
 
@@ -19,6 +20,8 @@ const heartbeatTimeoutMs = 1_500;
 const reserveTimeoutMs = 950;
 /** An answer later than this would be too old to admit anyone without a lease. */
 const resolveTimeoutMs = 2_000;
+/** The first use of a rotated token waits until every gateway has dropped the old one, at worst for the end of a lease. */
+const resolveAgentTimeoutMs = 3_000;
 const settleTimeoutMs = 5_000;
 
 export function createEdgeClient(options: {
@@ -42,6 +45,8 @@ export function createEdgeClient(options: {
     },
     resolveKey: async (digest, clientAddress) =>
       edge.resolveKey({ digest }, await call(resolveTimeoutMs, clientAddress)).catch(rethrow),
+    resolveAgent: async (digest, clientAddress) =>
+      edge.resolveAgent({ digest }, await call(resolveAgentTimeoutMs, clientAddress)).catch(rethrow),
     async reserve(wants) {
       const reply = await edge.reserve({ wants: [...wants] }, await call(reserveTimeoutMs)).catch(rethrow);
       if (reply.grants.length !== wants.length)

@@ -6,6 +6,7 @@ export {
   decodeAgentFrame,
   encodeAgentFrame,
 } from "./agent-frame.ts";
+export { apiKeyPrefix, looksLikeApiKey, newApiKeyText } from "./api-key-text.ts";
 export { AppError, type ErrorCode, errorCodes, type FieldErrors, isErrorCode, validationError } from "./app-error.ts";
 export {
   type Actor,

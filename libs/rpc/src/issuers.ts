@@ -41,6 +41,7 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
       "muster.identity.v1.EdgeService/Acknowledge",
       "muster.identity.v1.EdgeService/Leave",
       "muster.identity.v1.EdgeService/ResolveKey",
+      "muster.identity.v1.EdgeService/ResolveAgent",
       "muster.identity.v1.EdgeService/Reserve",
       "muster.identity.v1.EdgeService/Settle",
       "muster.identity.v1.EdgeService/GetFreshState",

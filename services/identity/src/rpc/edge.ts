@@ -4,6 +4,7 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
 import { AppError, isUuid, validationError } from "@muster/kit";
 import {
+  AgentRecordSchema,
   type EdgeService,
   KeyRecordSchema,
   type ReserveRequest_Want,
@@ -12,6 +13,7 @@ import {
 import { callContext } from "@muster/rpc";
 import { tooManyFailures } from "../attempts.ts";
 import { acknowledgementsStored } from "../events/applied-everywhere.ts";
+import { resolveAgent } from "../resolve-agent.ts";
 import { grantMs } from "../rules/rate-window.ts";
 import { type EdgeKeyRow, findKeyByDigest, markExpired } from "../store/edge-keys.ts";
 import { acknowledge, leaseMs, leave, recentChanges, recentlyRevokedSessions, renewLease } from "../store/gateways.ts";
@@ -64,6 +66,25 @@ export function edgeService({ db, unknownKeys, now }: EdgeDeps): ServiceImpl<typ
         throw new AppError("api_key_expired", "API key is expired");
       }
       return { key: recordOf(row), ...(row.until ? { until: timestampFromDate(row.until) } : {}) };
+    },
+
+    async resolveAgent({ digest }, handler) {
+      requireGateway(handler);
+      const row = digest.length === digestBytes ? await resolveAgent(db, digest, now()) : null;
+      if (!row) {
+        const until = await unknownKeys.count(callContext(handler).meta.clientAddress);
+        throw until ? tooManyFailures(until, now()) : new AppError("agent_token_invalid", "Agent token is invalid");
+      }
+      const agent = create(AgentRecordSchema, {
+        deviceId: row.device_id,
+        orgId: row.org_id,
+        partnerId: row.partner_id,
+        quarantined: row.quarantined,
+        version: BigInt(row.version),
+        partnerStatus: row.partner_status,
+        orgStatus: row.org_status,
+      });
+      return { agent };
     },
 
     async reserve({ wants }, handler) {

@@ -61,6 +61,8 @@ const oneRowOfEach = () => `
                                updated_at)
     VALUES ('${id}', '${orgId}', '${partnerId}', 'E', 'x', 'x', 'x', now(), '${id}', now(), now());
   INSERT INTO enrollment_reservations (key_id, device_id, generation, reserved_until) VALUES ('${id}', '${id}', 1, now());
+  INSERT INTO agent_tokens (device_id, org_id, partner_id, digest, created_at)
+    VALUES ('${id}', '${orgId}', '${partnerId}', 'x', now());
   INSERT INTO rate_windows (kind, id) VALUES ('key', '${id}');
   INSERT INTO gateways (id, lease_until) VALUES ('${id}', now());
   INSERT INTO change_acknowledgements (change_id, gateway_id) VALUES ('x', '${id}');`;
