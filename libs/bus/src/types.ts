@@ -64,7 +64,11 @@ export type Relay = {
    * Asks and hands over every answer until stopped. `onNobody` when nobody listens on the subject, or the connection is lost:
    * an answer would not come. Throws AppError `unavailable` without a connection.
    */
-  ask(subject: string, body: Uint8Array, on: { answer(body: Uint8Array): void; nobody(lost: boolean): void }): { stop(): void };
+  ask(
+    subject: string,
+    body: Uint8Array,
+    on: { answer(body: Uint8Array): void; nobody(lost: boolean): void },
+  ): { stop(): void };
   /** Listens; `answer` sends one message back to whoever asked (nothing when nobody did). */
   listen(
     subject: string,

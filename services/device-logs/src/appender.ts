@@ -9,7 +9,12 @@ const maxWaitingRows = 100_000;
 const maxFlights = 2;
 
 const rowsCounter = counter("muster_agent_log_rows_total", "Diagnostic log rows stored.");
-const flushRows = histogram("muster_agent_log_flush_rows", "Rows of one insert.", [], [1, 10, 50, 100, 500, 1_000, 2_000, 4_000]);
+const flushRows = histogram(
+  "muster_agent_log_flush_rows",
+  "Rows of one insert.",
+  [],
+  [1, 10, 50, 100, 500, 1_000, 2_000, 4_000],
+);
 const waitingGauge = gauge("muster_agent_log_waiting_rows", "Rows that wait for the next insert.");
 
 type Waiting = { logs: readonly NewAgentLog[]; done(): void; failed(error: unknown): void };
@@ -69,7 +74,9 @@ export function logAppender(db: Database): Appender {
     append(logs) {
       if (logs.length === 0) return Promise.resolve();
       if (waitingRows + logs.length > maxWaitingRows) {
-        return Promise.reject(new AppError("overloaded", "Too many log entries wait to be stored", { retryAfterSeconds: 2 }));
+        return Promise.reject(
+          new AppError("overloaded", "Too many log entries wait to be stored", { retryAfterSeconds: 2 }),
+        );
       }
       return new Promise((resolve, reject) => {
         queue.push({ logs, done: resolve, failed: reject });

@@ -49,7 +49,10 @@ export function deviceCopy(deps: { db: Database; ask: AskTenancy; log: Logger; n
 }
 
 /** Asks tenancy's SnapshotService in the name of this service. */
-export function tenancyDevices(options: { baseUrls: string[]; privateKeys: string }): { ask: AskTenancy; close(): Promise<void> } {
+export function tenancyDevices(options: { baseUrls: string[]; privateKeys: string }): {
+  ask: AskTenancy;
+  close(): Promise<void>;
+} {
   const transport = createTransport({ baseUrls: options.baseUrls, connections: 2 });
   const client: Client<typeof SnapshotService> = createClient(SnapshotService, transport);
   const signer = createSigner({ issuer: "device-logs", privateKeys: options.privateKeys });

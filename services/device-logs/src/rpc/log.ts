@@ -67,7 +67,13 @@ export function deviceLogService(deps: LogDeps): ServiceImpl<typeof DeviceLogSer
         const inserted = rows.length === 0 ? 0 : await appendEvents(tx, rows);
         const details = { submitted: rows.length, inserted };
         const resource = { type: "device", id: deviceId, name: context.caller.actor.name };
-        const fact = { action: "agent.eventlogs.submit", resource, details, orgId: owner.orgId, partnerId: owner.partnerId };
+        const fact = {
+          action: "agent.eventlogs.submit",
+          resource,
+          details,
+          orgId: owner.orgId,
+          partnerId: owner.partnerId,
+        };
         tx.emit(auditEvent("device-logs", context, fact, at));
         return inserted;
       };
@@ -122,14 +128,16 @@ async function inTime<T>(deps: LogDeps, context: CallContext, run: (who: CallCon
   try {
     return await run({ ...context, deadlineMs: Math.min(context.deadlineMs ?? ownMs, ownMs) });
   } catch (error) {
-    const outOfTime = error instanceof AppError && error.code === "deadline_exceeded" && performance.now() >= ownMs - 50;
+    const outOfTime =
+      error instanceof AppError && error.code === "deadline_exceeded" && performance.now() >= ownMs - 50;
     if (!outOfTime) throw error;
     throw new AppError("time_range_too_wide", "The query takes too long: narrow the time range", { cause: error });
   }
 }
 
 function checkOneOf(field: string, value: string, known: readonly string[]): void {
-  if (value !== "" && !known.includes(value)) throw validationError({ [field]: [`Must be one of ${known.join(", ")}`] });
+  if (value !== "" && !known.includes(value))
+    throw validationError({ [field]: [`Must be one of ${known.join(", ")}`] });
 }
 
 function newAgentLog(owner: Owner, log: AgentLog): NewAgentLog {
@@ -209,4 +217,3 @@ function pageInfo(page: Page, { total, totalIsEstimate, nextCursor }: Omit<LogPa
     ...(total === null ? {} : { total: BigInt(total) }),
   });
 }
-

@@ -1,6 +1,9 @@
 import { AppError, counter } from "@muster/kit";
 
-const refusedCounter = counter("muster_device_log_flood_total", "Requests refused because their device sends too much.");
+const refusedCounter = counter(
+  "muster_device_log_flood_total",
+  "Requests refused because their device sends too much.",
+);
 
 /** Devices remembered; the one that was quiet longest is forgotten first, which only ever helps it. */
 const maxDevices = 100_000;

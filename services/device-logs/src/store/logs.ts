@@ -1,5 +1,13 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
-import { type CallContext, decodeCursor, encodeCursor, isUuid, type Page, systemCaller, validationError } from "@muster/kit";
+import {
+  type CallContext,
+  decodeCursor,
+  encodeCursor,
+  isUuid,
+  type Page,
+  systemCaller,
+  validationError,
+} from "@muster/kit";
 
 // The store: append, query and prune of the two kinds of logs. A second engine would take this file's place.
 
@@ -102,7 +110,12 @@ export function appendEvents(tx: Tx, events: readonly NewEvent[]): Promise<numbe
 }
 
 /** A page of a device's diagnostic logs, newest first (index agent_log_of_device). */
-export function queryAgentLogs(db: Database, who: CallContext, filter: Filter, page: Page): Promise<LogPage<AgentLogRow>> {
+export function queryAgentLogs(
+  db: Database,
+  who: CallContext,
+  filter: Filter,
+  page: Page,
+): Promise<LogPage<AgentLogRow>> {
   const columns = sql`id, device_id, org_id, "timestamp", level, component, message, fields::text AS fields, agent_version, created_at`;
   return query(db, who, { table: sql`agent_log`, columns, where: whereOf(filter) }, page);
 }

@@ -3,7 +3,11 @@ import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
 import { AppError, type CallContext, decodeCursor, encodeCursor, isUuid, validationError } from "@muster/kit";
-import { DeviceChangedSchema, type TenantChanged, TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
+import {
+  DeviceChangedSchema,
+  type TenantChanged,
+  TenantChangedSchema,
+} from "@muster/proto/muster/events/v1/tenancy_pb";
 import type { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { callContext } from "@muster/rpc";
 import { devicesById } from "../store/device-facts.ts";
