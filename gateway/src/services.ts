@@ -1,6 +1,8 @@
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
+import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
+import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
@@ -39,6 +41,8 @@ export type Services = {
   devices: Client<typeof DeviceService>;
   deviceGroups: Client<typeof DeviceGroupService>;
   auditLogs: Client<typeof AuditLogService>;
+  deviceLogs: Client<typeof DeviceLogService>;
+  liveLogs: Client<typeof LiveLogService>;
   probes: Record<ServiceName, Client<typeof ProbeService>>;
 };
 
@@ -60,6 +64,8 @@ export function createServices(transports: Record<ServiceName | "edge", Transpor
     devices: createClient(DeviceService, transports.tenancy),
     deviceGroups: createClient(DeviceGroupService, transports.tenancy),
     auditLogs: createClient(AuditLogService, transports.audit),
+    deviceLogs: createClient(DeviceLogService, transports["device-logs"]),
+    liveLogs: createClient(LiveLogService, transports["device-logs"]),
     probes: Object.fromEntries(probes) as Services["probes"],
   };
 }

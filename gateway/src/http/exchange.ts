@@ -85,7 +85,7 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
   const query = row.query ? validate(row.query, parseQuery(exchange.query)) : nothing;
   let body: unknown;
   if (row.method !== "GET") {
-    const json = await readJson(request, response, inbound, bodyLimit);
+    const json = await readJson(request, response, inbound, bodyLimit, row.access.auth === "agent");
     if (row.body) body = validate(row.body, json);
   }
   const routeRequest: RouteRequest = {

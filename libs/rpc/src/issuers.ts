@@ -57,7 +57,7 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
   ),
   tenancy: onlyItself(),
   audit: onlyItself(...snapshotRpcs),
-  "device-logs": onlyItself(...snapshotRpcs),
+  "device-logs": onlyItself(...snapshotRpcs, "muster.tenancy.v1.SnapshotService/GetDevices"),
   "webhook-dispatcher": onlyItself(...snapshotRpcs),
   "agent-release": onlyItself(...snapshotRpcs),
 };
