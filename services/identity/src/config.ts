@@ -48,6 +48,9 @@ export const settings = {
   UNKNOWN_KEYS_PER_MINUTE: whole(300, 1, 1_000_000).describe(
     "API keys that nobody knows, allowed from one address (IPv6: from one /64) within a minute.",
   ),
+  ENROLLMENT_RESERVATION_SECONDS: whole(60, 1, 3_600).describe(
+    "Seconds after which an enrollment that did not end is given up and its use of the key returned.",
+  ),
   ENROLLMENT_FAILURES_PER_MINUTE: whole(60, 1, 1_000_000).describe(
     "Enrollments with a key that is refused, allowed from one address (IPv6: from one /64) within a minute.",
   ),

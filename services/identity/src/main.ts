@@ -94,7 +94,17 @@ await runService({
       register(ApiKeyService, apiKeyService(keys)),
       register(ServicePrincipalService, servicePrincipalService(keys)),
       register(EnrollmentKeyService, enrollmentKeyService(enrollmentKeys)),
-      register(AgentService, agentService({ db, peppers, devices, failures, now })),
+      register(
+        AgentService,
+        agentService({
+          db,
+          peppers,
+          devices,
+          failures,
+          reservationSeconds: config.ENROLLMENT_RESERVATION_SECONDS,
+          now,
+        }),
+      ),
       register(EdgeService, edgeService({ db, unknownKeys: unknown, now })),
     ];
   },
