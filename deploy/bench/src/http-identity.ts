@@ -45,27 +45,30 @@ function benchEdge(keys: ReadonlySet<string>): ServiceImpl<typeof EdgeService> {
     resolveAgent() {
       throw new AppError("agent_token_invalid", "Agent token is invalid");
     },
-    resolveKey({ digest }) {
-      const hex = Buffer.from(digest).toString("hex");
-      if (!keys.has(hex)) throw new AppError("api_key_invalid", "API key is invalid");
-      return {
-        key: {
-          id: uuidv7(),
-          orgId: uuidv7(),
-          partnerId: uuidv7(),
-          name: "Bench key",
-          keyPrefix: "svc_bench000",
-          scopes: ["devices:read", "devices:write"],
-          rateLimit: 100_000,
-          version: 1n,
-          generation: 1,
-          partnerStatus: "active",
-          orgStatus: "active",
-        },
-      };
-    },
+    resolveKeys: ({ wanted }) => ({
+      outcomes: wanted.map(({ digest }) => {
+        if (!keys.has(Buffer.from(digest).toString("hex"))) {
+          return { outcome: { case: "refused", value: { code: "api_key_invalid", message: "API key is invalid" } } };
+        }
+        return { outcome: { case: "found", value: { key: benchKey() } } };
+      }),
+    }),
   };
 }
+
+const benchKey = () => ({
+  id: uuidv7(),
+  orgId: uuidv7(),
+  partnerId: uuidv7(),
+  name: "Bench key",
+  keyPrefix: "svc_bench000",
+  scopes: ["devices:read", "devices:write"],
+  rateLimit: 100_000,
+  version: 1n,
+  generation: 1,
+  partnerStatus: "active",
+  orgStatus: "active",
+});
 
 /** An identity service in this process that knows one administrator, so that the bench needs no stack. */
 export async function startBenchIdentity(): Promise<BenchIdentity> {

@@ -34,7 +34,7 @@ export type FakeServices = {
   audit: Impl<typeof AuditLogService>;
   /** People by session id, as ResolveSession knows them. */
   people: Map<string, Principal>;
-  /** API keys by their secret, as ResolveKey knows them. */
+  /** API keys by their secret, as ResolveKeys knows them. */
   keys: Map<string, KeyRecord>;
   /** Agents by their token, as ResolveAgent knows them. */
   agents: Map<string, AgentRecord>;
@@ -103,12 +103,14 @@ export async function startFakeServices(): Promise<FakeServices> {
         slot: 1n,
       })),
     }),
-    resolveKey({ digest }) {
-      const wanted = Buffer.from(digest).toString("hex");
-      const found = [...keys].find(([secret]) => hash("sha256", secret, "hex") === wanted);
-      if (!found) throw new AppError("api_key_invalid", "API key is invalid");
-      return { key: found[1] };
-    },
+    resolveKeys: ({ wanted }) => ({
+      outcomes: wanted.map(({ digest }) => {
+        const hex = Buffer.from(digest).toString("hex");
+        const found = [...keys].find(([secret]) => hash("sha256", secret, "hex") === hex);
+        if (!found) return { outcome: { case: "refused", value: { code: "api_key_invalid", message: "Invalid" } } };
+        return { outcome: { case: "found", value: { key: found[1] } } };
+      }),
+    }),
     resolveAgent({ digest }) {
       const wanted = Buffer.from(digest).toString("hex");
       const found = [...agents].find(([token]) => hash("sha256", token, "hex") === wanted);

@@ -4,6 +4,7 @@ import {
   asOwner,
   callers,
   contextProblems,
+  databaseAs,
   fillCommonTables,
   type TestDatabase,
   tablesWithoutContext,
@@ -71,14 +72,7 @@ const page = { page: 1, limit: 50, cursor: null, skipCount: false };
 const meta = { requestId: "r", clientAddress: null, userAgent: null, traceparent: null };
 
 /** The database as `caller` finds it, whomever the queries' own predicates believe in. */
-function seenBy(caller: Caller | null): TestDatabase["db"] {
-  const { db } = database;
-  return {
-    ...db,
-    tx: ((_who, fn, options) => db.tx({ caller }, fn, options)) as typeof db.tx,
-    read: ((_who, statement) => db.read({ caller }, statement)) as typeof db.read,
-  };
-}
+const seenBy = (caller: Caller | null) => databaseAs(database.db, caller);
 
 /** What each query of the store gives of the tenant; all of them believe that the platform asks. */
 async function everythingSeen(db: TestDatabase["db"]): Promise<string[]> {
