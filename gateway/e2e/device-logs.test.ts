@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import { agentMaker, type TestAgent } from "./agents.ts";
+import { agentMaker, type TestAgent } from "./agent-maker.ts";
 import { type Api, api, signIn } from "./client.ts";
 import { type Cluster, sharedCluster } from "./cluster.ts";
 import { auditedActions, newTenant, type Tenant } from "./enrolled.ts";

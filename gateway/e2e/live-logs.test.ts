@@ -2,7 +2,7 @@ import { request as httpRequest } from "node:http";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Channel, type ChannelOptions, openChannel, syntheticEventStore } from "@muster/agent-sim";
 import { until } from "@muster/testing";
-import { agentMaker, type TestAgent } from "./agents.ts";
+import { agentMaker, type TestAgent } from "./agent-maker.ts";
 import { type Api, api, signIn } from "./client.ts";
 import { type Cluster, ownCluster } from "./cluster.ts";
 import { newTenant, type Tenant } from "./enrolled.ts";
