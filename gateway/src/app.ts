@@ -15,6 +15,7 @@ import { acceptChannels } from "./channel/upgrade.ts";
 import type { Config } from "./config.ts";
 import { createFallback, docsPath } from "./docs-page.ts";
 import { createHealthProbe } from "./health.ts";
+import { createHeartbeats } from "./heartbeats.ts";
 import { clientAddressRule } from "./http/client-address.ts";
 import { createHeaderReader } from "./http/headers.ts";
 import { watchLoopLag } from "./http/loop-lag.ts";
@@ -152,6 +153,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
       services,
       sessions,
       publicUrl: config.PUBLIC_URL,
+      heartbeats: createHeartbeats({ presence: services.presence, call: ownCall, rethrow }),
       health: createHealthProbe({ probes: services.probes, version, call: ownCall }),
       jwksText: async () => (await keys.current()).text,
       openApiText() {

@@ -86,7 +86,7 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
   const query = row.query ? validate(row.query, parseQuery(exchange.query)) : nothing;
   let body: unknown;
   if (row.method !== "GET") {
-    const json = await readJson(request, response, inbound, bodyLimit, row.access.auth === "agent");
+    const json = await readJson(request, response, inbound, bodyLimit, row.gzip ?? row.access.auth === "agent");
     if (row.body) body = validate(row.body, json);
   }
   const routeRequest: RouteRequest = {
@@ -95,6 +95,7 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     query,
     body,
     rpc: rpcOf(options, exchange, session, idempotencyKey),
+    meta: () => metaOf(options, exchange),
   };
   try {
     const result = row.handle(routeRequest, options.deps);

@@ -1,5 +1,6 @@
 import type { Route } from "../route.ts";
 import { agentLogRoutes } from "./agent-logs.ts";
+import { agentRoutes } from "./agents.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { auditLogRoutes } from "./audit-logs.ts";
 import { authRoutes } from "./auth.ts";
@@ -29,6 +30,7 @@ export const routes: readonly Route[] = [
   ...partnerRoutes,
   ...organizationRoutes,
   ...siteRoutes,
+  ...agentRoutes,
   ...deviceRoutes,
   ...deviceGroupRoutes,
   ...agentLogRoutes,
