@@ -105,11 +105,15 @@ export function createChannelHub(options: HubOptions): ChannelHub {
       epochs: [string, number][];
     };
     if (gateway === gatewayId) return;
+    const newer: AgentChannel[] = [];
     for (const [deviceId, epoch] of epochs) {
       lastEpoch = Math.max(lastEpoch, epoch);
       const own = channels.get(deviceId);
       if (own && own.epoch < epoch) close(own, "replaced");
+      else if (own) newer.push(own);
     }
+    // The other gateway was cut off when these were announced.
+    announce(newer);
   };
 
   const checkNext = (): void => {
