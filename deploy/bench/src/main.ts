@@ -5,6 +5,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   auth: () => import("./auth.ts"),
   read: () => import("./read.ts"),
   chaos: () => import("./chaos.ts"),
+  heartbeat: () => import("./heartbeat.ts"),
   usage: () => import("./usage.ts"),
   revocations: () => import("./revocations.ts"),
   "audit-lists": () => import("./audit-lists.ts"),
