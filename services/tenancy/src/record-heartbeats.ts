@@ -3,7 +3,7 @@ import { histogram, type RequestMeta, systemCaller } from "@muster/kit";
 import { auditDevice, emitDevice } from "./rpc/device-message.ts";
 import { heartbeatChange, statusAfterHeartbeat } from "./rules/presence.ts";
 import { type DeviceRow, lockDevices } from "./store/devices.ts";
-import { type Heartbeat, touchDevices, writeHeartbeat } from "./store/presence.ts";
+import { forgivingCommit, type Heartbeat, planByKey, touchDevices, writeHeartbeat } from "./store/presence.ts";
 
 export type ToldHeartbeat = Heartbeat & { meta: RequestMeta };
 
@@ -31,9 +31,13 @@ export async function recordHeartbeats(
   const statuses = await db.tx(
     { caller },
     async (tx) => {
-      const known = await touchDevices(tx, sorted);
+      const planned = planByKey(tx);
+      const [known] = await Promise.all([touchDevices(tx, sorted), planned]);
       const others = sorted.filter(({ deviceId }) => !known.has(deviceId));
-      if (others.length === 0) return known;
+      if (others.length === 0) {
+        await forgivingCommit(tx);
+        return known;
+      }
       const ids = others.map(({ deviceId }) => deviceId);
       const rows = new Map((await lockDevices(tx, caller, ids)).map((row) => [row.id, row]));
       // Not one after the other: all are on their way before the first is answered.

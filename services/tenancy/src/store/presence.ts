@@ -20,6 +20,14 @@ const told = (heartbeats: readonly Heartbeat[]): Query => sql`
     AS told (id, org_id, agent_version, watchdog_version, reported, address)`;
 
 /**
+ * By primary key, whatever the planner thinks: what the policies leave it to guess it takes for one row, and reads the whole table
+ * for each heartbeat (200 ms for 40 of 5,000 devices; 1 ms this way).
+ */
+export async function planByKey(tx: Tx): Promise<void> {
+  await tx.execute(sql`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`);
+}
+
+/**
  * Notes the time of those heartbeats that say nothing new, one of a device at most and in the order of their ids; status by
  * device. No index is touched. A device that is not in the answer is unknown, decommissioned, or has something to tell.
  */
@@ -33,6 +41,14 @@ export async function touchDevices(tx: Tx, heartbeats: readonly Heartbeat[]): Pr
       AND (told.address IS NULL OR d.last_ip_address = told.address)
     RETURNING d.id, d.status`);
   return new Map(rows.map(({ id, status }) => [id, status]));
+}
+
+/**
+ * COMMIT does not wait for the disk: what a crash of the database can take are the times of the last second, and each device
+ * brings its own with the next heartbeat.
+ */
+export async function forgivingCommit(tx: Tx): Promise<void> {
+  await tx.execute(sql`SELECT set_config('synchronous_commit', 'off', true)`);
 }
 
 /** Writes a heartbeat of a locked device with all that it changes; `tells` when others learn of it. */
