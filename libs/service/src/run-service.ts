@@ -6,6 +6,8 @@ import { createVerifier, type Registration, servePort } from "@muster/rpc";
 import { z } from "zod";
 import { startIdempotencyCleanup } from "./idempotent.ts";
 import { migrateOnly } from "./migrate-only.ts";
+import { reencryptOnly } from "./reencrypt-only.ts";
+import type { SealedColumn } from "./sealed-column.ts";
 import { tenancySnapshot } from "./tenancy-snapshot.ts";
 import { followTenancy, type OnTenantChange, startReconciling, tenantMigrations } from "./tenant-copy.ts";
 
@@ -28,6 +30,8 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
   grants?: Record<string, readonly Privilege[]>;
   /** Keeps table `tenant`, a copy of tenancy's partners, organizations and sites. */
   tenantCopy?: { onChange?: OnTenantChange };
+  /** What `main.js reencrypt` seals anew under the first encryption key. */
+  sealed?: readonly SealedColumn[];
   start(context: ServiceContext<z.infer<z.ZodObject<S & typeof serviceSettings>>>): Promise<Registration[]>;
 };
 
@@ -37,13 +41,14 @@ const tenantCopySettings = {
 
 /**
  * The one way a service runs: settings, migrations, checks of role and schema, database, bus and relay, RPC port.
- * PostgreSQL must answer before the port opens; NATS need not: writes wait in the outbox. With the argument `migrate` it only
- * migrates.
+ * PostgreSQL must answer before the port opens; NATS need not: writes wait in the outbox. With the argument `migrate` or
+ * `reencrypt` it does only that.
  */
 export async function runService<S extends z.ZodRawShape>(definition: ServiceDefinition<S>): Promise<void> {
   const { name, tenantCopy } = definition;
   const dirs = [...(tenantCopy ? [tenantMigrations] : []), { label: name, path: fileURLToPath(definition.migrations) }];
   if (process.argv[2] === "migrate") return migrateOnly(name, dirs);
+  if (process.argv[2] === "reencrypt") return reencryptOnly(name, definition.sealed ?? []);
   type Config = z.infer<z.ZodObject<S & typeof serviceSettings>>;
   let config: Config & z.infer<z.ZodObject<typeof serviceSettings>>;
   try {

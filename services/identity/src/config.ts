@@ -1,4 +1,5 @@
-import { ConfigError, whole } from "@muster/kit";
+import { whole } from "@muster/kit";
+import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 import type { LoginLimits } from "./attempts.ts";
 
@@ -9,11 +10,7 @@ export const settings = {
   JWT_PRIVATE_KEYS: z
     .string()
     .describe("kid:base64 P-256 PKCS#8 keys of access tokens, comma-separated; the first signs, all verify."),
-  SECRET_ENCRYPTION_KEY: z
-    .string()
-    .optional()
-    .describe("id:base64 32-byte keys for secrets at rest, comma-separated; the first encrypts, all decrypt."),
-  APP_ENCRYPTION_KEY: z.string().optional().describe("The same, for deployments that use this name."),
+  ...encryptionSettings,
   ENROLLMENT_KEY_PEPPER: z
     .string()
     .optional()
@@ -54,13 +51,6 @@ export const settings = {
   ),
   SESSION_MAX_DAYS: whole(30, 1, 365).describe("Days after sign-in at which a session ends."),
 };
-
-/** Keys for secrets at rest, under either name. Throws when neither is set. */
-export function encryptionKeys(config: { SECRET_ENCRYPTION_KEY?: string; APP_ENCRYPTION_KEY?: string }): string {
-  const keys = config.SECRET_ENCRYPTION_KEY ?? config.APP_ENCRYPTION_KEY;
-  if (!keys) throw new ConfigError(["SECRET_ENCRYPTION_KEY or APP_ENCRYPTION_KEY must be set"]);
-  return keys;
-}
 
 /** The limits on failed sign-ins of these settings. */
 export function loginLimits(config: {

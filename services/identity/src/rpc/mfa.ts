@@ -93,7 +93,7 @@ async function setupTotp(deps: SessionDeps, context: CallContext, password: stri
   await tryFactor(deps, context, principal, { refusal: invalidPassword() }, async (tx) => {
     if (!matches) return null;
     const now = deps.now();
-    const sealed = deps.box.seal(secret, totpPlace(principal.user_id));
+    const sealed = deps.totpBox.seal(secret, totpPlace(principal.user_id));
     if (!(await putPendingTotp(tx, principal.user_id, sealed, now))) throw alreadyEnabled();
     tx.emit(personEvent(context, principal, { action: "user.mfa.setup" }, now));
     return true;

@@ -1,5 +1,5 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { AppError, type CallContext, isUuid, type Logger, uuidv7 } from "@muster/kit";
+import { AppError, type CallContext, isUuid, type Logger, type SecretBox, uuidv7 } from "@muster/kit";
 import type { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { callContext } from "@muster/rpc";
 import { countLogin, type LoginLimits, loginAttempt, tooManyFailures } from "../attempts.ts";
@@ -17,7 +17,12 @@ import { limitedUntil, readFailures } from "../store/failures.ts";
 import { findLogin, findPrincipal, type PrincipalRow, recordRehash } from "../store/people.ts";
 import { findSession, revokeSession, rotateSession, type SessionRow } from "../store/sessions.ts";
 
-export type SessionDeps = SessionFamilyDeps & { passwords: Passwords; loginLimits: LoginLimits; log: Logger };
+export type SessionDeps = SessionFamilyDeps & {
+  passwords: Passwords;
+  totpBox: SecretBox;
+  loginLimits: LoginLimits;
+  log: Logger;
+};
 
 const dayMs = 86_400_000;
 /** Life of an mfaToken (01-conventions, "Sessions"). */
