@@ -35,6 +35,9 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
   start(context: ServiceContext<z.infer<z.ZodObject<S & typeof serviceSettings>>>): Promise<Registration[]>;
 };
 
+/** While draining the port goes on serving for this long, so that its clients hear that they should go elsewhere. */
+const farewellMs = 500;
+
 const tenantCopySettings = {
   TENANCY_URL: z.string().describe("Base URLs of tenancy's RPC port, comma-separated; asked for its snapshot."),
 };
@@ -132,7 +135,7 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
         }),
         log,
         readiness: proc.readiness,
-        drainDelayMs: 0,
+        drainDelayMs: farewellMs,
         graceMs: config.DRAIN_GRACE_MS,
       });
       proc.onStop("rpc port", () => port.drain());
