@@ -127,7 +127,7 @@ describe("whoever gets hold of what the product writes down", () => {
     expect(rows["identity.users"]).toBeGreaterThan(3);
   });
 
-  it("finds none, nor a digest, in the files of the message store, but for what gateways know keys by", async () => {
+  it("finds none in the files of the message store", async () => {
     const { bytes, found } = await searchFiles(join(cluster.dataDir, "nats"), scanner(false));
     expect(bytes).toBeGreaterThan(10_000);
     expect(found).toEqual([]);

@@ -39,6 +39,7 @@ await runService({
     const now = () => new Date();
     const [pepper] = enrollmentPeppers(config);
     const hashing = passwords({ logN: config.PASSWORD_SCRYPT_LOG_N, queueMax: config.PASSWORD_QUEUE_MAX });
+    process.onStop("password hashing", () => hashing.close());
     await seedRoles(db, seededRoles, now());
     await bootstrapAdministrator(
       { db, passwords: hashing, log: process.log, now },

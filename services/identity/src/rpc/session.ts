@@ -55,7 +55,7 @@ async function login(
   const limited = limitedUntil(failures, both, deps.now());
   // Before the derivation: who may not try costs nothing.
   if (limited) throw tooManyFailures(limited, deps.now());
-  const matches = await passwords.verify(password, candidate?.password_hash ?? null);
+  const matches = await passwords.verify(password, candidate?.password_hash ?? null, context);
   const principal = candidate && matches ? await findPrincipal(db, candidate.user_id) : null;
   const outcome = principal?.status === "active" ? "succeeded" : "failed";
   const until = await countLogin(db, attempt, outcome, deps.now());
@@ -66,7 +66,7 @@ async function login(
     throw refusedLogin();
   }
   const stale = candidate.password_hash !== null && passwords.isStale(candidate.password_hash);
-  const newHash = stale ? await passwords.hash(password) : null;
+  const newHash = stale ? await passwords.hash(password, context) : null;
   if (principal.mfa_enabled) return challenge(deps, context, principal, newHash);
   const family = newFamily(deps, context, principal, { newHash });
   await db.tx({ ...context, caller: family.caller }, (tx) => family.store(tx));
