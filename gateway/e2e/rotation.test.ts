@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
@@ -49,6 +49,14 @@ let inRotation: string[] = [];
 let turn = 0;
 const gateway = (): Cluster => ({ ...cluster, url: inRotation[turn++ % inRotation.length] ?? cluster.url });
 
+/** What the processes have to say about a request. */
+async function logged(requestId: string): Promise<string> {
+  const folder = join(cluster.dataDir, "logs");
+  const logs = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), "utf8")));
+  const lines = logs.flatMap((log) => log.split("\n")).filter((line) => line.includes(requestId));
+  return lines.map((line) => `\n  ${line.slice(0, 1_500)}`).join("");
+}
+
 /** Requests that never pause while `action` runs; gives how many of each kind were answered well, and all that were not. */
 async function underLoad(
   action: (answered: Record<string, number>) => Promise<unknown>,
@@ -62,7 +70,7 @@ async function underLoad(
       .call(method, path, body)
       .catch((error: Error) => ({ status: 0, body: { code: `${error.cause ?? error}` } as Record<string, unknown> }));
     if (reply.status < 300 && reply.status > 0) answered[what] = (answered[what] ?? 0) + 1;
-    else failed.push(`${what}: ${reply.status} ${reply.body.code}`);
+    else failed.push(`${what}: ${reply.status} ${reply.body.code}${await logged(String(reply.body.requestId))}`);
     return reply;
   };
   const signIn = async (person: Enrolled) => {

@@ -16,7 +16,7 @@ type Answer = { id: number; key: Uint8Array } | { id: number; error: string };
 const script = fileURLToPath(new URL("../hashing-child.mjs", import.meta.url));
 
 /**
- * scrypt in a process of its own (`docs/decisions/0016-passwords-in-a-process-of-lower-priority.md`), started by the first derivation and
+ * scrypt in a process of its own (`docs/decisions/0016-password-hashing-in-a-process-of-its-own.md`), started by the first derivation and
  * again when it ended. It holds nothing up that wants to end.
  */
 export function hashingWorker(threads: number): HashingWorker {
