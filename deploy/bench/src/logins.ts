@@ -1,8 +1,9 @@
-import { createHmac, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { availableParallelism } from "node:os";
 import { startStack } from "@muster/local";
+import { Secret, TOTP } from "otpauth";
 
 const email = "admin@muster.local";
 const password = "a password of the bench only";
@@ -168,7 +169,9 @@ async function newKey(url: string): Promise<string> {
   const first = await call(url, "/auth/login", null, { email, password });
   const token = String(first.accessToken);
   const { secret } = await call(url, "/auth/mfa/totp/setup", token, { password });
-  const { recoveryCodes } = await call(url, "/auth/mfa/totp/enable", token, { code: totp(String(secret)) });
+  const { recoveryCodes } = await call(url, "/auth/mfa/totp/enable", token, {
+    code: new TOTP({ secret: Secret.fromBase32(String(secret)) }).generate(),
+  });
   const partner = await call(url, "/orgs/partners", token, { name: "Bench", slug: `b-${randomUUID()}` });
   const wanted = { partnerId: partner.id, name: "Bench", slug: `b-${randomUUID()}` };
   const organization = await call(url, "/orgs/organizations", token, wanted);
@@ -191,17 +194,4 @@ async function call(url: string, path: string, token: string | null, body: objec
   const answer = (await reply.json()) as Body;
   if (!reply.ok) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(answer)}`);
   return answer;
-}
-
-/** RFC 6238 with the defaults of authenticator apps. */
-function totp(base32: string): string {
-  const bits = [...base32]
-    .map((char) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(char).toString(2).padStart(5, "0"))
-    .join("");
-  const secret = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)));
-  const digest = createHmac("sha1", secret).update(counter).digest();
-  const at = (digest[19] as number) & 0xf;
-  return String((digest.readUInt32BE(at) & 0x7fffffff) % 1_000_000).padStart(6, "0");
 }

@@ -6,6 +6,8 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   read: () => import("./read.ts"),
   chaos: () => import("./chaos.ts"),
   logins: () => import("./logins.ts"),
+  usage: () => import("./usage.ts"),
+  revocations: () => import("./revocations.ts"),
   "audit-lists": () => import("./audit-lists.ts"),
   "audit-seal": () => import("./audit-seal.ts"),
 };

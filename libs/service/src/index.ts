@@ -9,6 +9,7 @@ export type { SealedColumn } from "./sealed-column.ts";
 export { type TenancySnapshot, tenancySnapshot } from "./tenancy-snapshot.ts";
 export {
   followTenancy,
+  type OnDeviceChanges,
   type OnTenantChange,
   reconcileTenants,
   startReconciling,
