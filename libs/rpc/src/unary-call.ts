@@ -73,6 +73,11 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
   }
 
   onComplete(): void {
+    // The server leaves and has not read the request.
+    if (this.#status === 408 && this.#refusals < this.#options.servers && !this.#done) {
+      this.#refused();
+      return;
+    }
     const [first = noBytes] = this.#chunks;
     const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks, this.#size) : first;
     try {
@@ -88,15 +93,29 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
     const mayRepeat = connected
       ? !this.#answered && !this.#repeated && this.#options.described.repeatable
       : this.#refusals < this.#options.servers;
-    if (mayRepeat) {
-      if (connected) this.#repeated = true;
-      else this.#refusals += 1;
-      this.#connected = false;
-      this.#abort = undefined;
-      this.#options.again(this, connected);
-      return;
-    }
-    this.#finish(new ConnectError("Service is unavailable", Code.Unavailable, undefined, undefined, error), null);
+    if (mayRepeat && !connected) this.#refused();
+    else if (mayRepeat) {
+      this.#repeated = true;
+      this.#sendAgain(true);
+    } else
+      this.#finish(new ConnectError("Service is unavailable", Code.Unavailable, undefined, undefined, error), null);
+  }
+
+  /** Whatever this server may be told again, another can be told: it did nothing. */
+  #refused(): void {
+    this.#refusals += 1;
+    this.#sendAgain(false);
+  }
+
+  #sendAgain(connected: boolean): void {
+    this.#connected = false;
+    this.#answered = false;
+    this.#abort = undefined;
+    this.#status = 0;
+    this.#rawHeaders = [];
+    this.#chunks = [];
+    this.#size = 0;
+    this.#options.again(this, connected);
   }
 
   #finish(error: ConnectError | null, answer: Answer | null): void {
