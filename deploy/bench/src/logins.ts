@@ -17,11 +17,11 @@ type Body = Record<string, unknown>;
 type Round = { p50: number; p95: number; p99: number; max: number; asked: number; refused: number };
 
 /**
- * `npm run bench -- logins`: latency of keyed requests (GET /devices, through gateway, identity's limits and tenancy) at a steady
+ * `npm run bench -- logins [checks at a time]`: latency of keyed requests (GET /devices, through gateway, identity's limits and tenancy) at a steady
  * rate, alone and while 100 clients sign in over and over with hashes of production cost, in turns.
  */
-export async function run(_args: string[] = []): Promise<void> {
-  const env = { PASSWORD_SCRYPT_LOG_N: "17", LOG_LEVEL: "info", LOGIN_FAILURES_PER_ADDRESS: "1000000" };
+export async function run([concurrency = "0"]: string[] = []): Promise<void> {
+  const env = { PASSWORD_SCRYPT_LOG_N: "17", PASSWORD_CONCURRENCY: concurrency, LOG_LEVEL: "info" };
   const cluster = await startStack({ env, adminPassword: password });
   try {
     const [gateway] = cluster.stack.gateways;

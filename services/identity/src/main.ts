@@ -39,7 +39,11 @@ await runService({
   async start({ db, config, process }) {
     const now = () => new Date();
     const [pepper] = enrollmentPeppers(config);
-    const hashing = passwords({ logN: config.PASSWORD_SCRYPT_LOG_N, queueMax: config.PASSWORD_QUEUE_MAX });
+    const hashing = passwords({
+      logN: config.PASSWORD_SCRYPT_LOG_N,
+      queueMax: config.PASSWORD_QUEUE_MAX,
+      concurrency: config.PASSWORD_CONCURRENCY,
+    });
     process.onStop("password hashing", () => hashing.close());
     await seedRoles(db, seededRoles, now());
     await bootstrapAdministrator(
