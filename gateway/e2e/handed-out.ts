@@ -94,8 +94,7 @@ function secretsIn(value: unknown, name = ""): { name: string; value: string }[]
     return Object.entries(value).flatMap(([field, each]) => secretsIn(each, field));
   }
   if (typeof value !== "string" || value.length < 8) return [];
-  if (secretFields.test(name) || name === "password" || secretLooks.some((look) => look.test(value)))
-    return [{ name, value }];
+  if (secretFields.test(name) || secretLooks.some((look) => look.test(value))) return [{ name, value }];
   if (!urlFields.test(name) || !URL.canParse(value)) return [];
   const parameters = [...new URL(value).searchParams].filter(([parameter]) => secretFields.test(parameter));
   return parameters.map(([parameter, each]) => ({ name: `${name} ${parameter}`, value: each }));
