@@ -26,7 +26,7 @@ const keyBytes = 32;
  * priority than whatever answers requests.
  */
 export function passwords(options: { logN: number; queueMax: number; concurrency?: number }): Passwords {
-  const concurrency = options.concurrency || availableParallelism();
+  const concurrency = options.concurrency || Math.max(1, availableParallelism() - 1);
   const worker = hashingWorker(concurrency);
   const queue = hashingQueue({ concurrency, queueMax: options.queueMax });
   // A hash nobody knows the password of: unknown users cost the same time as known ones.
