@@ -232,6 +232,15 @@ export const interfaceRows: readonly InterfaceRow[] = [
 
 /** Routes that 01-conventions and the design add. */
 export const additionalRows: readonly InterfaceRow[] = [
+  ...rows(7, open, "POST /agents/enroll"),
+  ...rows(
+    7,
+    { auth: "agent" },
+    `
+    POST /agents/:id/heartbeat
+    POST /agents/:id/rotate-token`,
+  ),
+  ...rows(7, { permission: "devices:write" }, "POST /devices/:id/approve"),
   ...rows(
     2,
     open,
