@@ -237,10 +237,23 @@ export const additionalRows: readonly InterfaceRow[] = [
     7,
     { auth: "agent" },
     `
+    GET /agents/:id/channel
     POST /agents/:id/heartbeat
     POST /agents/:id/rotate-token`,
   ),
   ...rows(7, { permission: "devices:write" }, "POST /devices/:id/approve"),
+  ...rows(
+    7,
+    { permission: "devices:read" },
+    `
+    GET /devices/:id/system-tools/eventlogs
+    GET /devices/:id/system-tools/eventlogs/:name
+    GET /devices/:id/system-tools/eventlogs/:name/events
+    GET /devices/:id/system-tools/eventlogs/:name/events/:recordId
+    GET /devices/:id/eventlogs/:name
+    GET /devices/:id/eventlogs/:name/events
+    GET /devices/:id/eventlogs/:name/events/:recordId`,
+  ),
   ...rows(
     2,
     open,
