@@ -108,6 +108,10 @@ export class AgentChannel {
 
   #begin(id: string, head: Record<string, unknown>, answer: Query["answer"], nowMs: number): void {
     const { epoch } = this;
+    if (this.socket.readyState !== this.socket.OPEN) {
+      answer(encodeAgentFrame({ type: "error", epoch, code: "connection_lost" }));
+      return;
+    }
     this.#queries ??= new Map();
     if (this.#queries.size >= agentQueriesMax) {
       answer(encodeAgentFrame({ type: "error", epoch, code: "device_busy" satisfies AppError["code"] }));

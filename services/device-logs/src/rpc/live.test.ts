@@ -168,6 +168,16 @@ describe("a live query", () => {
     held.stop();
   });
 
+  it("is asked again when its question met a channel on its way out", async () => {
+    const device = service.device();
+    let asked = 0;
+    const held = await holding(device, 1, (query, say) => {
+      if (asked++ > 0) answers({ logs: [aDescriptor] })(query, say);
+    });
+    expect((await list(device)).logs).toHaveLength(1);
+    held.stop();
+  });
+
   it.each([
     [
       "no JSON",
