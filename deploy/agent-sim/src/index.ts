@@ -7,3 +7,5 @@ export {
   type LiveEvent,
   syntheticEventStore,
 } from "./event-store.ts";
+export { type Fleet, startFleet } from "./fleet.ts";
+export { readOptions, type SimOptions } from "./options.ts";

@@ -38,5 +38,5 @@ export {
   scopePermissions,
   scopesOpen,
 } from "./scopes.ts";
-export { type SecretBox, secretBox } from "./secret-box.ts";
+export { isSealed, type SecretBox, secretBox } from "./secret-box.ts";
 export { isUuid, uuidv7 } from "./uuid.ts";

@@ -15,6 +15,7 @@ export type EnrollDeps = {
   devices: TenancyDevices;
   /** Refused keys by address. */
   failures: UnknownKeys;
+  reservationSeconds: number;
   now: () => Date;
 };
 
@@ -63,12 +64,16 @@ export async function enroll(
 type Taken = { id: string; outcome: ReservedUse | Refusal };
 
 /** Reserves a use for the first of these devices that is free, or for a new one. */
-async function takeUse({ db }: EnrollDeps, digests: readonly Uint8Array[], ids: readonly string[]): Promise<Taken> {
+async function takeUse(
+  { db, reservationSeconds }: EnrollDeps,
+  digests: readonly Uint8Array[],
+  ids: readonly string[],
+): Promise<Taken> {
   return db.tx(
     { caller },
     async (tx) => {
       const id = (ids.length > 0 ? await firstFreeDevice(tx, ids) : null) ?? uuidv7();
-      return { id, outcome: await reserve(tx, digests, id) };
+      return { id, outcome: await reserve(tx, digests, id, reservationSeconds) };
     },
     { retry: true },
   );

@@ -3,8 +3,8 @@ import { AppError } from "@muster/kit";
 
 export type Refusal = "enrollment_key_invalid" | "enrollment_key_expired" | "enrollment_key_exhausted" | "given_up";
 
-/** Seconds within which an enrollment confirms the use it took. */
-export const reservationSeconds = 60;
+/** Seconds within which an enrollment confirms the use it took, unless a setting says otherwise. */
+export const defaultReservationSeconds = 60;
 const keepConfirmed = sql`interval '1 day'`;
 
 /** Where an agent that used the key belongs. */
@@ -18,6 +18,7 @@ export async function reserve(
   tx: Tx,
   digests: readonly Uint8Array[],
   deviceId: string,
+  reservationSeconds = defaultReservationSeconds,
 ): Promise<ReservedUse | Refusal> {
   // One conditional UPDATE: of many at once only as many get through as there are uses left.
   const [taken] = await tx.query<ReservedUse>(sql`
