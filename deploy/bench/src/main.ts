@@ -8,6 +8,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   logins: () => import("./logins.ts"),
   ingest: () => import("./ingest.ts"),
   live: () => import("./live.ts"),
+  heartbeat: () => import("./heartbeat.ts"),
   usage: () => import("./usage.ts"),
   revocations: () => import("./revocations.ts"),
   "key-lists": () => import("./key-lists.ts"),
