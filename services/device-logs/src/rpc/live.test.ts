@@ -48,7 +48,7 @@ const aDescriptor = {
   retentionDays: 7,
   lastWriteTime: "2026-01-01T00:00:00.000Z",
 };
-const anEntry = (change: object = {}) => ({
+const anEntry = <C extends object>(change: C = {} as C) => ({
   recordId: 7,
   timeCreated: "2026-01-01T00:00:00.000Z",
   level: "error",
