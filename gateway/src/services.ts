@@ -50,8 +50,11 @@ export type Services = {
   probes: Record<ServiceName, Client<typeof ProbeService>>;
 };
 
-/** Typed clients over one transport per service, and one of the edge's own to identity. */
-export function createServices(transports: Record<ServiceName | "edge", Transport>): Services {
+/** One transport per service; `edge` to identity and `live` to device-logs are apart, so that slow calls hold nobody else up. */
+export type TransportName = ServiceName | "edge" | "live";
+
+/** Typed clients over their transports. */
+export function createServices(transports: Record<TransportName, Transport>): Services {
   const probes = serviceNames.map((name) => [name, createClient(ProbeService, transports[name])] as const);
   return {
     sessions: createClient(SessionService, transports.identity),
@@ -71,7 +74,7 @@ export function createServices(transports: Record<ServiceName | "edge", Transpor
     deviceGroups: createClient(DeviceGroupService, transports.tenancy),
     auditLogs: createClient(AuditLogService, transports.audit),
     deviceLogs: createClient(DeviceLogService, transports["device-logs"]),
-    liveLogs: createClient(LiveLogService, transports["device-logs"]),
+    liveLogs: createClient(LiveLogService, transports.live),
     probes: Object.fromEntries(probes) as Services["probes"],
   };
 }
