@@ -28,6 +28,7 @@ const actions: Record<string, string> = {
   "DELETE /orgs/sites/:id": "site.delete",
   "PATCH /devices/:id": "device.update",
   "DELETE /devices/:id": "device.delete",
+  "POST /devices/:id/approve": "device.update",
   "POST /devices/:id/auto-update": "device.update",
   "POST /device-groups": "device_group.create",
   "PATCH /device-groups/:id": "device_group.update",
