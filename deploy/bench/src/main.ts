@@ -6,6 +6,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   read: () => import("./read.ts"),
   chaos: () => import("./chaos.ts"),
   agents: () => import("./agents.ts"),
+  enrollments: () => import("./enrollments.ts"),
   heartbeat: () => import("./heartbeat.ts"),
   logins: () => import("./logins.ts"),
   ingest: () => import("./ingest.ts"),
