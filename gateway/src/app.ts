@@ -2,6 +2,7 @@ import { AppError, type Logger, type Readiness, systemCaller, uuidv7 } from "@mu
 import { callOptions, createTransport, type RpcTransport, type Signer, toAppError } from "@muster/rpc";
 import { createAccessTokens } from "./auth/access-token.ts";
 import { type AgentCache, createAgentCache } from "./auth/agent-cache.ts";
+import { createAgentRates } from "./auth/agent-rates.ts";
 import { type AuthChanges, createAuthChanges } from "./auth/auth-changes.ts";
 import { checkAccess, createAuthenticate } from "./auth/authenticate.ts";
 import { createEdgeClient } from "./auth/edge-client.ts";
@@ -165,7 +166,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
     rates,
     shedder,
     sessionRateLimit: config.SESSION_RATE_LIMIT,
-    agentRateLimit: config.AGENT_RATE_LIMIT,
+    agentRates: createAgentRates({ rates, limit: config.AGENT_RATE_LIMIT, max: config.AGENT_CACHE_MAX }),
     accessRules,
     clientAddress,
     tokenFor: (caller) => signer.tokenFor(caller),

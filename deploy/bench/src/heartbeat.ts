@@ -44,7 +44,8 @@ export async function run(args: string[] = []): Promise<void> {
       return (await once(client, "message"))[0] as Round;
     };
     // Every agent is asked for at identity once, and comes online.
-    const cold = await round(Math.max(5_000, count / 2));
+    const cold: Round[] = [];
+    while (cold.reduce((sum, r) => sum + r.heartbeats, 0) < count) cold.push(await round(roundMs));
     const before = cpuMicros(running);
     const results: Round[] = [];
     for (let i = 0; i < rounds; i++) results.push(await round(roundMs));
@@ -107,7 +108,7 @@ export function cpuMicros({ stack }: RunningStack): Map<string, number> {
   ]);
 }
 
-type Measured = { cold: Round; results: Round[]; before: Map<string, number>; after: Map<string, number> };
+type Measured = { cold: Round[]; results: Round[]; before: Map<string, number>; after: Map<string, number> };
 
 function print(count: number, connections: number, of: Measured, bare: { batched: number; single: number }): void {
   const { cold, results, before, after } = of;
@@ -123,8 +124,8 @@ function print(count: number, connections: number, of: Measured, bare: { batched
   console.table([
     {
       "heartbeats/s": Math.round(median(results.map((r) => r.heartbeats / r.seconds))),
-      "first ones/s": Math.round(cold.heartbeats / cold.seconds),
-      refused: results.reduce((sum, r) => sum + r.refused, cold.refused),
+      "first ones/s": Math.round(median(cold.map((r) => r.heartbeats / r.seconds))),
+      refused: [...cold, ...results].reduce((sum, r) => sum + r.refused, 0),
       "p50 ms": median(results.map((r) => r.p50)).toFixed(1),
       "p95 ms": median(results.map((r) => r.p95)).toFixed(1),
       "p99 ms": median(results.map((r) => r.p99)).toFixed(1),

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CallOptions } from "@connectrpc/connect";
 import { AppError, type Caller, type RequestMeta, systemCaller } from "@muster/kit";
 import { callOptions, toAppError } from "@muster/rpc";
+import type { AgentRates } from "../auth/agent-rates.ts";
 import { type AccessRules, type Authenticate, checkAccess, checkOwnId } from "../auth/authenticate.ts";
 import type { Rate } from "../auth/rate-bucket.ts";
 import type { RateLimiter } from "../auth/rate-limit.ts";
@@ -24,8 +25,7 @@ export type ExchangeOptions = {
   shedder: Pick<Shedder, "enter" | "enterOrganization" | "leave">;
   /** Requests an hour of one session. */
   sessionRateLimit: number;
-  /** Requests an hour of one agent. */
-  agentRateLimit: number;
+  agentRates: AgentRates;
   accessRules: AccessRules;
   clientAddress: ClientAddressRule;
   tokenFor(caller: Caller): Promise<string>;
@@ -115,14 +115,14 @@ function isAuthenticated({ auth }: Access, { authorization, apiKey }: Inbound): 
 
 /** Counts before anything else is judged: a request that is refused afterwards was made, too. */
 function countRequest(options: ExchangeOptions, credential: Credential): Rate | Promise<Rate> {
-  const { rates, sessionRateLimit, agentRateLimit } = options;
+  const { rates, sessionRateLimit, agentRates } = options;
   switch (credential.kind) {
     case "key": {
       const { id, rateLimit, generation } = credential.record;
       return rates.count({ kind: "key", id, limit: rateLimit, generation });
     }
     case "agent":
-      return rates.count({ kind: "agent", id: credential.id, limit: agentRateLimit, generation: 0 });
+      return agentRates.count(credential.id);
     case "session":
       return rates.count({ kind: "session", id: credential.id, limit: sessionRateLimit, generation: 0 });
     default:
