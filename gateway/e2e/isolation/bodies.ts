@@ -30,6 +30,7 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "PATCH /orgs/sites/:id": ({ name }) => ({ name }),
   "PATCH /devices/:id": ({ name }) => ({ hostname: name }),
   "POST /devices/:id/auto-update": () => ({ enabled: false }),
+  "POST /devices/:id/approve": () => ({}),
   "POST /device-groups": ({ name, home, actor, varied }) => ({
     name,
     orgId: home.orgId,
