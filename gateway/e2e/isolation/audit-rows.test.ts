@@ -49,7 +49,7 @@ const actions: Record<string, string> = {
   "POST /service-principals/:id/migrate-key": "service_principal.migrate_key",
 };
 
-/** Changes only what the world of the suite does not have: a quarantined device. See `device-approve.test.ts` of tenancy. */
+/** Changes only what the world of the suite does not have: a quarantined device. See `presence.test.ts` of tenancy. */
 const changesNothingHere = ["POST /devices/:id/approve"];
 
 /** What agents do; null for what comes so often that a row of each would say nothing. */
