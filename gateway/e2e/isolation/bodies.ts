@@ -31,6 +31,7 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "PATCH /devices/:id": ({ name }) => ({ hostname: name }),
   "POST /devices/:id/approve": () => ({}),
   "POST /devices/:id/auto-update": () => ({ enabled: false }),
+  "POST /devices/:id/approve": () => ({}),
   "POST /device-groups": ({ name, home, actor, varied }) => ({
     name,
     orgId: home.orgId,

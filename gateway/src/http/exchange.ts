@@ -52,6 +52,7 @@ export type Exchange = {
 /** The caller of what must be asked before anyone is authenticated. */
 const gatewayCaller = systemCaller("gateway");
 const nothing = Object.freeze({});
+const noBytes = new Uint8Array(0);
 
 /**
  * Runs a row: 401, 429, 503 for an organization that holds its share, 403, 400, then its handler (order of 01-conventions, "Errors"). Resolves with the handler's result; throws
@@ -85,15 +86,18 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
   if (session?.kind === "agent") checkOwnId(session, params);
   const query = row.query ? validate(row.query, parseQuery(exchange.query)) : nothing;
   let body: unknown;
+  let bodyBytes: Uint8Array = noBytes;
   if (row.method !== "GET") {
     const json = await readJson(request, response, inbound, bodyLimit, row.gzip ?? row.access.auth === "agent");
-    if (row.body) body = validate(row.body, json);
+    bodyBytes = json.bytes;
+    if (row.body) body = validate(row.body, json.value);
   }
   const routeRequest: RouteRequest = {
     session: session as never,
     params,
     query,
     body,
+    bodyBytes,
     rpc: rpcOf(options, exchange, session, idempotencyKey),
     meta: () => metaOf(options, exchange),
   };
