@@ -1,4 +1,5 @@
 import { fork } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -74,6 +75,7 @@ export async function startAudit(database: TestDatabase, nats: { url: string; se
       NATS_NKEY_SEED: nats.seed,
       CALLER_PRIVATE_KEYS: key.privateKey,
       CALLER_PUBLIC_KEYS_DIR: directory,
+      CHECKPOINT_PRIVATE_KEY: `bench:${noteKey()}`,
     },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
@@ -111,4 +113,8 @@ export async function startAudit(database: TestDatabase, nats: { url: string; se
 
 function clientOf(baseUrl: string) {
   return createClient(AuditLogService, createTransport({ baseUrls: [baseUrl] }));
+}
+
+function noteKey(): string {
+  return generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "der" }).toString("base64");
 }

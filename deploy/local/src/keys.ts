@@ -22,6 +22,8 @@ export type Keys = {
   /** "id:base64", 32 bytes. */
   secretEncryptionKey: string;
   enrollmentKeyPepper: string;
+  /** "name:base64 PKCS#8", Ed25519: signs audit's checkpoints. */
+  checkpointPrivateKey: string;
 };
 
 export const umbrellaRole = "muster_owner";
@@ -38,6 +40,7 @@ export function loadKeys(dataDir: string): Keys & { callerPublicDir: string } {
     jwtPrivateKeys: kept.jwtPrivateKeys ?? jwtKey(),
     secretEncryptionKey: kept.secretEncryptionKey ?? `k1:${randomBytes(32).toString("base64")}`,
     enrollmentKeyPepper: kept.enrollmentKeyPepper ?? password(),
+    checkpointPrivateKey: kept.checkpointPrivateKey ?? checkpointKey(),
   };
   if (JSON.stringify(kept) !== JSON.stringify(keys)) writeJson(file, keys);
   const callerPublicDir = join(dataDir, "keys", "caller");
@@ -81,4 +84,10 @@ function jwtKey(): string {
     .digest("hex")
     .slice(0, 16);
   return `${kid}:${privateKey.export({ type: "pkcs8", format: "der" }).toString("base64")}`;
+}
+
+function checkpointKey(): string {
+  const { privateKey } = generateKeyPairSync("ed25519");
+  const der = privateKey.export({ type: "pkcs8", format: "der" });
+  return `muster-audit-${randomBytes(3).toString("hex")}:${der.toString("base64")}`;
 }

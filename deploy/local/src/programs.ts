@@ -92,6 +92,7 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     DATABASE_URL_APP: around.database.app[program],
     ...serviceUrls(around.instances),
   };
+  if (program === "audit") return { ...service, CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey };
   if (program !== "identity") return service;
   const { password } = around.admin;
   return {
