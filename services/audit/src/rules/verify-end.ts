@@ -18,8 +18,9 @@ export function endVerification(v: Verification, head: { seq: number; checksum: 
   }
   const end = v.last ?? emptyEnd(v);
   // Before it is settled: a checkpoint beyond the head tells an honest row from one that was added.
-  const covered = v.checkpoints.at(-1)?.seq ?? 0;
+  const covered = Math.max(v.checkpoints.at(-1)?.seq ?? 0, v.protectedTo);
   if (!v.isSelection && head && end.trueSeq > head.seq && end.seq > head.seq) added(v, end, head.seq, covered);
+  const isDoubted = v.last !== null && v.last.doubt !== null;
   settleLast(v);
   if (!v.last) compareCheckpoints(v, v.prunedTo, v.before);
   let have = end.seq;
@@ -37,7 +38,8 @@ export function endVerification(v: Verification, head: { seq: number; checksum: 
   }
   for (const [first, last] of v.gaps) addFinding(findings, rangeOf("DELETED", first, last));
   v.gaps = [];
-  compareHead(v, end, have, head);
+  // Its last row is altered: that is said already.
+  if (!isDoubted) compareHead(v, end, have, head);
   if (have > v.protectedTo && v.rows > 0 && !v.isSelection) {
     addFinding(findings, { verdict: "UNPROTECTED_TAIL", rows: have - Math.max(v.protectedTo, (v.firstSeq ?? 1) - 1) });
   }

@@ -1,6 +1,6 @@
 import { parseCheckpoint } from "./checkpoint.ts";
 import { addFinding } from "./finding.ts";
-import { parseReceipt } from "./receipt.ts";
+import { parseReceipt, type Receipt } from "./receipt.ts";
 import { type NoteVerifier, openNote } from "./signed-note.ts";
 import type { Verification } from "./verify-state.ts";
 
@@ -13,7 +13,10 @@ export type Trust = {
 /** A note as it is kept; `seq` is what its record says beside it, null where there is none. */
 export type KeptNote = { seq: number | null; note: string };
 
-/** Takes the chain's receipts, oldest first, and where its head says that it begins. Before the first row. */
+/**
+ * Takes the chain's receipts, oldest first, and where its head says that it begins. Before the first row, and again when the
+ * base has moved meanwhile.
+ */
 export function takeReceipts(
   v: Verification,
   trust: Trust,
@@ -21,28 +24,37 @@ export function takeReceipts(
   base: { seq: number; checksum: string | null },
 ): void {
   v.base = base;
+  if (v.prunedTo === 0 && v.before.length === 0) v.before = [null];
+  const known = v.prunedTo;
   for (const { seq, note } of receipts) {
+    if (seq !== null && seq <= known) continue;
     const receipt = opened(v, trust, note, seq, (text) => parseReceipt(text, trust.deployment));
-    if (!receipt) continue;
-    if (receipt.firstSeq > v.prunedTo + 1) {
-      addFinding(v.findings, {
-        verdict: "PRUNED_PREFIX",
-        seq: v.prunedTo + 1,
-        lastSeq: receipt.firstSeq - 1,
-        reason: "receipt missing",
-      });
-    }
     // A receipt put back a second time says nothing new.
-    if (receipt.lastSeq <= v.prunedTo) continue;
-    v.prunedTo = receipt.lastSeq;
-    v.before = [receipt.lastChecksum];
+    if (!receipt || receipt.lastSeq <= v.prunedTo) continue;
+    if (receipt.firstSeq > v.prunedTo + 1) unsigned(v, v.prunedTo + 1, receipt.firstSeq - 1);
+    pruned(v, receipt);
   }
-  if (v.prunedTo === 0) v.before = [null];
-  else addFinding(v.findings, { verdict: "PRUNED_PREFIX", seq: 1, lastSeq: v.prunedTo });
   if (base.seq < v.prunedTo && !v.isSelection) {
     addFinding(v.findings, { verdict: "HEAD_MISMATCH", expected: v.prunedTo, have: base.seq, reason: "base" });
   }
   if (v.from !== null && v.from <= v.prunedTo + 1) v.from = null;
+}
+
+/** Rows that went as a prune, for which nobody signed. */
+export function unsigned(v: Verification, seq: number, lastSeq: number): void {
+  addFinding(v.findings, { verdict: "PRUNED_PREFIX", seq, lastSeq, reason: "receipt missing" });
+}
+
+function pruned(v: Verification, { lastSeq, lastChecksum }: Receipt): void {
+  v.prunedTo = lastSeq;
+  if (!v.last || v.last.seq <= lastSeq) {
+    v.last = null;
+    v.before = [lastChecksum];
+  }
+  const { list } = v.findings;
+  const known = list.find(({ verdict, reason }) => verdict === "PRUNED_PREFIX" && reason === undefined);
+  if (known) known.lastSeq = lastSeq;
+  else list.unshift({ verdict: "PRUNED_PREFIX", seq: 1, lastSeq });
 }
 
 /** Takes checkpoints of rows that are still to come, in any order. */

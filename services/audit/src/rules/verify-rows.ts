@@ -2,7 +2,7 @@ import type { ChainRow } from "./chain-row.ts";
 import { renderRow } from "./export-line.ts";
 import { addFinding } from "./finding.ts";
 import { foundChecksum } from "./seal.ts";
-import { compareCheckpoints } from "./verify-notes.ts";
+import { compareCheckpoints, unsigned } from "./verify-notes.ts";
 import type { Place, Verification } from "./verify-state.ts";
 
 const maxGaps = 10_000;
@@ -16,16 +16,18 @@ const maxWanted = 10_000;
 export function takeRow(v: Verification, row: ChainRow, headSeq: number | null): void {
   v.rows += 1;
   if (row.personalDigest !== null) addFinding(v.findings, { verdict: "ERASED", seq: row.seq });
+  const end = v.last?.seq ?? v.prunedTo;
+  const isBeyond = row.seq > end + 1 && headSeq !== null && row.seq > headSeq && !v.isSelection;
   if (row.seq >= 1 && row.seq <= v.prunedTo) {
     addFinding(v.findings, { verdict: "INSERTED", seq: row.seq, reason: "a pruned row is back" });
-    return;
-  }
-  const end = v.last?.seq ?? v.prunedTo;
-  if (row.seq < 1 || (row.seq > end + 1 && headSeq !== null && row.seq > headSeq && !v.isSelection))
-    return stray(v, row);
+  } else if (row.seq < 1 || isBeyond) stray(v, row);
+  else place(v, row);
+}
+
+function place(v: Verification, row: ChainRow): void {
   const computed = foundChecksum(row, row.seq, row.prevChecksum);
   const isSelf = computed === row.checksum;
-  const place: Place = {
+  const here: Place = {
     seq: row.seq,
     trueSeq: row.seq,
     checksums: computed === null || isSelf ? [row.checksum] : [row.checksum, computed],
@@ -33,16 +35,16 @@ export function takeRow(v: Verification, row: ChainRow, headSeq: number | null):
     isLoose: false,
     isSwapped: false,
   };
-  if (!v.last) return first(v, row, place);
-  if (row.seq === v.last.seq) return repeat(v, row, place);
-  const isLinked = v.last.checksums.includes(row.prevChecksum);
-  const isNext = row.seq === v.last.seq + 1;
-  if (!isNext && (v.isSelection || !isLinked)) {
-    if (!v.isSelection) missing(v, v.last.seq + 1, row.seq - 1);
-    return advance(v, place, [row.prevChecksum]);
-  }
-  if (isLinked) return linked(v, row, place);
-  unlinked(v, row, place);
+  const { last } = v;
+  const isLinked = last?.checksums.includes(row.prevChecksum) ?? false;
+  const isNext = row.seq === (last?.seq ?? 0) + 1;
+  if (!last) first(v, row, here);
+  else if (row.seq === last.seq) repeat(v, row, here);
+  else if (!isNext && (v.isSelection || !isLinked)) {
+    if (!v.isSelection) missing(v, last.seq + 1, row.seq - 1);
+    advance(v, here, [row.prevChecksum]);
+  } else if (isLinked) linked(v, row, here);
+  else unlinked(v, row, here);
 }
 
 /** The last row's doubt is now certain. Also compares it with its checkpoint. */
@@ -56,43 +58,32 @@ export function settleLast(v: Verification): void {
   compareCheckpoints(v, last.trueSeq, last.checksums);
 }
 
-function first(v: Verification, row: ChainRow, place: Place): void {
-  v.firstSeq = row.seq;
+function first(v: Verification, row: ChainRow, here: Place): void {
+  v.firstSeq ??= row.seq;
   const expected = v.from ?? v.prunedTo + 1;
-  const before = [row.prevChecksum];
-  if (v.isSelection) return advance(v, place, before);
-  if (row.seq > expected) {
+  const isWhole = !v.isSelection && row.seq === expected;
+  if (!v.isSelection && row.seq > expected) {
     // The head says that it was pruned, and nobody signed for it.
-    if (v.base.seq === row.seq - 1) {
-      addFinding(v.findings, {
-        verdict: "PRUNED_PREFIX",
-        seq: expected,
-        lastSeq: row.seq - 1,
-        reason: "receipt missing",
-      });
-    } else missing(v, expected, row.seq - 1);
-    return advance(v, place, before);
+    if (v.base.seq === row.seq - 1) unsigned(v, expected, row.seq - 1);
+    else missing(v, expected, row.seq - 1);
   }
   const isLinked = v.from !== null || v.before.includes(row.prevChecksum);
-  if (!isLinked && place.doubt === null) {
+  if (isWhole && !isLinked && here.doubt === null) {
     addFinding(v.findings, { verdict: "FORK", seq: row.seq, reason: "does not link to where the chain begins" });
   }
-  advance(v, place, v.from === null ? v.before : before);
+  if (isWhole && !isLinked && here.doubt !== null) doubtPlace(row, here, v.before);
+  advance(v, here, isWhole && v.from === null ? v.before : [row.prevChecksum]);
 }
 
 /** A second row of the same number. */
 function repeat(v: Verification, row: ChainRow, place: Place): void {
   const last = v.last as Place;
   const isOurs = place.doubt === null && v.before.includes(row.prevChecksum);
-  const finding = (verdict: "FORK" | "INSERTED") => addFinding(v.findings, { verdict, seq: row.seq });
-  if (!isOurs) return finding("INSERTED");
-  if (last.doubt !== null) {
-    v.last = place;
-    return finding("INSERTED");
-  }
-  if (last.checksums.includes(row.checksum)) return finding("INSERTED");
-  last.checksums.push(row.checksum);
-  finding("FORK");
+  const isOther = isOurs && last.doubt === null && !last.checksums.includes(row.checksum);
+  addFinding(v.findings, { verdict: isOther ? "FORK" : "INSERTED", seq: row.seq });
+  if (isOther) last.checksums.push(row.checksum);
+  // Of the two this one belongs here.
+  else if (isOurs && last.doubt !== null) v.last = place;
 }
 
 function linked(v: Verification, row: ChainRow, place: Place): void {
@@ -125,12 +116,16 @@ function unlinked(v: Verification, row: ChainRow, place: Place): void {
       addFinding(v.findings, { verdict: "FORK", seq: last.seq, reason });
     }
   } else {
-    const isMended = last.checksums.some((link) => foundChecksum(row, row.seq, link) === row.checksum);
-    place.isLoose = !isMended;
-    place.isSwapped = foundChecksum(row, row.seq + 1, row.prevChecksum) === row.checksum;
+    doubtPlace(row, place, last.checksums);
   }
   if (v.wanted.length < maxWanted && row.prevChecksum) v.wanted.push(row.prevChecksum);
   advance(v, place, last.checksums);
+}
+
+/** A row that neither is whole nor links to the one before: whether a changed link explains it, or a neighbour. */
+function doubtPlace(row: ChainRow, here: Place, links: readonly (string | null)[]): void {
+  here.isLoose = !links.some((link) => foundChecksum(row, row.seq, link) === row.checksum);
+  here.isSwapped = foundChecksum(row, row.seq + 1, row.prevChecksum) === row.checksum;
 }
 
 function renumbered(v: Verification, place: Place, trueSeq: number): void {
