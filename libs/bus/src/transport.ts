@@ -77,7 +77,11 @@ export function createTransport(connection: Connection): Transport {
 }
 
 /** Body of the newest message of a subject; null when there is none. */
-export async function newestMessage(connection: Connection, stream: string, subject: string): Promise<Uint8Array | null> {
+export async function newestMessage(
+  connection: Connection,
+  stream: string,
+  subject: string,
+): Promise<Uint8Array | null> {
   assertConnected(connection);
   try {
     const stored = await connection.untilLost(connection.jsm.streams.getMessage(stream, { last_by_subj: subject }));
