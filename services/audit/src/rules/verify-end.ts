@@ -38,6 +38,7 @@ export function endVerification(v: Verification, head: { seq: number; checksum: 
   }
   for (const [first, last] of v.gaps) addFinding(findings, rangeOf("DELETED", first, last));
   v.gaps = [];
+  if (!v.isSelection) compareBase(v);
   // Its last row is altered: that is said already.
   if (!isDoubted) compareHead(v, end, have, head);
   if (have > v.protectedTo && v.rows > 0 && !v.isSelection) {
@@ -104,6 +105,13 @@ function compareHead(v: Verification, end: Place, have: number, head: { seq: num
   if (isThere && !end.checksums.includes(head.checksum)) {
     addFinding(v.findings, { verdict: "HEAD_MISMATCH", seq: head.seq, reason: "the head has another checksum" });
   }
+}
+
+/** The head says that more was pruned than anybody signed for. */
+function compareBase({ base, prunedTo, findings }: Verification): void {
+  const isSaid = findings.list.some(({ verdict, reason }) => verdict === "PRUNED_PREFIX" && reason !== undefined);
+  if (base.seq <= prunedTo || isSaid) return;
+  addFinding(findings, { verdict: "HEAD_MISMATCH", expected: prunedTo, have: base.seq, reason: "base" });
 }
 
 function whole(v: Verification, end: Place): Finding {
