@@ -1,7 +1,7 @@
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { register } from "@muster/rpc";
 import { runService } from "@muster/service";
-import { migrations, settings, version } from "./config.ts";
+import { migrations, settings, version, withheld } from "./config.ts";
 import { startSealer } from "./events/sealer.ts";
 import { auditLogService } from "./rpc/log.ts";
 
@@ -10,6 +10,7 @@ await runService({
   version,
   settings,
   migrations,
+  withheld,
   tenantCopy: {},
   async start({ db, config, process, onBus }) {
     onBus((bus) =>
