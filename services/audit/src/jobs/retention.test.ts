@@ -287,7 +287,6 @@ describe("archiving", () => {
     const left = await readdir(join(directory, "rows", chain));
     // Meanwhile more rows have left the window.
     await policy(chain, 1, true);
-    await policy(chain, 1, true);
     await pass();
     expect(await readdir(join(directory, "rows", chain))).toEqual(expect.arrayContaining(left));
     const receipts = await receiptsOf(chain);

@@ -152,11 +152,15 @@ async function stillDue(tx: Tx, chain: DueChain, piece: DuePiece, isArchived: bo
 
 /** Notes that these chains were looked through to their ends. */
 export async function noteCleanup(db: Database, chainIds: readonly string[]): Promise<void> {
-  await db.tx(who, (tx) =>
-    tx.execute(sql`
-      INSERT INTO chain_cleanup (chain_id, org_id, partner_id, last_cleanup_at)
-      SELECT chain_id, org_id, partner_id, now() FROM chain_head WHERE chain_id = ANY (${[...chainIds]}::uuid[])
-      ON CONFLICT (chain_id) DO UPDATE SET last_cleanup_at = excluded.last_cleanup_at`),
+  await db.tx(
+    who,
+    (tx) =>
+      tx.execute(sql`
+        INSERT INTO chain_cleanup (chain_id, org_id, partner_id, last_cleanup_at)
+        SELECT chain_id, org_id, partner_id, now() FROM chain_head WHERE chain_id = ANY (${[...chainIds]}::uuid[])
+        ORDER BY chain_id
+        ON CONFLICT (chain_id) DO UPDATE SET last_cleanup_at = excluded.last_cleanup_at`),
+    { retry: true },
   );
 }
 
