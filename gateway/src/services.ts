@@ -1,5 +1,6 @@
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
+import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
@@ -39,6 +40,7 @@ export type Services = {
   devices: Client<typeof DeviceService>;
   deviceGroups: Client<typeof DeviceGroupService>;
   auditLogs: Client<typeof AuditLogService>;
+  auditProof: Client<typeof AuditProofService>;
   probes: Record<ServiceName, Client<typeof ProbeService>>;
 };
 
@@ -60,6 +62,7 @@ export function createServices(transports: Record<ServiceName | "edge", Transpor
     devices: createClient(DeviceService, transports.tenancy),
     deviceGroups: createClient(DeviceGroupService, transports.tenancy),
     auditLogs: createClient(AuditLogService, transports.audit),
+    auditProof: createClient(AuditProofService, transports.audit),
     probes: Object.fromEntries(probes) as Services["probes"],
   };
 }

@@ -1,6 +1,7 @@
 import type { Route } from "../route.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { auditLogRoutes } from "./audit-logs.ts";
+import { auditProofRoutes } from "./audit-proof.ts";
 import { authRoutes } from "./auth.ts";
 import { deviceGroupRoutes } from "./device-groups.ts";
 import { deviceRoutes } from "./devices.ts";
@@ -27,5 +28,6 @@ export const routes: readonly Route[] = [
   ...deviceRoutes,
   ...deviceGroupRoutes,
   ...auditLogRoutes,
+  ...auditProofRoutes,
   ...platformRoutes,
 ];

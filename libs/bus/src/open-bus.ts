@@ -2,7 +2,7 @@ import { openConnection } from "./connection.ts";
 import { startConsumer } from "./consumer.ts";
 import { startFollower } from "./follower.ts";
 import { keepStream } from "./stream-keeper.ts";
-import { createTransport } from "./transport.ts";
+import { createTransport, newestMessage } from "./transport.ts";
 import type { Bus, BusOptions } from "./types.ts";
 
 /** Opens the bus: resolves when NATS is there, however long that takes; from then on it reconnects for ever. */
@@ -15,6 +15,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
   };
   return {
     transport: createTransport(connection),
+    newest: (stream, subject) => newestMessage(connection, stream, subject),
     ensureStream: (name) => keepStream(connection, options.name, name, options.replicas),
     consume: (settings, handler) => keep(startConsumer(connection, settings, handler)),
     follow: (settings, handlers) => keep(startFollower(connection, settings, handlers)),

@@ -86,7 +86,11 @@ export function openDatabase({ url, max, name, log, prepare = true }: DatabaseOp
     let result: T;
     try {
       transaction = openTransaction(client, settingsQuery(who, timeoutMs), {
-        begin: options.snapshot ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : options.readOnly ? "BEGIN READ ONLY" : "BEGIN",
+        begin: options.snapshot
+          ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+          : options.readOnly
+            ? "BEGIN READ ONLY"
+            : "BEGIN",
         prepare,
         traceparent: who.meta?.traceparent ?? null,
       });

@@ -26,10 +26,9 @@ const quiet = createLogger("test", "error");
 
 /** The variables of roles.sql, every password the same. */
 export const testRoleVariables: Record<string, string> = Object.fromEntries(
-  ["muster_owner", "audit_pruner", ...services.flatMap((schema) => [`${schema}_owner`, `${schema}_app`])].map((name) => [
-    `${name}_password`,
-    password,
-  ]),
+  ["muster_owner", "audit_pruner", ...services.flatMap((schema) => [`${schema}_owner`, `${schema}_app`])].map(
+    (name) => [`${name}_password`, password],
+  ),
 );
 
 /**

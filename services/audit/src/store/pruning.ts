@@ -1,7 +1,7 @@
 import { type Database, type OutboxMessage, sql, type Tx } from "@muster/db";
 import { systemCaller } from "@muster/kit";
 import type { ArchiveReference } from "../rules/archive-chunk.ts";
-import { chainColumns, type StoredRow } from "./chain-rows.ts";
+import { type ChainRowRecord, chainRowColumns } from "./chain-rows.ts";
 
 const who = { caller: systemCaller("audit-retention") };
 /** Deleting a chunk takes longer than a request may. */
@@ -88,11 +88,11 @@ export function rowsOfPiece(
   db: Database,
   chainId: string,
   { from, lastSeq, count }: { from: number; lastSeq: number; count: number },
-): Promise<StoredRow[]> {
-  return db.read<StoredRow>(
+): Promise<ChainRowRecord[]> {
+  return db.read<ChainRowRecord>(
     { ...who, deadlineMs: performance.now() + pruneMs },
     {
-      text: `SELECT ${chainColumns("l")} FROM audit_log l
+      text: `SELECT ${chainRowColumns} FROM audit_log l
         WHERE l.chain_id = $1::uuid AND l.seq BETWEEN $2 AND $3 ORDER BY l.seq LIMIT $4`,
       values: [chainId, from, lastSeq, count],
     },
