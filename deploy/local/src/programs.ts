@@ -106,8 +106,12 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
 }
 
 /** A worker's own database role and what its duty needs; nothing by which it could speak to others. */
-function workerEnvironment(name: WorkerName, { database, archiveDir }: Surroundings): Record<string, string> {
-  return { DATABASE_URL_PRUNER: database.worker[name], ARCHIVE_DIRECTORY: archiveDir };
+function workerEnvironment(name: WorkerName, { database, keys, archiveDir }: Surroundings): Record<string, string> {
+  return {
+    DATABASE_URL_PRUNER: database.worker[name],
+    CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey,
+    ARCHIVE_DIRECTORY: archiveDir,
+  };
 }
 
 /** `DEVICE_LOGS_URL` and its like: the base URLs of all replicas, comma-separated. */

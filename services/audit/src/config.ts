@@ -1,5 +1,7 @@
-import { whole } from "@muster/kit";
+import type { Privilege } from "@muster/db";
+import { flag, processSettings, whole } from "@muster/kit";
 import { z } from "zod";
+import { archiveSettings } from "./archive/archive.ts";
 
 export const version = "0.1.0";
 export const migrations = new URL("../migrations/", import.meta.url);
@@ -39,4 +41,43 @@ export const settings = {
   SEARCH_SLOTS: whole(2, 1, 50).describe(
     "Lists of a process that look at rows at a time; below its pool's connections.",
   ),
+};
+
+const partitions = Array.from({ length: 16 }, (_, n) => `audit_log_${String(n).padStart(2, "0")}`);
+
+/** What the service's own role must not be able to do: rows and receipts are append-only, and pruning is not its duty. */
+export const withheld: Record<string, readonly Privilege[]> = {
+  audit_log: ["UPDATE", "DELETE"],
+  ...Object.fromEntries(partitions.map((name) => [name, ["INSERT", "UPDATE", "DELETE"] as const])),
+  chain_head: ["DELETE"],
+  prune_receipts: ["INSERT", "UPDATE", "DELETE"],
+};
+
+/** Everything that the pruner may do. */
+export const prunerGrants: Record<string, readonly Privilege[]> = {
+  audit_log: ["SELECT", "DELETE"],
+  chain_head: ["SELECT", "UPDATE"],
+  retention_policy: ["SELECT"],
+  chain_cleanup: ["SELECT", "INSERT", "UPDATE"],
+  prune_receipts: ["SELECT", "INSERT"],
+  retention_lease: ["SELECT", "UPDATE"],
+  outbox: ["INSERT"],
+};
+
+/** Settings of the retention worker, a process of its own. */
+export const retentionSettings = {
+  ...processSettings,
+  ...noteSettings,
+  ...archiveSettings,
+  DATABASE_URL_PRUNER: z.string().describe("PostgreSQL as muster_audit_pruner, which alone may delete audit rows."),
+  DATABASE_PREPARED_STATEMENTS: flag(true).describe(
+    "Prepare statements on each connection; false behind a pooler that does not carry them (PgBouncer before 1.21).",
+  ),
+  RETENTION_DAYS_DEFAULT: whole(365, 1, 3_650).describe(
+    "Days that rows are kept where no policy says otherwise: organizations without one, partners, the platform.",
+  ),
+  RETENTION_INTERVAL_SECONDS: whole(3_600, 1, 86_400).describe("Seconds between passes over all chains."),
+  RETENTION_RETRY_SECONDS: whole(60, 1, 86_400).describe("Seconds until the next pass after one that failed in part."),
+  RETENTION_CHUNK_ROWS: whole(5_000, 1, 50_000).describe("Most rows archived and deleted at a time."),
+  RETENTION_CHUNK_BYTES: whole(16_777_216, 65_536, 268_435_456).describe("Most bytes of such a chunk before compression."),
 };

@@ -4,7 +4,7 @@ import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
 import { register } from "@muster/rpc";
 import { runService } from "@muster/service";
 import { checkpointCopies } from "./checkpoint-copies.ts";
-import { migrations, settings, version } from "./config.ts";
+import { migrations, settings, version, withheld } from "./config.ts";
 import { startSealer } from "./events/sealer.ts";
 import { startCheckpointer } from "./jobs/checkpointer.ts";
 import { startVerifier } from "./jobs/verifier.ts";
@@ -17,6 +17,7 @@ await runService({
   version,
   settings,
   migrations,
+  withheld,
   tenantCopy: {},
   async start({ db, config, process, onBus }) {
     const { log } = process;
