@@ -1,7 +1,7 @@
 import type { Privilege } from "@muster/db";
 import { flag, processSettings, whole } from "@muster/kit";
 import { z } from "zod";
-import { archiveSettings } from "./archive/archive.ts";
+import { type ArchiveSettings, archiveSettings } from "./archive/archive.ts";
 
 export const version = "0.1.0";
 export const migrations = new URL("../migrations/", import.meta.url);
@@ -32,8 +32,21 @@ export const settings = {
   ANCHOR_INTERVAL_SECONDS: whole(3_600, 1, 604_800).describe(
     "Seconds between two deployment anchors, each over the newest checkpoint of every chain.",
   ),
+  CHECKPOINT_DIRECTORY: z.string().optional().describe("Directory for copies of checkpoints and anchors."),
+  CHECKPOINT_S3_BUCKET: z
+    .string()
+    .optional()
+    .describe("Bucket for copies of checkpoints and anchors, in place of a directory; best one that only appends."),
+  CHECKPOINT_S3_ENDPOINT: z.url().optional().describe("URL of the storage when it is not AWS's own."),
+  CHECKPOINT_S3_REGION: z.string().default("us-east-1").describe("Region of the bucket."),
+  CHECKPOINT_S3_PATH_STYLE: flag(false).describe("Bucket in the path instead of the host name (MinIO and others)."),
+  CHECKPOINT_S3_ACCESS_KEY_ID: z
+    .string()
+    .optional()
+    .describe("Access key; without it the surroundings' own credentials (role of the pod or machine)."),
+  CHECKPOINT_S3_SECRET_ACCESS_KEY: z.string().optional().describe("Secret of the access key."),
   CHECKPOINT_LOCK_DAYS: whole(0, 0, 36_500).describe(
-    "Days for which copies of checkpoints are locked in the archive (object lock); 0 locks nothing.",
+    "Days for which these copies are locked (object lock); 0 locks nothing.",
   ),
   SEARCH_BUDGET_MS: whole(2_000, 100, 8_000).describe(
     "Milliseconds that a list may look at rows before it answers in part; the same again for its count.",
@@ -79,5 +92,24 @@ export const retentionSettings = {
   RETENTION_INTERVAL_SECONDS: whole(3_600, 1, 86_400).describe("Seconds between passes over all chains."),
   RETENTION_RETRY_SECONDS: whole(60, 1, 86_400).describe("Seconds until the next pass after one that failed in part."),
   RETENTION_CHUNK_ROWS: whole(5_000, 1, 50_000).describe("Most rows archived and deleted at a time."),
-  RETENTION_CHUNK_BYTES: whole(16_777_216, 65_536, 268_435_456).describe("Most bytes of such a chunk before compression."),
+  RETENTION_CHUNK_BYTES: whole(16_777_216, 65_536, 268_435_456).describe(
+    "Most bytes of such a chunk before compression.",
+  ),
 };
+
+type CopySettings = z.infer<z.ZodObject<typeof settings>>;
+
+/** Where copies of checkpoints go, as an archive's settings. */
+export function copySettings(config: CopySettings): ArchiveSettings {
+  return {
+    ARCHIVE_DIRECTORY: config.CHECKPOINT_DIRECTORY,
+    ARCHIVE_S3_BUCKET: config.CHECKPOINT_S3_BUCKET,
+    ARCHIVE_S3_ENDPOINT: config.CHECKPOINT_S3_ENDPOINT,
+    ARCHIVE_S3_REGION: config.CHECKPOINT_S3_REGION,
+    ARCHIVE_S3_PATH_STYLE: config.CHECKPOINT_S3_PATH_STYLE ? "true" : "false",
+    ARCHIVE_S3_ACCESS_KEY_ID: config.CHECKPOINT_S3_ACCESS_KEY_ID,
+    ARCHIVE_S3_SECRET_ACCESS_KEY: config.CHECKPOINT_S3_SECRET_ACCESS_KEY,
+    ARCHIVE_PREFIX: "",
+    ARCHIVE_TIMEOUT_SECONDS: 10,
+  };
+}

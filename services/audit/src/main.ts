@@ -3,8 +3,9 @@ import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
 import { register } from "@muster/rpc";
 import { runService } from "@muster/service";
+import { openArchive } from "./archive/archive.ts";
 import { checkpointCopies } from "./checkpoint-copies.ts";
-import { migrations, settings, version, withheld } from "./config.ts";
+import { copySettings, migrations, settings, version, withheld } from "./config.ts";
 import { startSealer } from "./events/sealer.ts";
 import { startCheckpointer } from "./jobs/checkpointer.ts";
 import { startVerifier } from "./jobs/verifier.ts";
@@ -25,6 +26,9 @@ await runService({
     const { signer, verifiers } = noteKeys(config.CHECKPOINT_PRIVATE_KEY);
     const deployment = config.DEPLOYMENT_NAME;
     log.info({ deployment, keys: verifiers.map(({ text }) => text) }, "checkpoint keys");
+
+    const outside = await openArchive(copySettings(config));
+    if (outside) process.onStop("copies of checkpoints", () => outside.close());
 
     let bus: Bus | null = null;
     onBus(async (opened) => {
@@ -47,11 +51,11 @@ await runService({
       intervalSeconds: config.CHECKPOINT_INTERVAL_SECONDS,
       rows: config.CHECKPOINT_ROWS,
       anchorSeconds: config.ANCHOR_INTERVAL_SECONDS,
-      copies: null,
+      copies: outside,
       lockDays: config.CHECKPOINT_LOCK_DAYS,
     });
     process.onStop("checkpointer", () => checkpointer.stop());
-    const copies = checkpointCopies({ bus: () => bus, objects: null, log });
+    const copies = checkpointCopies({ bus: () => bus, objects: outside, log });
     const verifier = startVerifier({ db, log, trust: { verifiers, deployment }, copies });
     process.onStop("verifier", () => verifier.stop());
 

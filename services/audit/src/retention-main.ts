@@ -41,7 +41,13 @@ async function main(): Promise<void> {
       const url = config.DATABASE_URL_PRUNER;
       const dirs = [tenantMigrations, { label: "audit", path: fileURLToPath(migrations) }];
       await checkSchema({ url, service: "audit", dirs, log, grants: prunerGrants, exact: true });
-      const db = openDatabase({ url, max: 2, name: "audit-retention", log, prepare: config.DATABASE_PREPARED_STATEMENTS });
+      const db = openDatabase({
+        url,
+        max: 2,
+        name: "audit-retention",
+        log,
+        prepare: config.DATABASE_PREPARED_STATEMENTS,
+      });
       proc.onStop("database", () => db.close());
       proc.readiness.addCheck("postgresql", () => db.check());
       if (archive) proc.onStop("archive", () => archive.close());

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { z } from "zod";
-import { s3Server } from "./test-s3-server.ts";
 import { type Archive, archiveSettings, openArchive } from "./archive.ts";
 import { directoryArchive } from "./directory.ts";
 import { s3Archive } from "./s3.ts";
+import { s3Server } from "./test-s3-server.ts";
 
 const folder = () => mkdtemp(join(tmpdir(), "muster-archive-"));
 const everything = async (archive: Archive, prefix: string) => {
@@ -58,7 +58,11 @@ describe.each(drivers)("an archive in %s", (_name, open) => {
     for (const body of [Buffer.alloc(0), Buffer.from("ü\n"), randomBytes(5_000_000)]) {
       await archive.put("bytes/some.bin", body);
       const got = await archive.get("bytes/some.bin");
-      expect(createHash("sha256").update(got ?? "").digest("hex")).toBe(createHash("sha256").update(body).digest("hex"));
+      expect(
+        createHash("sha256")
+          .update(got ?? "")
+          .digest("hex"),
+      ).toBe(createHash("sha256").update(body).digest("hex"));
     }
   });
 

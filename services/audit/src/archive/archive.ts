@@ -26,7 +26,9 @@ export const archiveSettings = {
   ARCHIVE_S3_BUCKET: z.string().optional().describe("Bucket of an S3-compatible storage for archived audit rows."),
   ARCHIVE_S3_ENDPOINT: z.url().optional().describe("URL of the storage when it is not AWS's own."),
   ARCHIVE_S3_REGION: z.string().default("us-east-1").describe("Region of the bucket."),
-  ARCHIVE_S3_PATH_STYLE: flag.default("false").describe("Bucket in the path instead of the host name (MinIO and others)."),
+  ARCHIVE_S3_PATH_STYLE: flag
+    .default("false")
+    .describe("Bucket in the path instead of the host name (MinIO and others)."),
   ARCHIVE_S3_ACCESS_KEY_ID: z
     .string()
     .optional()

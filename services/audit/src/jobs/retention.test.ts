@@ -87,9 +87,12 @@ async function policy(orgId: string, days: number, archives = false, pending: [n
 }
 
 const seqsOf = async (chainId: string) =>
-  (await database.db.read<{ seq: number }>(system, sql`SELECT seq FROM audit_log WHERE chain_id = ${chainId} ORDER BY seq`)).map(
-    ({ seq }) => seq,
-  );
+  (
+    await database.db.read<{ seq: number }>(
+      system,
+      sql`SELECT seq FROM audit_log WHERE chain_id = ${chainId} ORDER BY seq`,
+    )
+  ).map(({ seq }) => seq);
 type Receipt = { first_seq: number; last_seq: number; note: string; archive: Record<string, unknown> | null };
 const receiptsOf = (chainId: string) =>
   database.db.read<Receipt>(
@@ -150,7 +153,9 @@ describe("a retention pass", () => {
       [5, 5],
     ]);
     const told = receipts.map(({ note }) => parseReceipt(openNote(note, keys.verifiers).text, "muster.local"));
-    expect(told.map((r) => [r?.chainId, r?.firstSeq, r?.lastSeq])).toEqual(receipts.map((r) => [chain, r.first_seq, r.last_seq]));
+    expect(told.map((r) => [r?.chainId, r?.firstSeq, r?.lastSeq])).toEqual(
+      receipts.map((r) => [chain, r.first_seq, r.last_seq]),
+    );
     expect(told.at(-1)?.lastChecksum).toBe((await headOf(chain)).base_checksum);
   });
 
@@ -209,10 +214,18 @@ describe("archiving", () => {
     const archive = directoryArchive(directory);
     const manifest = (await archive.get(String(manifestKey))) as Buffer;
     expect(sha256(manifest)).toBe(manifestSha256);
-    expect(parseReceipt(openNote(String(receipt?.note), keys.verifiers).text, null)?.archiveDigest).toBe(manifestSha256);
+    expect(parseReceipt(openNote(String(receipt?.note), keys.verifiers).text, null)?.archiveDigest).toBe(
+      manifestSha256,
+    );
     const object = (await archive.get(String(key))) as Buffer;
     const told = JSON.parse(String(manifest));
-    expect(told).toMatchObject({ chainId: chain, firstSeq: 1, lastSeq: 2, rows: 2, object: { sha256: sha256(object) } });
+    expect(told).toMatchObject({
+      chainId: chain,
+      firstSeq: 1,
+      lastSeq: 2,
+      rows: 2,
+      object: { sha256: sha256(object) },
+    });
     const text = gunzipSync(object);
     expect(told.content.sha256).toBe(sha256(text));
     const lines = String(text).trimEnd().split("\n").map(parseLine);
@@ -356,7 +369,10 @@ describe("the database", () => {
     ["become the owner", "SET ROLE muster_audit_owner"],
     ["change a receipt", "UPDATE prune_receipts SET note = 'x'"],
     ["delete a receipt", "DELETE FROM prune_receipts"],
-    ["move a base without a receipt", `UPDATE chain_head SET base_seq = 2, base_checksum = 'x' WHERE chain_id = '${chain}'`],
+    [
+      "move a base without a receipt",
+      `UPDATE chain_head SET base_seq = 2, base_checksum = 'x' WHERE chain_id = '${chain}'`,
+    ],
   ];
 
   it.each(Array.from({ length: 14 }, (_, n) => n))("refuses attempt %i of service and pruner", async (n) => {
@@ -396,13 +412,22 @@ describe("the database", () => {
     const sum = String(row?.checksum);
     const steps = ["BEGIN", receipt(1, sum), base(1, sum)];
     expect(await as(url, ...steps, `DELETE FROM audit_log WHERE chain_id = '${chain}' AND seq = 2`)).toBe("42501");
-    expect(await as(url, ...steps, `DELETE FROM audit_log WHERE chain_id = '${chain}' AND seq = 1`, "ROLLBACK")).toBe("done");
+    expect(await as(url, ...steps, `DELETE FROM audit_log WHERE chain_id = '${chain}' AND seq = 1`, "ROLLBACK")).toBe(
+      "done",
+    );
   });
 
   it("lets the worker start as the pruner alone, and says what is too much", async () => {
     const path = new URL("../../migrations/", import.meta.url).pathname;
     const check = (url: string) =>
-      checkSchema({ url, service: "audit", dirs: [tenantMigrations, { label: "audit", path }], log, grants: prunerGrants, exact: true });
+      checkSchema({
+        url,
+        service: "audit",
+        dirs: [tenantMigrations, { label: "audit", path }],
+        log,
+        grants: prunerGrants,
+        exact: true,
+      });
     await check(database.dutyUrl("pruner"));
     await expect(check(database.appUrl)).rejects.toThrow(/may INSERT on table "audit_log", which is not its duty/);
     await expect(check(database.ownerUrl)).rejects.toThrow(/owner/);

@@ -5,7 +5,15 @@ import type { Archive } from "../archive/archive.ts";
 import type { ArchiveReference } from "../rules/archive-chunk.ts";
 import { receiptText } from "../rules/receipt.ts";
 import { type NoteSigner, signNote } from "../rules/signed-note.ts";
-import { chainsFrom, type DueChain, type DuePiece, databaseNow, duePiece, noteCleanup, prune } from "../store/pruning.ts";
+import {
+  chainsFrom,
+  type DueChain,
+  type DuePiece,
+  databaseNow,
+  duePiece,
+  noteCleanup,
+  prune,
+} from "../store/pruning.ts";
 import type { RetentionLease } from "../store/retention-lease.ts";
 import { archiveChunk } from "./archive-chunk.ts";
 
@@ -31,7 +39,10 @@ export type Pass = { pruned: number; blocked: number };
 const prunedRows = counter("audit_retention_pruned_rows_total", "Rows deleted after their window, receipts written.");
 const archivedBytes = counter("audit_retention_archived_bytes_total", "Compressed bytes archived before deletion.");
 const failures = counter("audit_retention_failures_total", "Chunks that could not be pruned, by step.", ["step"]);
-const blockedChains = gauge("audit_retention_blocked_chains", "Chains that are due and could not be pruned in the last pass.");
+const blockedChains = gauge(
+  "audit_retention_blocked_chains",
+  "Chains that are due and could not be pruned in the last pass.",
+);
 const lastPass = gauge("audit_retention_last_pass_timestamp_seconds", "When the last pass over all chains ended.");
 
 const byItself: RequestMeta = { requestId: "retention", clientAddress: null, userAgent: null, traceparent: null };
@@ -100,7 +111,8 @@ async function pruneChain(deps: RetentionDeps, chain: DueChain, stopping: AbortS
 }
 
 function archiveFor({ archive, ...deps }: RetentionDeps, chain: DueChain, due: DuePiece) {
-  if (!archive) throw new Error("the policy asks for an archive and none is configured (ARCHIVE_S3_BUCKET, ARCHIVE_DIRECTORY)");
+  if (!archive)
+    throw new Error("the policy asks for an archive and none is configured (ARCHIVE_S3_BUCKET, ARCHIVE_DIRECTORY)");
   return archiveChunk({ ...deps, archive, pageRows: 500 }, chain, due);
 }
 

@@ -16,7 +16,13 @@ export type ArchivedChunk = {
 };
 
 /** What a receipt remembers of an archived chunk. */
-export type ArchiveReference = { key: string; manifestKey: string; manifestSha256: string; bytes: number; rows: number };
+export type ArchiveReference = {
+  key: string;
+  manifestKey: string;
+  manifestSha256: string;
+  bytes: number;
+  rows: number;
+};
 
 const digits = 16;
 const padded = (seq: number) => String(seq).padStart(digits, "0");

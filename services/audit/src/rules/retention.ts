@@ -34,7 +34,10 @@ export function inForce(policy: RetentionPolicy, now: Date): RetentionPolicy {
 export function changedPolicy(before: RetentionPolicy, change: RetentionChange, now: Date): RetentionPolicy {
   const { retentionDays, archiveToS3 } = change;
   if (retentionDays === null && archiveToS3 === null) throw new AppError("no_updates", "No updates provided");
-  if (retentionDays !== null && !(Number.isInteger(retentionDays) && retentionDays >= leastDays && retentionDays <= mostDays)) {
+  if (
+    retentionDays !== null &&
+    !(Number.isInteger(retentionDays) && retentionDays >= leastDays && retentionDays <= mostDays)
+  ) {
     throw validationError({ retentionDays: [`Must be a whole number from ${leastDays} to ${mostDays}`] });
   }
   const current = inForce(before, now);

@@ -62,7 +62,11 @@ export async function chainsFrom(
       retentionDays: row.days,
       archives: row.archives,
     }));
-  return { last: rows.length === count ? (rows.at(-1)?.chain_id ?? null) : null, ids: rows.map((r) => r.chain_id), due };
+  return {
+    last: rows.length === count ? (rows.at(-1)?.chain_id ?? null) : null,
+    ids: rows.map((r) => r.chain_id),
+    due,
+  };
 }
 
 /** The rows after the base up to the first one inside the window, at most `most`; null when there is none. */
