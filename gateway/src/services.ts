@@ -1,6 +1,9 @@
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
+import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
+import { ReportService } from "@muster/proto/muster/audit/v1/report_pb";
+import { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
@@ -40,6 +43,9 @@ export type Services = {
   devices: Client<typeof DeviceService>;
   deviceGroups: Client<typeof DeviceGroupService>;
   auditLogs: Client<typeof AuditLogService>;
+  auditExports: Client<typeof ExportService>;
+  auditReports: Client<typeof ReportService>;
+  auditRetention: Client<typeof RetentionService>;
   auditProof: Client<typeof AuditProofService>;
   probes: Record<ServiceName, Client<typeof ProbeService>>;
 };
@@ -62,6 +68,9 @@ export function createServices(transports: Record<ServiceName | "edge", Transpor
     devices: createClient(DeviceService, transports.tenancy),
     deviceGroups: createClient(DeviceGroupService, transports.tenancy),
     auditLogs: createClient(AuditLogService, transports.audit),
+    auditExports: createClient(ExportService, transports.audit),
+    auditReports: createClient(ReportService, transports.audit),
+    auditRetention: createClient(RetentionService, transports.audit),
     auditProof: createClient(AuditProofService, transports.audit),
     probes: Object.fromEntries(probes) as Services["probes"],
   };

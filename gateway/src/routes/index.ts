@@ -1,7 +1,10 @@
 import type { Route } from "../route.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
+import { auditExportRoutes } from "./audit-export.ts";
 import { auditLogRoutes } from "./audit-logs.ts";
 import { auditProofRoutes } from "./audit-proof.ts";
+import { auditReportRoutes } from "./audit-reports.ts";
+import { auditRetentionRoutes } from "./audit-retention.ts";
 import { authRoutes } from "./auth.ts";
 import { deviceGroupRoutes } from "./device-groups.ts";
 import { deviceRoutes } from "./devices.ts";
@@ -28,6 +31,9 @@ export const routes: readonly Route[] = [
   ...deviceRoutes,
   ...deviceGroupRoutes,
   ...auditLogRoutes,
+  ...auditExportRoutes,
+  ...auditReportRoutes,
+  ...auditRetentionRoutes,
   ...auditProofRoutes,
   ...platformRoutes,
 ];

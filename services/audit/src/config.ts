@@ -54,6 +54,10 @@ export const settings = {
   SEARCH_SLOTS: whole(2, 1, 50).describe(
     "Lists of a process that look at rows at a time; below its pool's connections.",
   ),
+  EXPORT_SLOTS: whole(1, 1, 50).describe("Exports of a process that look for their rows at a time."),
+  REPORT_SLOTS: whole(1, 1, 50).describe("Reports of a process that are counted at a time."),
+  REPORT_BUDGET_MS: whole(2_000, 100, 60_000).describe("Milliseconds that each count of a report may take."),
+  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
 };
 
 const partitions = Array.from({ length: 16 }, (_, n) => `audit_log_${String(n).padStart(2, "0")}`);

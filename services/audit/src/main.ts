@@ -1,6 +1,9 @@
 import type { Bus } from "@muster/bus";
+import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
+import { ReportService } from "@muster/proto/muster/audit/v1/report_pb";
+import { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
 import { register } from "@muster/rpc";
 import { runService } from "@muster/service";
 import { openArchive } from "./archive/archive.ts";
@@ -9,8 +12,11 @@ import { copySettings, migrations, settings, version, withheld } from "./config.
 import { startSealer } from "./events/sealer.ts";
 import { startCheckpointer } from "./jobs/checkpointer.ts";
 import { startVerifier } from "./jobs/verifier.ts";
+import { exportService } from "./rpc/export.ts";
 import { auditLogService } from "./rpc/log.ts";
 import { auditProofService } from "./rpc/proof.ts";
+import { reportService } from "./rpc/report.ts";
+import { retentionService } from "./rpc/retention.ts";
 import { noteKeys } from "./rules/signed-note.ts";
 
 await runService({
@@ -62,6 +68,15 @@ await runService({
     const reading = { db, searchBudgetMs: config.SEARCH_BUDGET_MS, searchSlots: config.SEARCH_SLOTS };
     return [
       register(AuditLogService, auditLogService(reading)),
+      register(
+        ExportService,
+        exportService({ db, exportSlots: config.EXPORT_SLOTS, deployment, signer, verifiers, now }),
+      ),
+      register(
+        ReportService,
+        reportService({ db, reportBudgetMs: config.REPORT_BUDGET_MS, reportSlots: config.REPORT_SLOTS, now }),
+      ),
+      register(RetentionService, retentionService({ db, mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES, now })),
       register(AuditProofService, auditProofService({ db, verifiers, queued: () => verifier.wake() })),
     ];
   },

@@ -12,6 +12,7 @@ import { type VerifyInput, type VerifyResult, verifyKind } from "../rules/verifi
 import { readableRange } from "../store/logs.ts";
 import { listCheckpoints, newestAnchor, ownChain, queueVerification, tenantOfChain } from "../store/proof.ts";
 import type { VerifyCursor } from "../store/verify-chain.ts";
+import { orgIdOf } from "./log-messages.ts";
 
 type Deps = {
   db: Database;
@@ -131,10 +132,4 @@ function verificationOf(job: ShownJob): Verification {
     createdAt: timestampFromDate(job.createdAt),
     ...(job.finishedAt ? { finishedAt: timestampFromDate(job.finishedAt) } : {}),
   });
-}
-
-function orgIdOf(text: string): string | null {
-  if (text === "") return null;
-  if (!isUuid(text)) throw validationError({ orgId: ["Must be a UUID"] });
-  return text.toLowerCase();
 }
