@@ -136,3 +136,7 @@ export async function startAudit(database: TestDatabase, nats: { url: string; se
     },
   };
 }
+
+function noteKey(): string {
+  return generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "der" }).toString("base64");
+}

@@ -17,7 +17,7 @@ import {
   workers,
 } from "./replicas.ts";
 
-/** One process of the cluster: which program, its own name and its ports. */
+/** One process of the cluster: which program, its own name and its ports; workers have no `port` (0). */
 export type Instance = { name: string; program: ProgramName; port: number; opsPort: number };
 
 /** All instances; gateways listen on `port`, `port + 1` …, everything else on remembered ports. */
