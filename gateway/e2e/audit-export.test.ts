@@ -49,7 +49,10 @@ describe("GET /audit-logs/export", () => {
 
   it("streams JSON lines that end in a signed digest", async () => {
     const { text } = await download("?format=jsonl", bearer());
-    const lines = text.trimEnd().split("\n").map((line) => JSON.parse(line));
+    const lines = text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
     expect(lines.at(-1)).toMatchObject({ type: "end", truncated: false, note: expect.stringContaining("muster") });
     expect(lines.filter(({ type }) => type === "row")).toHaveLength(lines.at(-1).rows);
     expect(lines.at(-2)).toMatchObject({ type: "chain", chainId: orgId });
@@ -91,7 +94,10 @@ describe("GET /audit-logs/export", () => {
       return own.length > 0 ? own : null;
     });
     expect(mine).toHaveLength(1);
-    expect(mine[0]).toMatchObject({ category: "compliance", details: { format: "jsonl", rows: 2, filter: { action: "site" } } });
+    expect(mine[0]).toMatchObject({
+      category: "compliance",
+      details: { format: "jsonl", rows: 2, filter: { action: "site" } },
+    });
   });
 
   it("does not mind a client who leaves at once", async () => {
@@ -107,26 +113,41 @@ describe("GET /audit-logs/export", () => {
 });
 
 describe("reports", () => {
-  it.each(["categories", "user-activity", "security-events", "compliance"])("%s counts the organization's rows", async (name) => {
-    const { status, body } = await admin.api.call("GET", `/audit-logs/reports/${name}`);
-    expect(status).toBe(200);
-    const counts = body.counts as { total: number; success: number; failure: number; denied: number };
-    expect(counts.success + counts.failure + counts.denied).toBe(counts.total);
-    const byDay = body.byDay as { total: number }[];
-    expect(byDay.reduce((sum, { total }) => sum + total, 0)).toBe(counts.total);
-    if (name === "categories") {
-      expect((body.byAction as { action: string; total: number }[]).find(({ action }) => action === "site.create")?.total).toBe(2);
-    }
-  });
+  it.each(["categories", "user-activity", "security-events", "compliance"])(
+    "%s counts the organization's rows",
+    async (name) => {
+      const { status, body } = await admin.api.call("GET", `/audit-logs/reports/${name}`);
+      expect(status).toBe(200);
+      const counts = body.counts as { total: number; success: number; failure: number; denied: number };
+      expect(counts.success + counts.failure + counts.denied).toBe(counts.total);
+      const byDay = body.byDay as { total: number }[];
+      expect(byDay.reduce((sum, { total }) => sum + total, 0)).toBe(counts.total);
+      if (name === "categories") {
+        expect(
+          (body.byAction as { action: string; total: number }[]).find(({ action }) => action === "site.create")?.total,
+        ).toBe(2);
+      }
+    },
+  );
 });
 
 describe("/audit-logs/retention", () => {
   it("is shown with its defaults, changed with a factor, and a shorter one waits", async () => {
     const path = `/audit-logs/retention?orgId=${orgId}`;
     const before = await root.call("GET", path);
-    expect(before.body).toMatchObject({ orgId, retentionDays: 365, archiveToS3: false, pendingRetentionDays: null, pendingFrom: null });
+    expect(before.body).toMatchObject({
+      orgId,
+      retentionDays: 365,
+      archiveToS3: false,
+      pendingRetentionDays: null,
+      pendingFrom: null,
+    });
     const shorter = await root.call("PATCH", "/audit-logs/retention", { orgId, retentionDays: 90 });
-    expect(shorter.body).toMatchObject({ retentionDays: 365, pendingRetentionDays: 90, pendingFrom: expect.any(String) });
+    expect(shorter.body).toMatchObject({
+      retentionDays: 365,
+      pendingRetentionDays: 90,
+      pendingFrom: expect.any(String),
+    });
     const longer = await root.call("PATCH", "/audit-logs/retention", { orgId, retentionDays: 730, archiveToS3: true });
     expect(longer.body).toMatchObject({ retentionDays: 730, archiveToS3: true, pendingRetentionDays: null });
     expect((await rowsOf("audit.retention.update", 2))[0]).toMatchObject({

@@ -134,7 +134,10 @@ export type RouteDefinition<
   reply: R;
   /** Codes beyond those that follow from access and schemas. */
   errors?: readonly PublicCode[];
-  handle(request: RouteRequest<A, Output<P>, Output<Q>, Output<B>>, deps: Deps): Maybe<z.input<R> | Rendered | Streamed>;
+  handle(
+    request: RouteRequest<A, Output<P>, Output<Q>, Output<B>>,
+    deps: Deps,
+  ): Maybe<z.input<R> | Rendered | Streamed>;
 };
 
 /** A row whose own types are checked and done with. */

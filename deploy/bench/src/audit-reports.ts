@@ -1,7 +1,7 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { generateNkey } from "@muster/bus";
 import { openDatabase, sql } from "@muster/db";
 import { createLogger } from "@muster/kit";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { callers } from "@muster/testing";
 import { fillLists, yearMs } from "./audit-fill.ts";
 import { startAudit, withAuditDatabase } from "./audit-service.ts";
@@ -20,7 +20,10 @@ export async function run([rows = "1000000"]: string[] = []): Promise<void> {
       sql`SELECT relname AS part FROM pg_class WHERE relispartition AND relkind = 'r' AND relname LIKE 'audit_log_%'`,
     );
     await owner.close();
-    await vacuum(database.ownerUrl, parts.map(({ part }) => part));
+    await vacuum(
+      database.ownerUrl,
+      parts.map(({ part }) => part),
+    );
     const audit = await startAudit(database, { url: "nats://127.0.0.1:1", seed: generateNkey().seed });
     try {
       const year = { from: timestampFromDate(new Date(Date.now() - yearMs)) };
@@ -48,7 +51,14 @@ export async function run([rows = "1000000"]: string[] = []): Promise<void> {
           }
           ms.sort((a, b) => a - b);
           const [p50, most] = [ms[repeats >> 1] ?? 0, ms.at(-1) ?? 0];
-          table.push({ report, span, rows: counted, "p50 ms": Math.round(p50), "max ms": Math.round(most), bar: "each count < 2,000" });
+          table.push({
+            report,
+            span,
+            rows: counted,
+            "p50 ms": Math.round(p50),
+            "max ms": Math.round(most),
+            bar: "each count < 2,000",
+          });
         }
       }
       console.table(table);

@@ -59,7 +59,11 @@ type Reply = Awaited<ReturnType<Logs["listLogs"]>>;
 export type AuditProcess = {
   listLogs(caller: Caller, request: Request): Promise<Reply>;
   getLog(caller: Caller, id: string): Promise<unknown>;
-  report(caller: Caller, report: keyof typeof reports, request: MessageInitShape<typeof ReportRequestSchema>): Promise<ReportResponse>;
+  report(
+    caller: Caller,
+    report: keyof typeof reports,
+    request: MessageInitShape<typeof ReportRequestSchema>,
+  ): Promise<ReportResponse>;
   /** Reads an export to its end: its rows and bytes. */
   exportLogs(caller: Caller, request: Request): Promise<{ rows: number; bytes: number }>;
   /** CPU of the process so far, microseconds, and its memory. */
@@ -117,7 +121,10 @@ export async function startAudit(database: TestDatabase, nats: { url: string; se
     report: async (caller, report, request) => reporting[reports[report]](request, await options(caller)),
     async exportLogs(caller, filter) {
       const read = { rows: 0, bytes: 0 };
-      for await (const { part } of exporting.exportLogs({ format: ExportFormat.JSONL, filter }, await options(caller))) {
+      for await (const { part } of exporting.exportLogs(
+        { format: ExportFormat.JSONL, filter },
+        await options(caller),
+      )) {
         if (part.case === "head") read.rows = part.value.rows;
         else if (part.case === "chunk") read.bytes += part.value.length;
       }

@@ -145,7 +145,11 @@ describe("an operation", () => {
     const added = (await rowsOf(actor)).slice(before);
     expect(added.map((r) => r.action)).toEqual([action]);
     const [entry] = added as [Row];
-    const resourceId = done.target?.id ?? done.answer.body.id ?? done.answer.body.orgId ?? (actor === partner ? partner.partnerId : null);
+    const resourceId =
+      done.target?.id ??
+      done.answer.body.id ??
+      done.answer.body.orgId ??
+      (actor === partner ? partner.partnerId : null);
     expect(entry).toMatchObject({ actor_type: "user", actor_id: actor.id, result: "success", resource_id: resourceId });
     expect(entry.actor_email).toMatch(/@example\.com$/);
     expect(entry.ip_address).toBe("127.0.0.1");

@@ -83,7 +83,8 @@ describe("the isolation matrix", () => {
         (filter !== null && row.org_id !== filter);
       if (stored.length !== rows.length || stored.some(isForeign)) wrong.push(`${cell.actor.name} · ${request}`);
       // Whoever has an organization has its rows: an empty list would prove nothing.
-      const isOwn = (cell.actor.scope !== "organization" || !request.includes("search")) && !request.includes("/reports/");
+      const isOwn =
+        (cell.actor.scope !== "organization" || !request.includes("search")) && !request.includes("/reports/");
       if (rows.length === 0 && filter === null && isOwn) wrong.push(`${cell.actor.name} · ${request} is empty`);
     }
     expect(wrong).toEqual([]);

@@ -18,7 +18,7 @@ async function* body() {
     for (let n = 0; n < wanted; n++) {
       if (n === failsAt) throw new Error("the source failed");
       made += 1;
-      yield Buffer.alloc(64 * 1024, n % 26 + 97);
+      yield Buffer.alloc(64 * 1024, (n % 26) + 97);
     }
   } finally {
     ended += 1;
@@ -56,8 +56,15 @@ describe("a streamed reply", () => {
     reset(40);
     const reply = await fetch(url());
     const text = await reply.text();
-    expect([reply.status, reply.headers.get("content-type"), reply.headers.get("x-part")]).toEqual([200, "text/plain", "one"]);
-    expect([reply.headers.get("cache-control"), reply.headers.get("transfer-encoding")]).toEqual(["no-store", "chunked"]);
+    expect([reply.status, reply.headers.get("content-type"), reply.headers.get("x-part")]).toEqual([
+      200,
+      "text/plain",
+      "one",
+    ]);
+    expect([reply.headers.get("cache-control"), reply.headers.get("transfer-encoding")]).toEqual([
+      "no-store",
+      "chunked",
+    ]);
     expect(reply.headers.get("x-request-id")).toBeTruthy();
     expect([text.length, made, ended]).toEqual([40 * 65_536, 40, 1]);
   });
@@ -67,7 +74,9 @@ describe("a streamed reply", () => {
     const before = process.memoryUsage().rss;
     const client = request(url());
     client.end();
-    const response = await new Promise<import("node:http").IncomingMessage>((resolve) => client.once("response", resolve));
+    const response = await new Promise<import("node:http").IncomingMessage>((resolve) =>
+      client.once("response", resolve),
+    );
     response.pause();
     let last = -1;
     await until("the source to be left alone", async () => {

@@ -43,7 +43,11 @@ const actors = z
 
 const categoryReport = base.extend({ byCategory, byAction }).meta({ id: "AuditCategoryReport" });
 const activityReport = base
-  .extend({ byCategory, users: actors, userTotal: z.int().meta({ description: "Actors in all; at most 100 are listed." }) })
+  .extend({
+    byCategory,
+    users: actors,
+    userTotal: z.int().meta({ description: "Actors in all; at most 100 are listed." }),
+  })
   .meta({ id: "AuditUserActivityReport" });
 const actionReport = base
   .extend({

@@ -1,7 +1,7 @@
 import type { Privilege } from "@muster/db";
 import { flag, processSettings, whole } from "@muster/kit";
 import { z } from "zod";
-import { type ArchiveSettings, archiveSettings } from "./archive/archive.ts";
+import { type ArchiveSettings, archiveSettings } from "./archive/open.ts";
 
 export const version = "0.1.0";
 export const migrations = new URL("../migrations/", import.meta.url);

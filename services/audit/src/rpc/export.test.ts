@@ -1,6 +1,6 @@
+import { fromBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { fromBinary } from "@bufbuild/protobuf";
 import { sql } from "@muster/db";
 import { type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { ExportFormat, ExportService } from "@muster/proto/muster/audit/v1/export_pb";
@@ -8,8 +8,8 @@ import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { register, toAppError } from "@muster/rpc";
 import { callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
 import { sealMessages } from "../events/sealer.ts";
-import { parseExportText, parseLine } from "../rules/export-line.ts";
 import { sha256 } from "../rules/archive-chunk.ts";
+import { parseExportText, parseLine } from "../rules/export-line.ts";
 import { checksumOf } from "../rules/seal.ts";
 import { generateNoteKey, noteKeys, openNote } from "../rules/signed-note.ts";
 import { auditDatabase, auditMessage } from "../testing.ts";
@@ -33,9 +33,18 @@ afterAll(async () => {
 
 type Change = NonNullable<Parameters<typeof auditMessage>[0]>;
 async function seal(...changes: Change[]): Promise<void> {
-  const sealer = { db: database.db, log: createLogger("test", "fatal"), now: () => new Date(), batchRows: 500, batchBytes: 1 };
+  const sealer = {
+    db: database.db,
+    log: createLogger("test", "fatal"),
+    now: () => new Date(),
+    batchRows: 500,
+    batchBytes: 1,
+  };
   for (let at = 0; at < changes.length; at += 500) {
-    await sealMessages(sealer, changes.slice(at, at + 500).map((change) => auditMessage(change)));
+    await sealMessages(
+      sealer,
+      changes.slice(at, at + 500).map((change) => auditMessage(change)),
+    );
   }
 }
 
@@ -59,7 +68,9 @@ type Filter = Record<string, unknown>;
 async function file(caller: Caller, format: "CSV" | "JSONL", filter: Filter = {}) {
   let head: { rows: number; truncated: boolean } | null = null;
   let text = "";
-  for await (const { part } of port.client(ExportService, caller).exportLogs({ format: ExportFormat[format], filter })) {
+  for await (const { part } of port
+    .client(ExportService, caller)
+    .exportLogs({ format: ExportFormat[format], filter })) {
     if (part.case === "head") head = part.value;
     else if (part.case === "chunk") text += Buffer.from(part.value).toString();
   }
@@ -163,7 +174,14 @@ describe("a JSONL export", () => {
       link = row.checksum;
     }
     const [chain, end] = lines.slice(-2);
-    expect(chain).toMatchObject({ type: "chain", chainId: orgId, headSeq: 20, headChecksum: link, from: 1, receipts: [] });
+    expect(chain).toMatchObject({
+      type: "chain",
+      chainId: orgId,
+      headSeq: 20,
+      headChecksum: link,
+      from: 1,
+      receipts: [],
+    });
     if (end?.type !== "end" || !end.note) throw new Error("no end");
     const said = parseExportText(openNote(end.note, keys.verifiers).text, "muster.local");
     expect(said).toMatchObject({ rows: 20, sha256: sha256(Buffer.from(text.slice(0, text.indexOf('{"type":"end"')))) });
@@ -178,7 +196,9 @@ describe("a JSONL export", () => {
 
 describe("a reader", () => {
   it("who leaves ends the reading, and who is slow holds it up: rows are read when they are wanted", async () => {
-    const { admin, orgId } = await organization(3_000, () => ({ detailsJson: JSON.stringify({ text: "x".repeat(4_000) }) }));
+    const { admin, orgId } = await organization(3_000, () => ({
+      detailsJson: JSON.stringify({ text: "x".repeat(4_000) }),
+    }));
     const before = await reads();
     const parts = port.client(ExportService, admin).exportLogs({ format: ExportFormat.JSONL, filter: { orgId } });
     const reader = parts[Symbol.asyncIterator]();

@@ -17,7 +17,10 @@ beforeAll(async () => {
   database = await auditDatabase();
   const serve = (reportBudgetMs: number) =>
     testPort("audit", [
-      register(ReportService, reportService({ db: database.db, reportBudgetMs, reportSlots: 2, now: () => new Date() })),
+      register(
+        ReportService,
+        reportService({ db: database.db, reportBudgetMs, reportSlots: 2, now: () => new Date() }),
+      ),
     ]);
   port = await serve(2_000);
   hurried = await serve(0);
@@ -56,7 +59,13 @@ async function fleet() {
     { ...own, action: "organization.update", timestamp: day(20), actorId: bob, actorEmail: "bob@example.com" },
     { partnerId, orgId: otherOrgId, action: "device.create", timestamp: day(2) },
   );
-  return { partnerId, orgId, otherOrgId, admin: callers.orgAdmin(partnerId, orgId), partner: callers.partnerAdmin(partnerId) };
+  return {
+    partnerId,
+    orgId,
+    otherOrgId,
+    admin: callers.orgAdmin(partnerId, orgId),
+    partner: callers.partnerAdmin(partnerId),
+  };
 }
 const plain = (counts: { total: bigint; success: bigint; failure: bigint; denied: bigint } | undefined) =>
   [counts?.total, counts?.success, counts?.failure, counts?.denied].map(Number);
@@ -75,7 +84,9 @@ describe("a report", () => {
     const reply = await port.client(ReportService, admin).reportCategories(lately);
     expect(plain(reply.counts)).toEqual([5, 3, 1, 1]);
     expect(reply.categories.map(({ category }) => category)).toEqual([...categories]);
-    const counted = Object.fromEntries(reply.categories.map(({ category, counts }) => [category, Number(counts?.total)]));
+    const counted = Object.fromEntries(
+      reply.categories.map(({ category, counts }) => [category, Number(counts?.total)]),
+    );
     expect(counted).toMatchObject({ authentication: 3, device: 1, system: 1, organization: 0 });
     expect(totals(reply)).toEqual({ "user.login": 3, "device.create": 1, "site.create": 1 });
     expect(reply.days.map(({ counts }) => Number(counts?.total))).toEqual([2, 2, 1]);

@@ -29,8 +29,17 @@ async function organization() {
   const log = createLogger("test", "fatal");
   const sealer = { db: database.db, log, now: () => new Date(), batchRows: 500, batchBytes: 1 };
   await sealMessages(sealer, [auditMessage({ partnerId, orgId })]);
-  const withMfa = (caller: Caller): Caller => ({ ...caller, mfaAt: new Date(), permissions: ["audit:read", "audit:write"] });
-  return { partnerId, orgId, admin: withMfa(callers.orgAdmin(partnerId, orgId)), partner: withMfa(callers.partnerAdmin(partnerId)) };
+  const withMfa = (caller: Caller): Caller => ({
+    ...caller,
+    mfaAt: new Date(),
+    permissions: ["audit:read", "audit:write"],
+  });
+  return {
+    partnerId,
+    orgId,
+    admin: withMfa(callers.orgAdmin(partnerId, orgId)),
+    partner: withMfa(callers.partnerAdmin(partnerId)),
+  };
 }
 const client = (caller: Caller) => port.client(RetentionService, caller);
 const refusal = (call: Promise<unknown>) =>
@@ -50,7 +59,11 @@ describe("the retention of an organization", () => {
     expect((await client(admin).getRetention({})).policy).toMatchObject(expected);
     const { policy } = await client(partner).getRetention({ orgId });
     expect(policy).toMatchObject(expected);
-    expect([policy?.lastCleanupAt, policy?.pendingRetentionDays, policy?.pendingFrom]).toEqual([undefined, undefined, undefined]);
+    expect([policy?.lastCleanupAt, policy?.pendingRetentionDays, policy?.pendingFrom]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   it("is longer at once, and shorter after 24 hours by the database's clock", async () => {
@@ -63,7 +76,9 @@ describe("the retention of an organization", () => {
     expect(Math.abs(waits - 86_400_000)).toBeLessThan(60_000);
     expect((await client(admin).getRetention({})).policy).toEqual(policy);
     await database.db.tx({ caller: admin }, (tx) =>
-      tx.execute(sql`UPDATE retention_policy SET pending_from = now() - interval '1 second' WHERE org_id = ${admin.orgId}`),
+      tx.execute(
+        sql`UPDATE retention_policy SET pending_from = now() - interval '1 second' WHERE org_id = ${admin.orgId}`,
+      ),
     );
     const { policy: inForce } = await client(admin).getRetention({});
     expect([inForce?.retentionDays, inForce?.pendingRetentionDays]).toEqual([30, undefined]);
