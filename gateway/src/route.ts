@@ -39,7 +39,7 @@ export type Access =
     };
 
 /** Milliseconds a request of each class may take, all hops together. */
-export const deadlinesMs = { default: 10_000, health: 2_000, export: 300_000 } as const;
+export const deadlinesMs = { default: 10_000, health: 2_000, report: 30_000, export: 300_000 } as const;
 export type DeadlineClass = keyof typeof deadlinesMs;
 
 /**

@@ -57,7 +57,7 @@ export async function run([rows = "1000000"]: string[] = []): Promise<void> {
             rows: counted,
             "p50 ms": Math.round(p50),
             "max ms": Math.round(most),
-            bar: "each count < 2,000",
+            bar: "statements ≤ 2,000",
           });
         }
       }

@@ -59,7 +59,7 @@ const actionReport = base
   .meta({ id: "AuditActionReport" });
 
 const errors = [...listErrors, "time_range_too_wide"] as const;
-const row = { method: "GET", access, tag, query: reportQuery, load: "export", errors } as const;
+const row = { method: "GET", access, tag, query: reportQuery, deadline: "report", load: "export", errors } as const;
 
 type Query = z.output<typeof reportQuery>;
 
