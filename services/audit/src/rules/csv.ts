@@ -1,5 +1,5 @@
-import type { ChainRow } from "./chain-row.ts";
 import { categoryOf } from "./category.ts";
+import type { ChainRow } from "./chain-row.ts";
 
 // Spreadsheets take these at the beginning of a cell for a formula, quotes or not.
 const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;

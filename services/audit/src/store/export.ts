@@ -25,12 +25,7 @@ export type SelectedChain = ExportedChain & { baseSeq: number };
 type KeyRow = { chain_id: string; seq: number; timestamp: Date; id: string; match?: boolean; place?: number };
 
 /** The newest rows that match, found in one snapshot. Throws `cancelled` between two steps when the caller has left. */
-export async function selectRows(
-  db: Database,
-  who: CallContext,
-  range: Range,
-  filter: LogFilter,
-): Promise<Selection> {
+export async function selectRows(db: Database, who: CallContext, range: Range, filter: LogFilter): Promise<Selection> {
   const actions = await matchingActions(db, who, range, filter);
   return db.tx(
     who,
@@ -53,7 +48,13 @@ const keyColumns = "l.chain_id, l.seq, l.timestamp, l.id";
 function indexedKeys(tx: Tx, range: Range, filter: LogFilter, actions: readonly string[] | null): Promise<KeyRow[]> {
   const values = new Values();
   const bounds = boundsText(values, filter, null);
-  const source = newestRows(values, { range, actions, bounds, columns: keyColumns, rows: values.add(mostExported + 1) });
+  const source = newestRows(values, {
+    range,
+    actions,
+    bounds,
+    columns: keyColumns,
+    rows: values.add(mostExported + 1),
+  });
   return tx.query<KeyRow>({
     text: `SELECT ${keyColumns} FROM ${source} ORDER BY l.timestamp DESC, l.id DESC`,
     values: values.list,
@@ -97,7 +98,10 @@ type FactRow = {
 };
 
 /** Heads, newest checkpoints and receipts of the chains that rows are of. */
-async function chainsOf(tx: Tx, { chainIds, seqs }: Pick<Selection, "chainIds" | "seqs">): Promise<Map<string, SelectedChain>> {
+async function chainsOf(
+  tx: Tx,
+  { chainIds, seqs }: Pick<Selection, "chainIds" | "seqs">,
+): Promise<Map<string, SelectedChain>> {
   const bySeq = new Map<string, Set<number>>();
   chainIds.forEach((chainId, n) => {
     const own = bySeq.get(chainId);
@@ -110,11 +114,13 @@ async function chainsOf(tx: Tx, { chainIds, seqs }: Pick<Selection, "chainIds" |
            ARRAY(SELECT r.note FROM prune_receipts r WHERE r.chain_id = h.chain_id ORDER BY r.last_seq) AS receipts
     FROM chain_head h WHERE h.chain_id = ANY (${[...bySeq.keys()]}::uuid[])`);
   return new Map(
-    facts.map(({ chain_id: chainId, seq: headSeq, checksum: headChecksum, base_seq: baseSeq, checkpoint, receipts }) => {
-      const from = suffixStart(bySeq.get(chainId) ?? new Set(), headSeq);
-      const chain = { chainId, headSeq, headChecksum, from, checkpoint, receipts: from === null ? [] : receipts };
-      return [chainId, { ...chain, baseSeq }];
-    }),
+    facts.map(
+      ({ chain_id: chainId, seq: headSeq, checksum: headChecksum, base_seq: baseSeq, checkpoint, receipts }) => {
+        const from = suffixStart(bySeq.get(chainId) ?? new Set(), headSeq);
+        const chain = { chainId, headSeq, headChecksum, from, checkpoint, receipts: from === null ? [] : receipts };
+        return [chainId, { ...chain, baseSeq }];
+      },
+    ),
   );
 }
 

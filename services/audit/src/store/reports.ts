@@ -46,13 +46,7 @@ export function countRows(db: Database, who: Who, asked: Asked, budgetMs: number
 }
 
 /** The `most` actors with the most rows, named as their newest row names them, and how many actors there are. */
-export function countActors(
-  db: Database,
-  who: Who,
-  asked: Asked,
-  most: number,
-  budgetMs: number,
-): Promise<ActorRow[]> {
+export function countActors(db: Database, who: Who, asked: Asked, most: number, budgetMs: number): Promise<ActorRow[]> {
   const values = new Values();
   const conditions = conditionsOf(values, asked);
   const named = conditionsOf(values, asked);
