@@ -1,11 +1,11 @@
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
-import type { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
-import type { ReportService } from "@muster/proto/muster/audit/v1/report_pb";
-import type { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
+import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
+import { ReportService } from "@muster/proto/muster/audit/v1/report_pb";
+import { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
-import type { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
+import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
 import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";

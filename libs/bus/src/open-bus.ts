@@ -22,8 +22,9 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     consume: (settings, handler) => keep(startConsumer(connection, settings, handler)),
     follow: (settings, handlers) => keep(startFollower(connection, settings, handlers)),
     check: connection.check,
-    async close() 
+    async close() {
       await Promise.all([...running].map((part) => part.stop()));
-      await connection.close();,
+      await connection.close();
+    },
   };
 }
