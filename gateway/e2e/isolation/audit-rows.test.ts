@@ -36,6 +36,7 @@ const actions: Record<string, string> = {
   "POST /device-groups/:id/devices": "device_group.update",
   "DELETE /device-groups/:id/devices": "device_group.update",
   "DELETE /device-groups/:id/devices/:deviceId": "device_group.update",
+  "PATCH /audit-logs/retention": "audit.retention.update",
   "POST /users": "user.create",
   "POST /api-keys": "api_key.create",
   "PATCH /api-keys/:id": "api_key.update",
@@ -157,7 +158,11 @@ describe("an operation", () => {
     const added = (await rowsOf(actor)).slice(before);
     expect(added.map((r) => r.action)).toEqual([action]);
     const [entry] = added as [Row];
-    const resourceId = done.target?.id ?? done.answer.body.id ?? (actor === partner ? partner.partnerId : null);
+    const resourceId =
+      done.target?.id ??
+      done.answer.body.id ??
+      done.answer.body.orgId ??
+      (actor === partner ? partner.partnerId : null);
     expect(entry).toMatchObject({ actor_type: "user", actor_id: actor.id, result: "success", resource_id: resourceId });
     expect(entry.actor_email).toMatch(/@example\.com$/);
     expect(entry.ip_address).toBe("127.0.0.1");

@@ -56,6 +56,7 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
     ...(varied?.field === "orgId" && !actor.siteIds ? {} : { siteId: home.siteId }),
   }),
   "POST /enrollment-keys/:id/rotate": () => ({}),
+  "PATCH /audit-logs/retention": ({ home }) => ({ orgId: home.orgId, retentionDays: 400 }),
   "POST /agents/:id/logs": ({ name }) => ({ logs: [{ timestamp, level: "info", component: "ws", message: name }] }),
   "PUT /agents/:id/eventlogs": ({ name }) => ({ events: [{ timestamp, source: name, message: name }] }),
   "POST /agents/:id/heartbeat": () => ({ agentVersion: "1.0.0" }),
