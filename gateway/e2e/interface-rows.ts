@@ -289,6 +289,8 @@ export const additionalRows: readonly InterfaceRow[] = [
     PATCH /roles/:id
     DELETE /roles/:id`,
   ),
+  ...rows(4, { ...writeMfa, scopes: above }, "POST /orgs/organizations/:id/revoke-credentials"),
+  ...rows(4, { ...writeMfa, scopes: system }, "POST /orgs/partners/:id/revoke-credentials"),
   ...rows(
     5,
     {},
@@ -304,6 +306,18 @@ export const additionalRows: readonly InterfaceRow[] = [
     POST /auth/forgot-password
     POST /auth/reset-password`,
   ),
+  ...rows(6, { permission: "audit:export" }, "GET /audit-logs/export"),
+  ...rows(
+    6,
+    { permission: "audit:read" },
+    `
+    GET /audit-logs/reports/categories
+    GET /audit-logs/reports/user-activity
+    GET /audit-logs/reports/security-events
+    GET /audit-logs/reports/compliance`,
+  ),
+  ...rows(6, { permission: "audit:write" }, "GET /audit-logs/retention"),
+  ...rows(6, { permission: "audit:write", mfa: true }, "PATCH /audit-logs/retention"),
   ...rows(
     6,
     { permission: "audit:read" },

@@ -5,6 +5,11 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   auth: () => import("./auth.ts"),
   read: () => import("./read.ts"),
   chaos: () => import("./chaos.ts"),
+  logins: () => import("./logins.ts"),
+  usage: () => import("./usage.ts"),
+  revocations: () => import("./revocations.ts"),
+  "key-lists": () => import("./key-lists.ts"),
+  "audit-reports": () => import("./audit-reports.ts"),
   "audit-lists": () => import("./audit-lists.ts"),
   "audit-seal": () => import("./audit-seal.ts"),
 };

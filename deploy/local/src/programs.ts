@@ -4,7 +4,7 @@ import { startChild } from "./child.ts";
 import { root } from "./config.ts";
 import type { DatabaseUrls } from "./database.ts";
 import { type Keeper, keepRunning } from "./keep-running.ts";
-import type { Keys } from "./keys.ts";
+import { type Keys, loadKeys } from "./keys.ts";
 import {
   isWorker,
   type ProgramName,
@@ -17,7 +17,7 @@ import {
   workers,
 } from "./replicas.ts";
 
-/** One process of the cluster: which program, its own name and its ports. */
+/** One process of the cluster: which program, its own name and its ports; workers have no `port` (0). */
 export type Instance = { name: string; program: ProgramName; port: number; opsPort: number };
 
 /** All instances; gateways listen on `port`, `port + 1` …, everything else on remembered ports. */
@@ -171,7 +171,8 @@ export function runProgram(options: {
       program: process.execPath,
       args: [...args, `--stack=${dataDir}`],
       cwd: folder,
-      env: mergeEnvironment(process.env, environmentOf(instance, around)),
+      // Read again: keys are rotated by an edit of the file and a restart of one process after the other.
+      env: mergeEnvironment(process.env, environmentOf(instance, { ...around, keys: loadKeys(dataDir) })),
       logFile: join(dataDir, "logs", `${instance.name}.log`),
       onMessage,
     });

@@ -13,7 +13,9 @@ export const serviceNames = [
 export type ServiceName = (typeof serviceNames)[number];
 
 /** Processes beside a service's own that run its code as another database role, without RPC port and message bus. */
-export const workers = { "audit-retention": { service: "audit", duty: "pruner", script: "retention-main.js" } } as const;
+export const workers = {
+  "audit-retention": { service: "audit", duty: "pruner", script: "retention-main.js" },
+} as const;
 export type WorkerName = keyof typeof workers;
 export const workerNames = Object.keys(workers) as WorkerName[];
 export const isWorker = (name: string): name is WorkerName => Object.hasOwn(workers, name);

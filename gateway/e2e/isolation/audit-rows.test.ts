@@ -21,6 +21,8 @@ const actions: Record<string, string> = {
   "POST /orgs/organizations": "organization.create",
   "PATCH /orgs/organizations/:id": "organization.update",
   "DELETE /orgs/organizations/:id": "organization.delete",
+  "POST /orgs/organizations/:id/revoke-credentials": "organization.credentials.revoke",
+  "POST /orgs/partners/:id/revoke-credentials": "partner.credentials.revoke",
   "POST /orgs/sites": "site.create",
   "PATCH /orgs/sites/:id": "site.update",
   "DELETE /orgs/sites/:id": "site.delete",
@@ -33,6 +35,7 @@ const actions: Record<string, string> = {
   "POST /device-groups/:id/devices": "device_group.update",
   "DELETE /device-groups/:id/devices": "device_group.update",
   "DELETE /device-groups/:id/devices/:deviceId": "device_group.update",
+  "PATCH /audit-logs/retention": "audit.retention.update",
   "POST /users": "user.create",
   "POST /api-keys": "api_key.create",
   "PATCH /api-keys/:id": "api_key.update",
@@ -142,7 +145,11 @@ describe("an operation", () => {
     const added = (await rowsOf(actor)).slice(before);
     expect(added.map((r) => r.action)).toEqual([action]);
     const [entry] = added as [Row];
-    const resourceId = done.target?.id ?? done.answer.body.id ?? (actor === partner ? partner.partnerId : null);
+    const resourceId =
+      done.target?.id ??
+      done.answer.body.id ??
+      done.answer.body.orgId ??
+      (actor === partner ? partner.partnerId : null);
     expect(entry).toMatchObject({ actor_type: "user", actor_id: actor.id, result: "success", resource_id: resourceId });
     expect(entry.actor_email).toMatch(/@example\.com$/);
     expect(entry.ip_address).toBe("127.0.0.1");

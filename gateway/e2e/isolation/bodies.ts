@@ -52,6 +52,7 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
     ...(varied?.field === "orgId" && !actor.siteIds ? {} : { siteId: home.siteId }),
   }),
   "POST /enrollment-keys/:id/rotate": () => ({}),
+  "PATCH /audit-logs/retention": ({ home }) => ({ orgId: home.orgId, retentionDays: 400 }),
 };
 
 /** Queries without which a row refuses. */

@@ -36,6 +36,17 @@ const otherLists: Record<string, Kind> = {
   "GET /orgs": "organization",
   "GET /audit-logs": "audit_log",
   "GET /audit-logs/search": "audit_log",
+  "GET /audit-logs/export": "audit_log",
+  "GET /audit-logs/reports/categories": "audit_log",
+  "GET /audit-logs/reports/user-activity": "audit_log",
+  "GET /audit-logs/reports/security-events": "audit_log",
+  "GET /audit-logs/reports/compliance": "audit_log",
+};
+
+/** Rows about one organization that the call names: tried with each of them, as creations are. */
+const ofOrganization: Record<string, Kind> = {
+  "GET /audit-logs/retention": "audit_log",
+  "PATCH /audit-logs/retention": "audit_log",
 };
 
 /** Rows about the caller's own partner, and rows that are the same for everybody who may call them. */
@@ -73,6 +84,8 @@ export function subjectOf(route: Route): Subject {
   const { auth } = route.access;
   if (auth === "none" || auth === "optional" || openRows.includes(key)) return { ...base, shape: "open", kind: null };
   if (selfRows.includes(key) || route.path.startsWith("/auth/")) return { ...base, shape: "self", kind: null };
+  const named = ofOrganization[key];
+  if (named) return { ...base, shape: "create", kind: named };
   const list = otherLists[key];
   if (list) return { ...base, shape: "list", kind: list };
   const [, collection = "", rest = ""] = /^(\/[^:]*?)(\/:id(?:\/.*)?)?$/.exec(route.path) ?? [];

@@ -112,7 +112,13 @@ export function createGateway(options: GatewayOptions): Gateway {
       status = found.row.status ?? 200;
       const lines = joined(exchange.rate && rateLines(exchange.rate), corsLines);
       if (result instanceof Streamed) {
-        await sendStream(response, status, requestId, result, joined(found.row.noStore ? noStore : null, lines, closing()));
+        await sendStream(
+          response,
+          status,
+          requestId,
+          result,
+          joined(found.row.noStore ? noStore : null, lines, closing()),
+        );
       } else sendResult(response, status, requestId, found, result, lines);
     } catch (thrown) {
       error = thrown;

@@ -43,7 +43,11 @@ const actors = z
 
 const categoryReport = base.extend({ byCategory, byAction }).meta({ id: "AuditCategoryReport" });
 const activityReport = base
-  .extend({ byCategory, users: actors, userTotal: z.int().meta({ description: "Actors in all; at most 100 are listed." }) })
+  .extend({
+    byCategory,
+    users: actors,
+    userTotal: z.int().meta({ description: "Actors in all; at most 100 are listed." }),
+  })
   .meta({ id: "AuditUserActivityReport" });
 const actionReport = base
   .extend({
@@ -55,7 +59,7 @@ const actionReport = base
   .meta({ id: "AuditActionReport" });
 
 const errors = [...listErrors, "time_range_too_wide"] as const;
-const row = { method: "GET", access, tag, query: reportQuery, load: "export", errors } as const;
+const row = { method: "GET", access, tag, query: reportQuery, deadline: "report", load: "export", errors } as const;
 
 type Query = z.output<typeof reportQuery>;
 

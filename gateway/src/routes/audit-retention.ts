@@ -25,7 +25,7 @@ const errors = [...listErrors, "organization_context_required"] as const;
 const get = route({
   method: "GET",
   path,
-  access: { auth: "session", permission: "audit:read" },
+  access: { auth: "session", permission: "audit:write" },
   tag,
   summary: "How long an organization's audit rows are kept",
   query,
@@ -45,15 +45,14 @@ const update = route({
   summary: "Change how long an organization's audit rows are kept",
   description:
     "Longer is in force at once; shorter after 24 hours, and until then it is taken back by any change that is not shorter than what is in force.",
-  query,
   body: z.object({
+    orgId: id.optional().meta({ description: "Partner and system callers name the organization." }),
     retentionDays: z.int().min(1).max(3_650).optional(),
     archiveToS3: z.boolean().optional(),
   }),
   reply: policy,
   errors: [...errors, "no_updates"],
-  async handle({ query: { orgId }, body, rpc }, { services }) {
-    const { retentionDays, archiveToS3 } = body;
+  async handle({ body: { orgId, retentionDays, archiveToS3 }, rpc }, { services }) {
     const reply = await services.auditRetention.updateRetention(
       {
         orgId: orgId ?? "",

@@ -15,12 +15,14 @@ import { partnerRoutes } from "./partners.ts";
 import { platformRoutes } from "./platform.ts";
 import { servicePrincipalRoutes } from "./service-principals.ts";
 import { siteRoutes } from "./sites.ts";
+import { tenantCredentialRoutes } from "./tenant-credentials.ts";
 import { userRoutes } from "./users.ts";
 
 /** Everything the gateway serves by itself; docs come from Express. */
 export const routes: readonly Route[] = [
   ...authRoutes,
   ...mfaRoutes,
+  ...tenantCredentialRoutes,
   ...userRoutes,
   ...apiKeyRoutes,
   ...servicePrincipalRoutes,

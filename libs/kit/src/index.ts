@@ -1,3 +1,4 @@
+export { apiKeyPrefix, looksLikeApiKey, newApiKeyText } from "./api-key-text.ts";
 export { AppError, type ErrorCode, errorCodes, type FieldErrors, isErrorCode, validationError } from "./app-error.ts";
 export {
   type Actor,
@@ -29,5 +30,5 @@ export {
   scopePermissions,
   scopesOpen,
 } from "./scopes.ts";
-export { type SecretBox, secretBox } from "./secret-box.ts";
+export { isSealed, type SecretBox, secretBox } from "./secret-box.ts";
 export { isUuid, uuidv7 } from "./uuid.ts";

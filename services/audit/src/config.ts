@@ -1,7 +1,7 @@
 import type { Privilege } from "@muster/db";
 import { flag, processSettings, whole } from "@muster/kit";
 import { z } from "zod";
-import { type ArchiveSettings, archiveSettings } from "./archive/archive.ts";
+import { type ArchiveSettings, archiveSettings } from "./archive/open.ts";
 
 export const version = "0.1.0";
 export const migrations = new URL("../migrations/", import.meta.url);
@@ -56,7 +56,9 @@ export const settings = {
   ),
   EXPORT_SLOTS: whole(1, 1, 50).describe("Exports of a process that look for their rows at a time."),
   REPORT_SLOTS: whole(1, 1, 50).describe("Reports of a process that are counted at a time."),
-  REPORT_BUDGET_MS: whole(2_000, 100, 60_000).describe("Milliseconds that each count of a report may take."),
+  REPORT_BUDGET_MS: whole(20_000, 100, 120_000).describe(
+    "Milliseconds that a report may take, in statements of at most two seconds each.",
+  ),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
 };
 

@@ -6,7 +6,7 @@ import { ReportService } from "@muster/proto/muster/audit/v1/report_pb";
 import { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
 import { register } from "@muster/rpc";
 import { runService } from "@muster/service";
-import { openArchive } from "./archive/archive.ts";
+import { openArchive } from "./archive/open.ts";
 import { checkpointCopies } from "./checkpoint-copies.ts";
 import { copySettings, migrations, settings, version, withheld } from "./config.ts";
 import { startSealer } from "./events/sealer.ts";

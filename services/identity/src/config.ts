@@ -1,4 +1,5 @@
-import { ConfigError, whole } from "@muster/kit";
+import { whole } from "@muster/kit";
+import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 import type { LoginLimits } from "./attempts.ts";
 
@@ -9,11 +10,7 @@ export const settings = {
   JWT_PRIVATE_KEYS: z
     .string()
     .describe("kid:base64 P-256 PKCS#8 keys of access tokens, comma-separated; the first signs, all verify."),
-  SECRET_ENCRYPTION_KEY: z
-    .string()
-    .optional()
-    .describe("id:base64 32-byte keys for secrets at rest, comma-separated; the first encrypts, all decrypt."),
-  APP_ENCRYPTION_KEY: z.string().optional().describe("The same, for deployments that use this name."),
+  ...encryptionSettings,
   ENROLLMENT_KEY_PEPPER: z
     .string()
     .optional()
@@ -36,6 +33,7 @@ export const settings = {
     .describe("Password of that administrator; without it one is generated and logged once."),
   PASSWORD_SCRYPT_LOG_N: whole(17, 10, 20).describe("log2 of scrypt's cost N for new password hashes."),
   PASSWORD_QUEUE_MAX: whole(200, 1, 10_000).describe("Password checks that may wait; more are refused with 503."),
+  PASSWORD_CONCURRENCY: whole(0, 0, 64).describe("Password checks that run at a time; 0 takes one per core."),
   ACCESS_TOKEN_TTL_SECONDS: whole(900, 60, 3_600).describe("Life of an access token in seconds."),
   SESSION_IDLE_DAYS: whole(7, 1, 90).describe("Days after its last refresh at which a session ends."),
   LOGIN_FAILURES_PER_ACCOUNT: whole(10, 1, 1_000_000).describe(
@@ -54,13 +52,6 @@ export const settings = {
   ),
   SESSION_MAX_DAYS: whole(30, 1, 365).describe("Days after sign-in at which a session ends."),
 };
-
-/** Keys for secrets at rest, under either name. Throws when neither is set. */
-export function encryptionKeys(config: { SECRET_ENCRYPTION_KEY?: string; APP_ENCRYPTION_KEY?: string }): string {
-  const keys = config.SECRET_ENCRYPTION_KEY ?? config.APP_ENCRYPTION_KEY;
-  if (!keys) throw new ConfigError(["SECRET_ENCRYPTION_KEY or APP_ENCRYPTION_KEY must be set"]);
-  return keys;
-}
 
 /** The limits on failed sign-ins of these settings. */
 export function loginLimits(config: {

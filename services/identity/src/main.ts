@@ -7,9 +7,10 @@ import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/servic
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { register } from "@muster/rpc";
-import { runService } from "@muster/service";
+import { encryptionKeys, runService } from "@muster/service";
 import { accessTokens } from "./access-tokens.ts";
-import { encryptionKeys, loginLimits, migrations, settings, version } from "./config.ts";
+import { loginLimits, migrations, settings, version } from "./config.ts";
+import { followDevices } from "./events/devices.ts";
 import { announceTenant } from "./events/tenants.ts";
 import { bootstrapAdministrator } from "./jobs/bootstrap.ts";
 import { startEdgeCleanup } from "./jobs/edge-cleanup.ts";
@@ -24,6 +25,7 @@ import { sessionService } from "./rpc/session.ts";
 import { userService } from "./rpc/user.ts";
 import { seededRoles } from "./rules/catalogue.ts";
 import { enrollmentPeppers } from "./rules/enrollment-key.ts";
+import { sealedColumns, secretPurposes } from "./sealed-columns.ts";
 import { seedRoles } from "./store/roles.ts";
 import { unknownKeys } from "./unknown-keys.ts";
 
@@ -32,23 +34,31 @@ await runService({
   version,
   settings,
   migrations,
-  tenantCopy: { onChange: announceTenant },
+  tenantCopy: { onChange: announceTenant, onDevices: followDevices },
+  sealed: sealedColumns,
   async start({ db, config, process }) {
     const now = () => new Date();
     const [pepper] = enrollmentPeppers(config);
-    const hashing = passwords({ logN: config.PASSWORD_SCRYPT_LOG_N, queueMax: config.PASSWORD_QUEUE_MAX });
+    const hashing = passwords({
+      logN: config.PASSWORD_SCRYPT_LOG_N,
+      queueMax: config.PASSWORD_QUEUE_MAX,
+      concurrency: config.PASSWORD_CONCURRENCY,
+    });
+    process.onStop("password hashing", () => hashing.close());
     await seedRoles(db, seededRoles, now());
     await bootstrapAdministrator(
       { db, passwords: hashing, log: process.log, now },
       { email: config.BOOTSTRAP_ADMIN_EMAIL, password: config.BOOTSTRAP_ADMIN_PASSWORD },
     );
-    const box = secretBox(encryptionKeys(config), "identity");
+    const boxOf = (purpose: string) => secretBox(encryptionKeys(config), purpose);
+    const replies = boxOf(secretPurposes.replies);
     const sessions = {
       db,
       log: process.log,
       passwords: hashing,
       tokens: accessTokens(config.JWT_PRIVATE_KEYS, config.ACCESS_TOKEN_TTL_SECONDS),
-      box,
+      box: boxOf(secretPurposes.families),
+      totpBox: boxOf(secretPurposes.totp),
       idleDays: config.SESSION_IDLE_DAYS,
       maxDays: config.SESSION_MAX_DAYS,
       loginLimits: loginLimits(config),
@@ -58,14 +68,14 @@ await runService({
       db,
       passwords: hashing,
       now,
-      box,
+      box: replies,
       mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES,
       copyLagMs: config.TENANT_COPY_LAG_MS,
     };
     const keys = {
       db,
       now,
-      box,
+      box: replies,
       mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES,
       copyLagMs: config.TENANT_COPY_LAG_MS,
     };

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { z } from "zod";
-import { type Archive, archiveSettings, openArchive } from "./archive.ts";
+import type { Archive } from "./archive.ts";
 import { directoryArchive } from "./directory.ts";
+import { archiveSettings, openArchive } from "./open.ts";
 import { s3Archive } from "./s3.ts";
 import { s3Server } from "./test-s3-server.ts";
 

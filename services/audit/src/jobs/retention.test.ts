@@ -210,7 +210,7 @@ describe("archiving", () => {
     await pass();
     expect(await seqsOf(chain)).toEqual([3]);
     const [receipt] = await receiptsOf(chain);
-    const { key, manifestKey, manifestSha256 } = receipt?.archive as Record<string, string>;
+    const { key, manifestKey, manifestSha256 } = (receipt?.archive ?? {}) as Record<string, string>;
     const archive = directoryArchive(directory);
     const manifest = (await archive.get(String(manifestKey))) as Buffer;
     expect(sha256(manifest)).toBe(manifestSha256);

@@ -35,9 +35,10 @@ export function reportService(deps: Deps): ServiceImpl<typeof ReportService> {
     const asked: Asked = { range, span, actions };
     const most = kind === "user-activity" ? activityActors : topActors;
     return slots.run(async () => {
-      const counted = await countRows(db, context, asked, budgetMs);
-      const actors = await countActors(db, context, asked, most, budgetMs);
-      const rows = actions ? await newestOf(db, context, { ...asked, actions }, budgetMs) : [];
+      const endMs = performance.now() + budgetMs;
+      const counted = await countRows(db, context, asked, endMs);
+      const { actors, total } = await countActors(db, context, asked, most, endMs);
+      const rows = actions ? await newestOf(db, context, { ...asked, actions }, endMs) : [];
       return {
         from: timestampFromDate(span.from),
         to: timestampFromDate(span.to),
@@ -55,7 +56,7 @@ export function reportService(deps: Deps): ServiceImpl<typeof ReportService> {
           },
           lastAt: timestampFromDate(actor.last_at),
         })),
-        actorTotal: BigInt(actors[0]?.actors ?? 0),
+        actorTotal: BigInt(total),
         rows: rows.map(toMessage),
       };
     });

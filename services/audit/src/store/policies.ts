@@ -52,3 +52,9 @@ function policyOf([row]: readonly PolicyRow[]): StoredPolicy {
     now: row.now,
   };
 }
+
+/** Whether the copy of the tenants knows the organization as deleted. */
+export async function isDeleted(db: Database, who: Who, orgId: string): Promise<boolean> {
+  const rows = await db.read(who, sql`SELECT FROM tenant WHERE kind = 'organization' AND id = ${orgId} AND deleted`);
+  return rows.length > 0;
+}
