@@ -18,6 +18,7 @@ export type Ingredients = {
 
 /** A valid body of each row that takes one. */
 const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
+  "POST /audit-logs/verify": ({ home }) => ({ orgId: home.orgId }),
   "POST /orgs/partners": ({ name }) => ({ name, slug: name }),
   "PATCH /orgs/partners/:id": ({ name }) => ({ name }),
   "PATCH /orgs/partners/me": ({ name }) => ({ settings: { contact: { name } } }),
