@@ -37,6 +37,7 @@ const actions: Record<string, string> = {
   "DELETE /device-groups/:id/devices": "device_group.update",
   "DELETE /device-groups/:id/devices/:deviceId": "device_group.update",
   "PATCH /audit-logs/retention": "audit.retention.update",
+  "POST /audit-logs/verify": "data.access",
   "POST /users": "user.create",
   "POST /api-keys": "api_key.create",
   "PATCH /api-keys/:id": "api_key.update",
