@@ -9,6 +9,7 @@ import { mfaRoutes } from "./mfa.ts";
 import { organizationRoutes } from "./organizations.ts";
 import { partnerRoutes } from "./partners.ts";
 import { platformRoutes } from "./platform.ts";
+import { roleRoutes } from "./roles.ts";
 import { servicePrincipalRoutes } from "./service-principals.ts";
 import { siteRoutes } from "./sites.ts";
 import { userRoutes } from "./users.ts";
@@ -18,6 +19,7 @@ export const routes: readonly Route[] = [
   ...authRoutes,
   ...mfaRoutes,
   ...userRoutes,
+  ...roleRoutes,
   ...apiKeyRoutes,
   ...servicePrincipalRoutes,
   ...enrollmentKeyRoutes,

@@ -14,8 +14,11 @@ import { type PageInfo, PageInfoSchema } from "@muster/proto/muster/common/v1/pa
 /** Rows that are counted one by one; a longer list says so many, as an estimate. */
 const exactCount = 50_000;
 
-/** A list ordered by (created_at, id), newest first; `where` is spliced in behind the caller's wall. */
-export type NewestList = { table: Query; columns: Query; where: Query };
+/**
+ * A list ordered by (created_at, id), newest first; `where` is spliced in behind the caller's wall, which is that of rows of
+ * organizations unless `sight` is another.
+ */
+export type NewestList = { table: Query; columns: Query; where: Query; sight?: Query };
 
 export type NewestPage<R> = { rows: R[]; info: PageInfo };
 
@@ -23,10 +26,10 @@ export type NewestPage<R> = { rows: R[]; info: PageInfo };
 export async function readNewestPage<R extends { id: string; created_at: Date }>(
   db: Database,
   who: CallContext,
-  { table, columns, where }: NewestList,
+  { table, columns, where, sight = inSight(who.caller) }: NewestList,
   page: Page,
 ): Promise<NewestPage<R>> {
-  const wanted = sql`${inSight(who.caller)} AND ${where}`;
+  const wanted = sql`${sight} AND ${where}`;
   const after = page.cursor === null ? sql`true` : afterPosition(page.cursor);
   const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
   const [rows, counted] = await db.tx(
