@@ -25,6 +25,7 @@ const collections: Record<string, Kind> = {
   "/devices": "device",
   "/device-groups": "device_group",
   "/users": "user",
+  "/roles": "role",
   "/audit-logs/logs": "audit_log",
   "/api-keys": "api_key",
   "/service-principals": "service_principal",
@@ -40,7 +41,7 @@ const otherLists: Record<string, Kind> = {
 
 /** Rows about the caller's own partner, and rows that are the same for everybody who may call them. */
 const selfRows = ["GET /orgs/partners/me", "PATCH /orgs/partners/me", "PATCH /orgs/organizations/order"];
-const openRows = ["GET /roles", "GET /permissions"];
+const openRows = ["GET /permissions"];
 
 const referenced: Record<string, Kind> = {
   partnerId: "partner",

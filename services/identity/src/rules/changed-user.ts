@@ -72,7 +72,7 @@ export function changedUser(by: Held, before: Standing, change: UserChange, newR
   requireAbove(by, { ...before, permissions: before.role.permissions });
   const errors: FieldErrors = {};
   const role = change.roleId === undefined ? before.role : newRole;
-  if (role === null || !isRoleOf(role, before)) throw roleNotFound();
+  if (role === null) throw roleNotFound();
   if (role.scope !== scope) errors.roleId = [`Must be a role of scope ${scope}`];
   if (scope !== "partner") {
     if (change.orgAccess !== undefined) errors.orgAccess = ["For partner users only"];
@@ -86,6 +86,7 @@ export function changedUser(by: Held, before: Standing, change: UserChange, newR
   const orgIds = orgAccess === "selected" ? (change.orgIds ?? before.orgIds) : [];
   const siteIds = change.siteIds === undefined ? before.siteIds : change.siteIds;
   const after = { ...before, name: change.name ?? before.name, role, orgAccess, orgIds, siteIds };
+  if (!isRoleOf(role, before)) throw roleNotFound();
   // Out of the caller's reach is as if it were not there.
   if (by.scope === "partner" && by.orgAccess.mode === "list") {
     const { orgIds: own } = by.orgAccess;
