@@ -8,6 +8,7 @@ import { createKeyCache, type KeyCache } from "./auth/key-cache.ts";
 import { createKeySet } from "./auth/key-set.ts";
 import { type Lease, startLease } from "./auth/lease.ts";
 import { createRateLimiter } from "./auth/rate-limit.ts";
+import { createRefusals } from "./auth/refusals.ts";
 import { createSessionCache, type SessionCache } from "./auth/session-cache.ts";
 import type { Config } from "./config.ts";
 import { createFallback, docsPath } from "./docs-page.ts";
@@ -124,6 +125,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
       },
     },
     authenticate: createAuthenticate({ tokens, sessions, keys: apiKeys, clientAddress }),
+    noteRefusal: createRefusals({ refusals: services.refusals, log }),
     rates,
     shedder,
     sessionRateLimit: config.SESSION_RATE_LIMIT,

@@ -111,6 +111,8 @@ export type RouteDefinition<
   load?: LoadClass;
   /** The reply carries a secret: `Cache-Control: no-store`. */
   noStore?: true;
+  /** A change that is audited with this action and result `denied` when the gateway itself refuses somebody it knows. */
+  refusedAs?: string;
   /** 200 when absent. */
   status?: 200 | 201 | 202;
   reply: R;

@@ -5,6 +5,7 @@ import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
@@ -31,6 +32,7 @@ export type Services = {
   mfa: Client<typeof MfaService>;
   users: Client<typeof UserService>;
   roles: Client<typeof RoleService>;
+  refusals: Client<typeof RefusalService>;
   edge: Client<typeof EdgeService>;
   apiKeys: Client<typeof ApiKeyService>;
   enrollmentKeys: Client<typeof EnrollmentKeyService>;
@@ -52,6 +54,7 @@ export function createServices(transports: Record<ServiceName | "edge", Transpor
     mfa: createClient(MfaService, transports.identity),
     users: createClient(UserService, transports.identity),
     roles: createClient(RoleService, transports.identity),
+    refusals: createClient(RefusalService, transports.identity),
     admission: createClient(SessionService, transports.edge),
     edge: createClient(EdgeService, transports.edge),
     apiKeys: createClient(ApiKeyService, transports.identity),

@@ -5,6 +5,7 @@ import { callOptions, toAppError } from "@muster/rpc";
 import { type AccessRules, type Authenticate, checkAccess } from "../auth/authenticate.ts";
 import type { Rate } from "../auth/rate-bucket.ts";
 import type { RateLimiter } from "../auth/rate-limit.ts";
+import type { NoteRefusal } from "../auth/refusals.ts";
 import type { Deps } from "../deps.ts";
 import { type Access, type Credential, deadlinesMs, defaultBodyLimitBytes, type RouteRequest } from "../route.ts";
 import { checkAnnouncedLength, readJson } from "./body.ts";
@@ -24,6 +25,7 @@ export type ExchangeOptions = {
   /** Requests an hour of one session. */
   sessionRateLimit: number;
   accessRules: AccessRules;
+  noteRefusal: NoteRefusal;
   clientAddress: ClientAddressRule;
   tokenFor(caller: Caller): Promise<string>;
   /** Milliseconds since 1970. */
@@ -49,6 +51,7 @@ export type Exchange = {
 /** The caller of what must be asked before anyone is authenticated. */
 const gatewayCaller = systemCaller("gateway");
 const nothing = Object.freeze({});
+const noteTimeoutMs = 5_000;
 
 /**
  * Runs a row: 401, 429, 503 for an organization that holds its share, 403, 400, then its handler (order of 01-conventions, "Errors"). Resolves with the handler's result; throws
@@ -75,7 +78,12 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
       options.shedder.enterOrganization(served.load, orgId);
       exchange.placeOf = orgId;
     }
-    checkAccess(row.access, session, options.accessRules, options.now);
+    try {
+      checkAccess(row.access, session, options.accessRules, options.now);
+    } catch (refusal) {
+      noteRefusal(options, exchange, session, refusal);
+      throw refusal;
+    }
   }
   const idempotencyKey = idempotencyKeyOf(row, inbound);
   const params = row.params ? validate(row.params, exchange.rawParams) : nothing;
@@ -119,6 +127,20 @@ function publicError(thrown: unknown): AppError {
   // A service that refuses our own caller token is a fault inside: the client's session is fine, and must not be thrown away.
   if (thrown instanceof AppError || error.code !== "unauthenticated") return error;
   return new AppError("unavailable", "Service is temporarily unavailable", { cause: error, retryAfterSeconds: 1 });
+}
+
+/** A change refused to somebody who is known is for the audit trail; their answer does not wait for it. */
+function noteRefusal(options: ExchangeOptions, exchange: Exchange, credential: Credential, error: unknown): void {
+  const { refusedAs } = exchange.served.row;
+  if (refusedAs === undefined || !(error instanceof AppError)) return;
+  if (!["permission_denied", "mfa_required", "user_session_required", "scope_not_allowed"].includes(error.code)) return;
+  const id = exchange.rawParams.id ?? "";
+  const meta = { ...metaOf(options, exchange), idempotencyKey: null };
+  const rpc = async () => {
+    const callerToken = await options.tokenFor(credential.caller);
+    return callOptions({ callerToken, meta, deadlineMs: performance.now() + noteTimeoutMs });
+  };
+  options.noteRefusal({ action: refusedAs, id, credential, error, rpc });
 }
 
 function rpcOf(

@@ -76,6 +76,7 @@ const create = route({
   method: "POST",
   path: "/roles",
   access: { auth: "session", permission: "roles:write", mfa: true },
+  refusedAs: "role.create",
   tag,
   summary: "Make a role",
   description:
@@ -118,6 +119,7 @@ const update = route({
   method: "PATCH",
   path: "/roles/:id",
   access: { auth: "session", permission: "roles:write", mfa: true },
+  refusedAs: "role.update",
   tag,
   summary: "Change a role",
   description: "In force for everybody who has it when it answers.",
@@ -151,6 +153,7 @@ const remove = route({
   method: "DELETE",
   path: "/roles/:id",
   access: { auth: "session", permission: "roles:write", mfa: true },
+  refusedAs: "role.delete",
   tag,
   summary: "Delete a role that nobody has",
   params: idParams,

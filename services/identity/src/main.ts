@@ -3,6 +3,7 @@ import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
@@ -20,6 +21,7 @@ import { apiKeyService } from "./rpc/api-key.ts";
 import { edgeService } from "./rpc/edge.ts";
 import { enrollmentKeyService } from "./rpc/enrollment-key.ts";
 import { mfaService } from "./rpc/mfa.ts";
+import { refusalService } from "./rpc/refusal.ts";
 import { roleService } from "./rpc/role.ts";
 import { servicePrincipalService } from "./rpc/service-principal.ts";
 import { sessionService } from "./rpc/session.ts";
@@ -84,6 +86,7 @@ await runService({
       register(MfaService, mfaService(sessions)),
       register(UserService, userService(users)),
       register(RoleService, roleService(users)),
+      register(RefusalService, refusalService(users)),
       register(ApiKeyService, apiKeyService(keys)),
       register(ServicePrincipalService, servicePrincipalService(keys)),
       register(EnrollmentKeyService, enrollmentKeyService(enrollmentKeys)),

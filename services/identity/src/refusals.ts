@@ -24,7 +24,7 @@ export type Refusable = { action: string; find?: (context: CallContext, id: stri
 export type RefusalDeps = { db: Database; log: Logger; now: () => Date };
 
 /** Codes by which somebody is refused who is known, on what is theirs to see. Not found, invalid and conflicts are none. */
-const refused: ReadonlySet<ErrorCode> = new Set([
+export const refusedCodes: ReadonlySet<ErrorCode> = new Set([
   "permission_denied",
   "mfa_required",
   "scope_not_allowed",
@@ -56,7 +56,7 @@ export function auditRefusals<S extends object>(
       try {
         return await handle(request, handler);
       } catch (error) {
-        if (error instanceof AppError && refused.has(error.code)) {
+        if (error instanceof AppError && refusedCodes.has(error.code)) {
           await noteRefusal(deps, callContext(handler), change, request, error).catch((err: unknown) => {
             unnoted.inc();
             deps.log.error({ err, action: change.action }, "refused change not audited");

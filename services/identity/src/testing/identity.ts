@@ -6,6 +6,7 @@ import { type Caller, createLogger, permissions, secretBox, systemCaller, uuidv7
 import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
@@ -16,6 +17,7 @@ import { accessTokens } from "../access-tokens.ts";
 import type { LoginLimits } from "../attempts.ts";
 import { passwords } from "../passwords.ts";
 import { mfaService } from "../rpc/mfa.ts";
+import { refusalService } from "../rpc/refusal.ts";
 import { roleService } from "../rpc/role.ts";
 import { sessionService } from "../rpc/session.ts";
 import { userService } from "../rpc/user.ts";
@@ -54,6 +56,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     register(MfaService, mfaService(sessions)),
     register(UserService, userService(people)),
     register(RoleService, roleService(people)),
+    register(RefusalService, refusalService(people)),
   ]);
   const roles = await db.read<{ id: string; key: string }>(system, sql`SELECT id, key FROM roles`);
 
