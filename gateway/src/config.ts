@@ -56,6 +56,10 @@ export const configSchema = z.object({
     .describe("Origins whose pages may call the API, comma-separated and exact; none by default."),
   SESSION_CACHE_MAX: whole(50_000, 100, 1_000_000).describe("Sessions, and access tokens, remembered at most."),
   KEY_CACHE_MAX: whole(50_000, 100, 1_000_000).describe("API keys, and refusals of keys, remembered at most."),
+  AGENT_CACHE_MAX: whole(100_000, 100, 1_000_000).describe(
+    "Agents, and refusals of their tokens, remembered at most; each takes about a kilobyte.",
+  ),
+  AGENT_RATE_LIMIT: whole(100_000, 1, 1_000_000_000).describe("Requests an hour that one agent may make."),
   SESSION_RATE_LIMIT: whole(100_000, 1, 1_000_000_000).describe("Requests an hour that one session may make."),
   IN_FLIGHT_MAX_INTERACTIVE: whole(1_000, 1, 1_000_000).describe(
     "Requests of people and API keys under way at once; more are refused with 503.",
@@ -69,6 +73,9 @@ export const configSchema = z.object({
     "Event-loop lag in milliseconds (p99 of a second) above which classes are shed, exports first, people and keys last.",
   ),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
+  CHANNEL_RECONNECT_SPREAD_MS: whole(60_000, 0, 600_000).describe(
+    "Milliseconds over which a stopping gateway sends its agents to others; its termination grace must be longer.",
+  ),
   HEADERS_TIMEOUT_MS: whole(10_000, 100, 120_000).describe("Milliseconds a request's headers may take to arrive."),
   REQUEST_TIMEOUT_MS: whole(30_000, 100, 600_000).describe("Milliseconds a whole request may take to arrive."),
   KEEP_ALIVE_TIMEOUT_MS: whole(65_000, 100, 600_000).describe("Milliseconds an idle connection is kept."),

@@ -1,6 +1,6 @@
 import type { CallOptions } from "@connectrpc/connect";
-import type { Caller, KeyScope, Permission, Scope } from "@muster/kit";
-import type { KeyRecord } from "@muster/proto/muster/identity/v1/edge_pb";
+import type { Caller, KeyScope, Permission, RequestMeta, Scope } from "@muster/kit";
+import type { AgentRecord, KeyRecord } from "@muster/proto/muster/identity/v1/edge_pb";
 import type { Principal } from "@muster/proto/muster/identity/v1/session_pb";
 import type { z } from "zod";
 import type { Deps } from "./deps.ts";
@@ -10,13 +10,18 @@ import type { Rendered } from "./http/reply.ts";
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /**
- * Who may call a row. A union: agent tokens become a further member of it, and every place that decides by it stops compiling
- * until it knows them.
+ * Who may call a row.
  */
 export type Access =
   | { auth: "none" }
   /** The session of a caller who presents one; nobody is turned away for having none. */
   | { auth: "optional" }
+  /** The agent of the device that `:id` names, and nobody else. */
+  | {
+      auth: "agent";
+      /** Served also while its device is quarantined. */
+      whileQuarantined?: true;
+    }
   /** Any signed-in person, and any API key whatever its scopes. */
   | { auth: "any"; whileInactive?: true }
   | {
@@ -34,7 +39,7 @@ export type Access =
     };
 
 /** Milliseconds a request of each class may take, all hops together. */
-export const deadlinesMs = { default: 10_000, health: 2_000 } as const;
+export const deadlinesMs = { default: 10_000, health: 2_000, live: 35_000 } as const;
 export type DeadlineClass = keyof typeof deadlinesMs;
 
 /**
@@ -58,16 +63,27 @@ export type KeyHolder = {
   admits: ((address: string) => boolean) | null;
 };
 
+/** An agent: what identity said, and the caller that services are shown. The same object until something changes. */
+export type Agent = {
+  kind: "agent";
+  /** Of the device, which is the agent's own. */
+  id: string;
+  record: AgentRecord;
+  caller: Caller;
+};
+
 /** Whoever was authenticated. */
-export type Credential = Session | KeyHolder;
+export type Credential = Session | KeyHolder | Agent;
 
 type CredentialOf<A extends Access> = A extends { auth: "none" }
   ? null
   : A extends { auth: "optional" }
     ? Session | null
-    : A extends { auth: "any" } | { keyScopes: readonly KeyScope[] }
-      ? Credential
-      : Session;
+    : A extends { auth: "agent" }
+      ? Agent
+      : A extends { auth: "any" } | { keyScopes: readonly KeyScope[] }
+        ? Session | KeyHolder
+        : Session;
 
 /** What a handler gets. `rpc()` makes the options of each call made for this request: caller, metadata, deadline, signal. */
 export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B = unknown> = {
@@ -76,6 +92,8 @@ export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B 
   query: Q;
   body: B;
   rpc(): Promise<CallOptions>;
+  /** Where the request came from, for what is passed on later than it. */
+  meta(): RequestMeta;
 };
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
@@ -104,6 +122,8 @@ export type RouteDefinition<
   body?: B;
   /** Bytes of the body; 64 KiB when absent. */
   bodyLimitBytes?: number;
+  /** The body may be compressed; on agents' rows it may be anyway. */
+  gzip?: true;
   deadline?: DeadlineClass;
   /** Takes an `Idempotency-Key`: the RPC behind it stores its reply. Every other POST refuses the header. */
   idempotent?: true;

@@ -2,11 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CallOptions } from "@connectrpc/connect";
 import { AppError, type Caller, type RequestMeta, systemCaller } from "@muster/kit";
 import { callOptions, toAppError } from "@muster/rpc";
-import { type AccessRules, type Authenticate, checkAccess } from "../auth/authenticate.ts";
+import { type AccessRules, type Authenticate, checkAccess, checkOwnId } from "../auth/authenticate.ts";
 import type { Rate } from "../auth/rate-bucket.ts";
 import type { RateLimiter } from "../auth/rate-limit.ts";
 import type { NoteRefusal } from "../auth/refusals.ts";
 import type { Deps } from "../deps.ts";
+import { EdgeError } from "../errors.ts";
 import { type Access, type Credential, deadlinesMs, defaultBodyLimitBytes, type RouteRequest } from "../route.ts";
 import { checkAnnouncedLength, readJson } from "./body.ts";
 import type { ClientAddressRule } from "./client-address.ts";
@@ -24,6 +25,8 @@ export type ExchangeOptions = {
   shedder: Pick<Shedder, "enter" | "enterOrganization" | "leave">;
   /** Requests an hour of one session. */
   sessionRateLimit: number;
+  /** Requests an hour of one agent. */
+  agentRateLimit: number;
   accessRules: AccessRules;
   noteRefusal: NoteRefusal;
   clientAddress: ClientAddressRule;
@@ -87,10 +90,11 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
   }
   const idempotencyKey = idempotencyKeyOf(row, inbound);
   const params = row.params ? validate(row.params, exchange.rawParams) : nothing;
+  if (session?.kind === "agent") checkOwnId(session, params);
   const query = row.query ? validate(row.query, parseQuery(exchange.query)) : nothing;
   let body: unknown;
   if (row.method !== "GET") {
-    const json = await readJson(request, response, inbound, bodyLimit);
+    const json = await readJson(request, response, inbound, bodyLimit, row.gzip ?? row.access.auth === "agent");
     if (row.body) body = validate(row.body, json);
   }
   const routeRequest: RouteRequest = {
@@ -99,6 +103,7 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     query,
     body,
     rpc: rpcOf(options, exchange, session, idempotencyKey),
+    meta: () => metaOf(options, exchange),
   };
   try {
     const result = row.handle(routeRequest, options.deps);
@@ -113,16 +118,25 @@ function isAuthenticated({ auth }: Access, { authorization, apiKey }: Inbound): 
 }
 
 /** Counts before anything else is judged: a request that is refused afterwards was made, too. */
-function countRequest({ rates, sessionRateLimit }: ExchangeOptions, credential: Credential): Rate | Promise<Rate> {
-  if (credential.kind === "key") {
-    const { id, rateLimit, generation } = credential.record;
-    return rates.count({ kind: "key", id, limit: rateLimit, generation });
+function countRequest(options: ExchangeOptions, credential: Credential): Rate | Promise<Rate> {
+  const { rates, sessionRateLimit, agentRateLimit } = options;
+  switch (credential.kind) {
+    case "key": {
+      const { id, rateLimit, generation } = credential.record;
+      return rates.count({ kind: "key", id, limit: rateLimit, generation });
+    }
+    case "agent":
+      return rates.count({ kind: "agent", id: credential.id, limit: agentRateLimit, generation: 0 });
+    case "session":
+      return rates.count({ kind: "session", id: credential.id, limit: sessionRateLimit, generation: 0 });
+    default:
+      return credential satisfies never;
   }
-  return rates.count({ kind: "session", id: credential.id, limit: sessionRateLimit, generation: 0 });
 }
 
 /** What a handler's failure means outside. */
-function publicError(thrown: unknown): AppError {
+function publicError(thrown: unknown): AppError | EdgeError {
+  if (thrown instanceof EdgeError) return thrown;
   const error = toAppError(thrown);
   // A service that refuses our own caller token is a fault inside: the client's session is fine, and must not be thrown away.
   if (thrown instanceof AppError || error.code !== "unauthenticated") return error;

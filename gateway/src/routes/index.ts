@@ -1,10 +1,14 @@
 import type { Route } from "../route.ts";
+import { agentLogRoutes } from "./agent-logs.ts";
+import { agentRoutes } from "./agents.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { auditLogRoutes } from "./audit-logs.ts";
 import { authRoutes } from "./auth.ts";
 import { deviceGroupRoutes } from "./device-groups.ts";
+import { deviceLogRoutes } from "./device-logs.ts";
 import { deviceRoutes } from "./devices.ts";
 import { enrollmentKeyRoutes } from "./enrollment-keys.ts";
+import { liveLogRoutes } from "./live-logs.ts";
 import { mfaRoutes } from "./mfa.ts";
 import { organizationRoutes } from "./organizations.ts";
 import { partnerRoutes } from "./partners.ts";
@@ -12,12 +16,14 @@ import { platformRoutes } from "./platform.ts";
 import { roleRoutes } from "./roles.ts";
 import { servicePrincipalRoutes } from "./service-principals.ts";
 import { siteRoutes } from "./sites.ts";
+import { tenantCredentialRoutes } from "./tenant-credentials.ts";
 import { userRoutes } from "./users.ts";
 
 /** Everything the gateway serves by itself; docs come from Express. */
 export const routes: readonly Route[] = [
   ...authRoutes,
   ...mfaRoutes,
+  ...tenantCredentialRoutes,
   ...userRoutes,
   ...roleRoutes,
   ...apiKeyRoutes,
@@ -26,8 +32,12 @@ export const routes: readonly Route[] = [
   ...partnerRoutes,
   ...organizationRoutes,
   ...siteRoutes,
+  ...agentRoutes,
   ...deviceRoutes,
   ...deviceGroupRoutes,
+  ...agentLogRoutes,
+  ...deviceLogRoutes,
+  ...liveLogRoutes,
   ...auditLogRoutes,
   ...platformRoutes,
 ];

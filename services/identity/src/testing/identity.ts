@@ -48,9 +48,12 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   const pkcs8 = privateKey.export({ format: "der", type: "pkcs8" }).toString("base64");
   const tokens = accessTokens(`k1:${pkcs8}`, 900);
-  const box = secretBox(`s1:${randomBytes(32).toString("base64")}`, "identity");
-  const sessions = { db, log, passwords: hashing, tokens, box, idleDays: 7, maxDays: 30, loginLimits, now };
-  const people = { db, log, passwords: hashing, now, box, mfaMaxAgeMinutes: 480, copyLagMs: 0 };
+  const sealing = `s1:${randomBytes(32).toString("base64")}`;
+  const box = secretBox(sealing, "session");
+  const totpBox = secretBox(sealing, "totp");
+  const sessions = { db, log, passwords: hashing, tokens, box, totpBox, idleDays: 7, maxDays: 30, loginLimits, now };
+  const replies = secretBox(sealing, "replies");
+  const people = { db, log, passwords: hashing, now, box: replies, mfaMaxAgeMinutes: 480, copyLagMs: 0 };
   const port = await testPort("identity", [
     register(SessionService, sessionService(sessions)),
     register(MfaService, mfaService(sessions)),
