@@ -14,6 +14,9 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   usage: () => import("./usage.ts"),
   revocations: () => import("./revocations.ts"),
   "key-lists": () => import("./key-lists.ts"),
+  "audit-flow": () => import("./audit-flow.ts"),
+  "audit-growth": () => import("./audit-growth.ts"),
+  "audit-reports": () => import("./audit-reports.ts"),
   "audit-lists": () => import("./audit-lists.ts"),
   "audit-seal": () => import("./audit-seal.ts"),
 };

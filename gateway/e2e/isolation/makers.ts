@@ -47,7 +47,8 @@ export async function makersFor(cluster: Cluster): Promise<Makers> {
 
   async function post(path: string, body: object) {
     const reply = await root.call("POST", path, body);
-    if (reply.status !== 201) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
+    if (reply.status !== 201 && reply.status !== 202)
+      throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
     return reply.body;
   }
 
@@ -71,8 +72,12 @@ export async function makersFor(cluster: Cluster): Promise<Makers> {
         const role = orgId ? "org-viewer" : partnerId ? "partner-technician" : "platform-admin";
         return ["/users", { email: `${name}@example.com`, name, partnerId, orgId, roleId: roleIds[role] }];
       }
+      case "role":
+        return ["/roles", { name, partnerId, orgId, permissions: ["devices:read"] }];
       case "api_key":
         return ["/api-keys", { orgId, name, scopes: ["devices:read"] }];
+      case "audit_verification":
+        return ["/audit-logs/verify", { orgId }];
       case "service_principal":
         return ["/service-principals", { orgId, name, scopes: ["devices:read"] }];
       case "enrollment_key": {
