@@ -125,8 +125,7 @@ describe("live event logs", () => {
       headers: { authorization: `Bearer ${token}` },
       signal: leaving.signal,
     }).catch(() => null);
-    // Once the agent works on it there is something to cancel.
-    await until("the query to be under way", () => new Promise((resolve) => setTimeout(() => resolve(true), 700)));
+    await until("the query to be under way", () => channel.underWay === 1);
     leaving.abort();
     await asked;
     await until("the cancel", () => channel.cancelled === 1);
@@ -159,7 +158,7 @@ describe("several gateways", () => {
     let url = second;
     const { live, channel } = await online({ baseUrl: () => url, behave: "slow", slowMs: 1_500 });
     const asked = timed(() => root.call("GET", live));
-    await until("the query to be under way", () => new Promise((resolve) => setTimeout(() => resolve(true), 500)));
+    await until("the query to be under way", () => channel.underWay === 1);
     const { gateways } = await cluster.stack();
     process.kill(gateways[1]?.pid ?? 0, "SIGKILL");
     url = cluster.url;
