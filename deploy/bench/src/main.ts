@@ -5,6 +5,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   auth: () => import("./auth.ts"),
   read: () => import("./read.ts"),
   chaos: () => import("./chaos.ts"),
+  agents: () => import("./agents.ts"),
   heartbeat: () => import("./heartbeat.ts"),
   logins: () => import("./logins.ts"),
   ingest: () => import("./ingest.ts"),
@@ -12,6 +13,9 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   usage: () => import("./usage.ts"),
   revocations: () => import("./revocations.ts"),
   "key-lists": () => import("./key-lists.ts"),
+  "audit-flow": () => import("./audit-flow.ts"),
+  "audit-growth": () => import("./audit-growth.ts"),
+  "audit-reports": () => import("./audit-reports.ts"),
   "audit-lists": () => import("./audit-lists.ts"),
   "audit-seal": () => import("./audit-seal.ts"),
 };

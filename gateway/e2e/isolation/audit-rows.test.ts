@@ -28,6 +28,7 @@ const actions: Record<string, string> = {
   "DELETE /orgs/sites/:id": "site.delete",
   "PATCH /devices/:id": "device.update",
   "DELETE /devices/:id": "device.delete",
+  "POST /devices/:id/approve": "device.update",
   "POST /devices/:id/auto-update": "device.update",
   "POST /device-groups": "device_group.create",
   "PATCH /device-groups/:id": "device_group.update",
@@ -35,7 +36,17 @@ const actions: Record<string, string> = {
   "POST /device-groups/:id/devices": "device_group.update",
   "DELETE /device-groups/:id/devices": "device_group.update",
   "DELETE /device-groups/:id/devices/:deviceId": "device_group.update",
+  "PATCH /audit-logs/retention": "audit.retention.update",
+  "POST /audit-logs/verify": "data.access",
   "POST /users": "user.create",
+  "PATCH /users/:id": "user.update",
+  "POST /users/:id/disable": "user.disable",
+  "POST /users/:id/enable": "user.enable",
+  "POST /users/:id/invite": "user.invite",
+  "DELETE /users/:id": "user.delete",
+  "POST /roles": "role.create",
+  "PATCH /roles/:id": "role.update",
+  "DELETE /roles/:id": "role.delete",
   "POST /api-keys": "api_key.create",
   "PATCH /api-keys/:id": "api_key.update",
   "DELETE /api-keys/:id": "api_key.revoke",
@@ -156,7 +167,11 @@ describe("an operation", () => {
     const added = (await rowsOf(actor)).slice(before);
     expect(added.map((r) => r.action)).toEqual([action]);
     const [entry] = added as [Row];
-    const resourceId = done.target?.id ?? done.answer.body.id ?? (actor === partner ? partner.partnerId : null);
+    const resourceId =
+      done.target?.id ??
+      done.answer.body.id ??
+      done.answer.body.orgId ??
+      (actor === partner ? partner.partnerId : null);
     expect(entry).toMatchObject({ actor_type: "user", actor_id: actor.id, result: "success", resource_id: resourceId });
     expect(entry.actor_email).toMatch(/@example\.com$/);
     expect(entry.ip_address).toBe("127.0.0.1");
