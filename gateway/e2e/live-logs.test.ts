@@ -5,7 +5,7 @@ import { until } from "@muster/testing";
 import { agentMaker, type TestAgent } from "./agent-maker.ts";
 import { type Api, api, signIn } from "./client.ts";
 import { type Cluster, ownCluster } from "./cluster.ts";
-import { newTenant, type Tenant } from "./enrolled.ts";
+import { auditedActions, newTenant, type Tenant } from "./enrolled.ts";
 
 let cluster: Cluster & { stop(): Promise<void> };
 let root: Api;
@@ -72,6 +72,10 @@ describe("live event logs", () => {
       expect(page.body.data).toEqual(wanted?.events);
       expect((await root.call("GET", `${log}/events/77`)).body).toEqual(store.event(powershell, 77));
     }
+    // Two lists, and descriptor, page and record in each family: reading a device's logs is on record.
+    const read = () => auditedActions(root, "data.access", deviceId);
+    await until("the audit rows", async () => (await read()).length >= 11, 60_000);
+    expect(await read()).toEqual(Array(11).fill("data.access"));
   });
 
   it("answer 404 for a log or a record that there is not, 400 for what cannot be one", async () => {
