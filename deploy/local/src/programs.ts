@@ -80,6 +80,7 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
       PORT: String(instance.port),
       HOST: around.host,
       PUBLIC_URL: around.publicUrl,
+      CHANNEL_RECONNECT_SPREAD_MS: "1000",
       ...serviceUrls(around.instances),
     };
   }

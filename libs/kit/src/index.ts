@@ -1,3 +1,11 @@
+export {
+  type AgentFrame,
+  agentChunkBytes,
+  agentQueriesMax,
+  agentReplyBytes,
+  decodeAgentFrame,
+  encodeAgentFrame,
+} from "./agent-frame.ts";
 export { apiKeyPrefix, looksLikeApiKey, newApiKeyText } from "./api-key-text.ts";
 export { AppError, type ErrorCode, errorCodes, type FieldErrors, isErrorCode, validationError } from "./app-error.ts";
 export {

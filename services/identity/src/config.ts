@@ -46,6 +46,15 @@ export const settings = {
   UNKNOWN_KEYS_PER_MINUTE: whole(300, 1, 1_000_000).describe(
     "API keys that nobody knows, allowed from one address (IPv6: from one /64) within a minute.",
   ),
+  ENROLLMENT_RESERVATION_SECONDS: whole(60, 1, 3_600).describe(
+    "Seconds after which an enrollment that did not end is given up and its use of the key returned.",
+  ),
+  ENROLLMENT_FAILURES_PER_MINUTE: whole(60, 1, 1_000_000).describe(
+    "Enrollments with a key that is refused, allowed from one address (IPv6: from one /64) within a minute.",
+  ),
+  TENANCY_URL: z
+    .string()
+    .describe("Base URLs of tenancy's RPC port, comma-separated; makes the devices of agents that enroll."),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
   TENANT_COPY_LAG_MS: whole(1_500, 0, 10_000).describe(
     "Milliseconds to wait for a partner, organization or site that tenancy has only just made.",

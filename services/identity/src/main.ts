@@ -1,4 +1,5 @@
 import { secretBox } from "@muster/kit";
+import { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
@@ -16,6 +17,7 @@ import { bootstrapAdministrator } from "./jobs/bootstrap.ts";
 import { startEdgeCleanup } from "./jobs/edge-cleanup.ts";
 import { startSweeping } from "./jobs/sweep-reservations.ts";
 import { passwords } from "./passwords.ts";
+import { agentService } from "./rpc/agent.ts";
 import { apiKeyService } from "./rpc/api-key.ts";
 import { edgeService } from "./rpc/edge.ts";
 import { enrollmentKeyService } from "./rpc/enrollment-key.ts";
@@ -27,6 +29,7 @@ import { seededRoles } from "./rules/catalogue.ts";
 import { enrollmentPeppers } from "./rules/enrollment-key.ts";
 import { sealedColumns, secretPurposes } from "./sealed-columns.ts";
 import { seedRoles } from "./store/roles.ts";
+import { tenancyDevices } from "./tenancy-devices.ts";
 import { unknownKeys } from "./unknown-keys.ts";
 
 await runService({
@@ -38,7 +41,8 @@ await runService({
   sealed: sealedColumns,
   async start({ db, config, process }) {
     const now = () => new Date();
-    const [pepper] = enrollmentPeppers(config);
+    const peppers = enrollmentPeppers(config);
+    const [pepper] = peppers;
     const hashing = passwords({
       logN: config.PASSWORD_SCRYPT_LOG_N,
       queueMax: config.PASSWORD_QUEUE_MAX,
@@ -80,7 +84,14 @@ await runService({
       copyLagMs: config.TENANT_COPY_LAG_MS,
     };
     const enrollmentKeys = { ...keys, pepper, defaultTtlMinutes: config.ENROLLMENT_KEY_DEFAULT_TTL_MINUTES };
-    const sweeping = startSweeping({ db, log: process.log });
+    const devices = tenancyDevices({
+      baseUrls: config.TENANCY_URL.split(",").map((url) => url.trim()),
+      privateKeys: config.CALLER_PRIVATE_KEYS,
+    });
+    process.onStop("tenancy devices", () => devices.close());
+    const refusedKeys = { max: config.ENROLLMENT_FAILURES_PER_MINUTE, windowMs: 60_000 };
+    const failures = unknownKeys({ db, limit: refusedKeys, now, kind: "enrollment" });
+    const sweeping = startSweeping({ db, discard: devices.discard, log: process.log });
     process.onStop("reservation sweeper", () => sweeping.stop());
     const cleanup = startEdgeCleanup({ db, log: process.log });
     const unknown = unknownKeys({ db, limit: { max: config.UNKNOWN_KEYS_PER_MINUTE, windowMs: 60_000 }, now });
@@ -92,6 +103,17 @@ await runService({
       register(ApiKeyService, apiKeyService(keys)),
       register(ServicePrincipalService, servicePrincipalService(keys)),
       register(EnrollmentKeyService, enrollmentKeyService(enrollmentKeys)),
+      register(
+        AgentService,
+        agentService({
+          db,
+          peppers,
+          devices,
+          failures,
+          reservationSeconds: config.ENROLLMENT_RESERVATION_SECONDS,
+          now,
+        }),
+      ),
       register(EdgeService, edgeService({ db, unknownKeys: unknown, now })),
     ];
   },

@@ -87,9 +87,7 @@ export async function countActors(
     }
     if (sums.size > mostActors) throw tooWide();
   });
-  const top = [...sums.values()]
-    .sort((a, b) => b.total - a.total || (a.actor_id < b.actor_id ? -1 : 1))
-    .slice(0, most);
+  const top = [...sums.values()].sort((a, b) => b.total - a.total || (a.actor_id < b.actor_id ? -1 : 1)).slice(0, most);
   return { actors: await named(db, who, asked, top), total: sums.size };
 }
 
