@@ -92,7 +92,9 @@ function print(report) {
   process.stdout.write(`${lines.join("\n")}\n`);
 }
 
-const signature = ({ signedAt }) => (signedAt ? `signed ${signedAt}` : "not signed as a whole");
+function signature({ signedAt }) {
+  return signedAt ? `signed ${signedAt}` : "not signed as a whole";
+}
 
 function textOf({ verdict, seq, lastSeq, expected, have, rows, reason }) {
   const parts = [verdict];

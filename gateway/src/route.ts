@@ -91,6 +91,8 @@ export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B 
   params: P;
   query: Q;
   body: B;
+  /** The JSON that `body` was read from, inflated, for services that take it apart themselves. */
+  bodyBytes: Uint8Array;
   rpc(): Promise<CallOptions>;
   /** Where the request came from, for what is passed on later than it. */
   meta(): RequestMeta;

@@ -58,8 +58,11 @@ export type Services = {
   probes: Record<ServiceName, Client<typeof ProbeService>>;
 };
 
-/** Typed clients over one transport per service, and one of the edge's own to identity. */
-export function createServices(transports: Record<ServiceName | "edge", Transport>): Services {
+/** One transport per service; `edge` to identity and `live` to device-logs are apart, so that slow calls hold nobody else up. */
+export type TransportName = ServiceName | "edge" | "live";
+
+/** Typed clients over their transports. */
+export function createServices(transports: Record<TransportName, Transport>): Services {
   const probes = serviceNames.map((name) => [name, createClient(ProbeService, transports[name])] as const);
   return {
     sessions: createClient(SessionService, transports.identity),
@@ -83,7 +86,7 @@ export function createServices(transports: Record<ServiceName | "edge", Transpor
     auditRetention: createClient(RetentionService, transports.audit),
     auditProof: createClient(AuditProofService, transports.audit),
     deviceLogs: createClient(DeviceLogService, transports["device-logs"]),
-    liveLogs: createClient(LiveLogService, transports["device-logs"]),
+    liveLogs: createClient(LiveLogService, transports.live),
     probes: Object.fromEntries(probes) as Services["probes"],
   };
 }

@@ -20,6 +20,7 @@ const timestamp = "2026-01-02T03:04:05.678Z";
 
 /** A valid body of each row that takes one. */
 const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
+  "POST /audit-logs/verify": ({ home }) => ({ orgId: home.orgId }),
   "POST /orgs/partners": ({ name }) => ({ name, slug: name }),
   "PATCH /orgs/partners/:id": ({ name }) => ({ name }),
   "PATCH /orgs/partners/me": ({ name }) => ({ settings: { contact: { name } } }),
@@ -30,6 +31,7 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "PATCH /orgs/sites/:id": ({ name }) => ({ name }),
   "PATCH /devices/:id": ({ name }) => ({ hostname: name }),
   "POST /devices/:id/auto-update": () => ({ enabled: false }),
+  "POST /devices/:id/approve": () => ({}),
   "POST /device-groups": ({ name, home, actor, varied }) => ({
     name,
     orgId: home.orgId,

@@ -13,6 +13,8 @@ export type Kind =
   | "device_group"
   | "user"
   | "audit_log"
+  | "audit_verification"
+  | "checkpoint"
   | "api_key"
   | "service_principal"
   | "enrollment_key"

@@ -74,7 +74,7 @@ describe("a poisonous event", () => {
         system,
         sql`SELECT chain_id, id, action FROM audit_log WHERE chain_id = ANY (${[orgId, other]}::uuid[]) ORDER BY seq`,
       );
-      return found.length === 5 && found;
+      return found.length === 5 ? found : null;
     });
     const row = rows.find(({ id }) => id === bad.msgId.split("/")[1]);
     expect(row?.action === "audit.event.rejected").toBe(!sealed);

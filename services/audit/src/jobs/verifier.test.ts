@@ -50,7 +50,7 @@ async function resultOf(id: string): Promise<VerifyResult> {
       const found = await jobs(database.db)
         .get(id)
         .catch(() => null);
-      return found?.state === "done" && found;
+      return found?.state === "done" ? found : null;
     },
     60_000,
   );

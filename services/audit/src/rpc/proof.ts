@@ -51,6 +51,7 @@ export function auditProofService({ db, verifiers, queued }: Deps): ServiceImpl<
     async getVerification(request, handler) {
       const context = callContext(handler);
       requirePermission(context, "audit:read");
+      rangeOf(context.caller, null);
       const job = isUuid(request.id) ? await jobs(db).get(request.id.toLowerCase()) : null;
       if (job?.kind !== verifyKind || !(await reaches(context, job.input as VerifyInput))) {
         throw new AppError("audit_verification_not_found", "Verification not found");
