@@ -294,7 +294,10 @@ export const additionalRows: readonly InterfaceRow[] = [
     { permission: "users:write", mfa: true },
     `
     PATCH /users/:id
-    POST /users/:id/disable`,
+    POST /users/:id/disable
+    POST /users/:id/enable
+    POST /users/:id/invite
+    DELETE /users/:id`,
   ),
   ...rows(
     3,
@@ -303,6 +306,7 @@ export const additionalRows: readonly InterfaceRow[] = [
     GET /roles
     GET /permissions`,
   ),
+  ...rows(5, { permission: "roles:read" }, "GET /roles/:id"),
   ...rows(
     5,
     { permission: "roles:write", mfa: true },

@@ -10,6 +10,7 @@ import { createKeyCache, type KeyCache } from "./auth/key-cache.ts";
 import { createKeySet } from "./auth/key-set.ts";
 import { type Lease, startLease } from "./auth/lease.ts";
 import { createRateLimiter } from "./auth/rate-limit.ts";
+import { createRefusals } from "./auth/refusals.ts";
 import { createSessionCache, type SessionCache } from "./auth/session-cache.ts";
 import { type ChannelHub, createChannelHub } from "./channel/hub.ts";
 import { acceptChannels } from "./channel/upgrade.ts";
@@ -163,6 +164,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
       },
     },
     authenticate,
+    noteRefusal: createRefusals({ refusals: services.refusals, log }),
     rates,
     shedder,
     sessionRateLimit: config.SESSION_RATE_LIMIT,

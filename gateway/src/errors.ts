@@ -104,6 +104,8 @@ const table: Record<PublicCode, HttpError> = {
   user_disabled: { status: 409 },
   last_administrator: { status: 409 },
   role_in_use: { status: 409 },
+  role_immutable: { status: 409 },
+  invitation_accepted: { status: 409 },
   name_taken: { status: 409 },
   verification_not_found: { status: 404 },
   agent_token_invalid: { status: 401, challenge: invalidToken },

@@ -133,6 +133,8 @@ export type RouteDefinition<
   load?: LoadClass;
   /** The reply carries a secret: `Cache-Control: no-store`. */
   noStore?: true;
+  /** A change that is audited with this action and result `denied` when the gateway itself refuses somebody it knows. */
+  refusedAs?: string;
   /** 200 when absent. */
   status?: 200 | 201 | 202;
   /** Content types of a reply that is no JSON, and headers that stand beside it; `reply` is then of text. */

@@ -12,6 +12,8 @@ import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
+import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
@@ -37,6 +39,8 @@ export type Services = {
   admission: Client<typeof SessionService>;
   mfa: Client<typeof MfaService>;
   users: Client<typeof UserService>;
+  roles: Client<typeof RoleService>;
+  refusals: Client<typeof RefusalService>;
   edge: Client<typeof EdgeService>;
   apiKeys: Client<typeof ApiKeyService>;
   enrollmentKeys: Client<typeof EnrollmentKeyService>;
@@ -68,6 +72,8 @@ export function createServices(transports: Record<TransportName, Transport>): Se
     sessions: createClient(SessionService, transports.identity),
     mfa: createClient(MfaService, transports.identity),
     users: createClient(UserService, transports.identity),
+    roles: createClient(RoleService, transports.identity),
+    refusals: createClient(RefusalService, transports.identity),
     admission: createClient(SessionService, transports.edge),
     edge: createClient(EdgeService, transports.edge),
     apiKeys: createClient(ApiKeyService, transports.identity),

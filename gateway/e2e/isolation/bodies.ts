@@ -31,7 +31,6 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "PATCH /orgs/sites/:id": ({ name }) => ({ name }),
   "PATCH /devices/:id": ({ name }) => ({ hostname: name }),
   "POST /devices/:id/auto-update": () => ({ enabled: false }),
-  "POST /devices/:id/approve": () => ({}),
   "POST /device-groups": ({ name, home, actor, varied }) => ({
     name,
     orgId: home.orgId,
@@ -43,6 +42,12 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /users": newUser,
   "PATCH /users/:id": ({ name }) => ({ name }),
   "POST /users/:id/disable": () => ({}),
+  "POST /roles": ({ name, home, varied }) => ({
+    name,
+    permissions: ["devices:read"],
+    ...(varied?.field === "partnerId" ? {} : { orgId: home.orgId }),
+  }),
+  "PATCH /roles/:id": ({ name }) => ({ description: name }),
   "POST /api-keys": ({ name, home }) => ({ name, orgId: home.orgId, scopes: ["devices:read"] }),
   "PATCH /api-keys/:id": ({ name }) => ({ name }),
   "POST /api-keys/:id/rotate": () => ({}),

@@ -72,6 +72,8 @@ export async function makersFor(cluster: Cluster): Promise<Makers> {
         const role = orgId ? "org-viewer" : partnerId ? "partner-technician" : "platform-admin";
         return ["/users", { email: `${name}@example.com`, name, partnerId, orgId, roleId: roleIds[role] }];
       }
+      case "role":
+        return ["/roles", { name, partnerId, orgId, permissions: ["devices:read"] }];
       case "api_key":
         return ["/api-keys", { orgId, name, scopes: ["devices:read"] }];
       case "audit_verification":

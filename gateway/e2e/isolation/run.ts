@@ -81,6 +81,8 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
     else body = { ...body, [varied.field]: varied.many ? [named.id] : named.id };
   }
   if (subject.shape === "list") query.set("limit", "100");
+  // Only who is disabled can be enabled.
+  if (changes && key === "POST /users/:id/enable") await disable(makers, target?.id ?? "");
   const leaving = String(named?.id ?? from.deviceId);
   if (changes && key.startsWith("DELETE /device-groups/:id/devices")) await join(makers, target?.id ?? "", leaving);
   const path = `${pathOf(subject, params)}${query.size > 0 ? `?${query}` : ""}`;
@@ -93,6 +95,11 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
 async function join({ root }: Makers, groupId: string, deviceId: string): Promise<void> {
   const { status } = await root.call("POST", `/device-groups/${groupId}/devices`, { deviceIds: [deviceId] });
   if (status !== 200) throw new Error(`putting a device into a group answered ${status}`);
+}
+
+async function disable({ root }: Makers, userId: string): Promise<void> {
+  const { status } = await root.call("POST", `/users/${userId}/disable`);
+  if (status !== 200) throw new Error(`disabling a person answered ${status}`);
 }
 
 /** Kinds that a call changes when it names them. */

@@ -25,6 +25,7 @@ const collections: Record<string, Kind> = {
   "/devices": "device",
   "/device-groups": "device_group",
   "/users": "user",
+  "/roles": "role",
   "/audit-logs/logs": "audit_log",
   "/audit-logs/verify": "audit_verification",
   "/api-keys": "api_key",
@@ -53,7 +54,7 @@ const ofOrganization: Record<string, Kind> = {
 
 /** Rows about the caller's own partner, and rows that are the same for everybody who may call them. */
 const selfRows = ["GET /orgs/partners/me", "PATCH /orgs/partners/me", "PATCH /orgs/organizations/order"];
-const openRows = ["GET /roles", "GET /permissions"];
+const openRows = ["GET /permissions"];
 
 /** Ids that machines give, not records of ours. */
 const notOurs = ["hardwareId", "eventId", "recordId"];

@@ -6,6 +6,7 @@ import type { AgentRates } from "../auth/agent-rates.ts";
 import { type AccessRules, type Authenticate, checkAccess, checkOwnId } from "../auth/authenticate.ts";
 import type { Rate } from "../auth/rate-bucket.ts";
 import type { RateLimiter } from "../auth/rate-limit.ts";
+import type { NoteRefusal } from "../auth/refusals.ts";
 import type { Deps } from "../deps.ts";
 import { EdgeError } from "../errors.ts";
 import { type Access, type Credential, deadlinesMs, defaultBodyLimitBytes, type RouteRequest } from "../route.ts";
@@ -27,6 +28,7 @@ export type ExchangeOptions = {
   sessionRateLimit: number;
   agentRates: AgentRates;
   accessRules: AccessRules;
+  noteRefusal: NoteRefusal;
   clientAddress: ClientAddressRule;
   tokenFor(caller: Caller): Promise<string>;
   /** Milliseconds since 1970. */
@@ -53,6 +55,7 @@ export type Exchange = {
 const gatewayCaller = systemCaller("gateway");
 const nothing = Object.freeze({});
 const noBytes = new Uint8Array(0);
+const noteTimeoutMs = 5_000;
 
 /**
  * Runs a row: 401, 429, 503 for an organization that holds its share, 403, 400, then its handler (order of 01-conventions, "Errors"). Resolves with the handler's result; throws
@@ -79,7 +82,12 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
       options.shedder.enterOrganization(served.load, orgId);
       exchange.placeOf = orgId;
     }
-    checkAccess(row.access, session, options.accessRules, options.now);
+    try {
+      checkAccess(row.access, session, options.accessRules, options.now);
+    } catch (refusal) {
+      noteRefusal(options, exchange, session, refusal);
+      throw refusal;
+    }
   }
   const idempotencyKey = idempotencyKeyOf(row, inbound);
   const params = row.params ? validate(row.params, exchange.rawParams) : nothing;
@@ -137,6 +145,20 @@ function publicError(thrown: unknown): AppError | EdgeError {
   // A service that refuses our own caller token is a fault inside: the client's session is fine, and must not be thrown away.
   if (thrown instanceof AppError || error.code !== "unauthenticated") return error;
   return new AppError("unavailable", "Service is temporarily unavailable", { cause: error, retryAfterSeconds: 1 });
+}
+
+/** A change refused to somebody who is known is for the audit trail; their answer does not wait for it. */
+function noteRefusal(options: ExchangeOptions, exchange: Exchange, credential: Credential, error: unknown): void {
+  const { refusedAs } = exchange.served.row;
+  if (refusedAs === undefined || !(error instanceof AppError)) return;
+  if (!["permission_denied", "mfa_required", "user_session_required", "scope_not_allowed"].includes(error.code)) return;
+  const id = exchange.rawParams.id ?? "";
+  const meta = { ...metaOf(options, exchange), idempotencyKey: null };
+  const rpc = async () => {
+    const callerToken = await options.tokenFor(credential.caller);
+    return callOptions({ callerToken, meta, deadlineMs: performance.now() + noteTimeoutMs });
+  };
+  options.noteRefusal({ action: refusedAs, id, credential, error, rpc });
 }
 
 function rpcOf(

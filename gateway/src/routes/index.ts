@@ -17,6 +17,7 @@ import { mfaRoutes } from "./mfa.ts";
 import { organizationRoutes } from "./organizations.ts";
 import { partnerRoutes } from "./partners.ts";
 import { platformRoutes } from "./platform.ts";
+import { roleRoutes } from "./roles.ts";
 import { servicePrincipalRoutes } from "./service-principals.ts";
 import { siteRoutes } from "./sites.ts";
 import { tenantCredentialRoutes } from "./tenant-credentials.ts";
@@ -28,6 +29,7 @@ export const routes: readonly Route[] = [
   ...mfaRoutes,
   ...tenantCredentialRoutes,
   ...userRoutes,
+  ...roleRoutes,
   ...apiKeyRoutes,
   ...servicePrincipalRoutes,
   ...enrollmentKeyRoutes,

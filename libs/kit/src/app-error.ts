@@ -64,6 +64,8 @@ export const errorCodes = [
   "user_disabled",
   "last_administrator",
   "role_in_use",
+  "role_immutable",
+  "invitation_accepted",
   "name_taken",
   "verification_not_found",
   "agent_token_invalid",

@@ -72,6 +72,8 @@ const connectCodes: Record<ErrorCode, Code> = {
   user_disabled: Code.FailedPrecondition,
   last_administrator: Code.FailedPrecondition,
   role_in_use: Code.FailedPrecondition,
+  role_immutable: Code.FailedPrecondition,
+  invitation_accepted: Code.FailedPrecondition,
   name_taken: Code.AlreadyExists,
   verification_not_found: Code.NotFound,
   agent_token_invalid: Code.Unauthenticated,
