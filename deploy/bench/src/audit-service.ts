@@ -41,7 +41,11 @@ export async function withAuditDatabase(use: (database: TestDatabase) => Promise
       await database.drop();
     }
   } finally {
-    await cluster?.stop();
+    if (cluster) {
+      // The next database of this run is not in this cluster.
+      delete process.env.MUSTER_TEST_PG_URL;
+      await cluster.stop();
+    }
   }
 }
 
