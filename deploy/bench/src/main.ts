@@ -18,6 +18,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   "audit-growth": () => import("./audit-growth.ts"),
   "audit-reports": () => import("./audit-reports.ts"),
   "audit-lists": () => import("./audit-lists.ts"),
+  "audit-verify": () => import("./audit-verify.ts"),
   "audit-seal": () => import("./audit-seal.ts"),
 };
 
