@@ -49,6 +49,7 @@ const table: Record<PublicCode, HttpError> = {
   organization_inactive: { status: 403 },
   partner_not_found: { status: 404, text: "Partner not found" },
   audit_log_not_found: { status: 404 },
+  audit_verification_not_found: { status: 404 },
   organization_not_found: { status: 404, text: "Organization not found" },
   site_not_found: { status: 404 },
   device_not_found: { status: 404 },

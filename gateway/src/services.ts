@@ -1,5 +1,9 @@
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
+import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
+import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
+import { ReportService } from "@muster/proto/muster/audit/v1/report_pb";
+import { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
 import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
@@ -49,13 +53,20 @@ export type Services = {
   presence: Client<typeof PresenceService>;
   deviceGroups: Client<typeof DeviceGroupService>;
   auditLogs: Client<typeof AuditLogService>;
+  auditExports: Client<typeof ExportService>;
+  auditReports: Client<typeof ReportService>;
+  auditRetention: Client<typeof RetentionService>;
+  auditProof: Client<typeof AuditProofService>;
   deviceLogs: Client<typeof DeviceLogService>;
   liveLogs: Client<typeof LiveLogService>;
   probes: Record<ServiceName, Client<typeof ProbeService>>;
 };
 
-/** Typed clients over one transport per service, and one of the edge's own to identity. */
-export function createServices(transports: Record<ServiceName | "edge", Transport>): Services {
+/** One transport per service; `edge` to identity and `live` to device-logs are apart, so that slow calls hold nobody else up. */
+export type TransportName = ServiceName | "edge" | "live";
+
+/** Typed clients over their transports. */
+export function createServices(transports: Record<TransportName, Transport>): Services {
   const probes = serviceNames.map((name) => [name, createClient(ProbeService, transports[name])] as const);
   return {
     sessions: createClient(SessionService, transports.identity),
@@ -76,8 +87,12 @@ export function createServices(transports: Record<ServiceName | "edge", Transpor
     presence: createClient(PresenceService, transports.tenancy),
     deviceGroups: createClient(DeviceGroupService, transports.tenancy),
     auditLogs: createClient(AuditLogService, transports.audit),
+    auditExports: createClient(ExportService, transports.audit),
+    auditReports: createClient(ReportService, transports.audit),
+    auditRetention: createClient(RetentionService, transports.audit),
+    auditProof: createClient(AuditProofService, transports.audit),
     deviceLogs: createClient(DeviceLogService, transports["device-logs"]),
-    liveLogs: createClient(LiveLogService, transports["device-logs"]),
+    liveLogs: createClient(LiveLogService, transports.live),
     probes: Object.fromEntries(probes) as Services["probes"],
   };
 }

@@ -13,6 +13,8 @@ export type Kind =
   | "device_group"
   | "user"
   | "audit_log"
+  | "audit_verification"
+  | "checkpoint"
   | "api_key"
   | "service_principal"
   | "enrollment_key"
@@ -75,7 +77,7 @@ export function keyScopeOf({ method, path, permission, mfa }: InterfaceRow): str
   if (mfa || path.startsWith("/orgs/partners") || path === "/orgs/organizations/order") return null;
   if (path.startsWith("/orgs/sites")) return `sites:${verb}`;
   if (path.startsWith("/orgs")) return `organizations:${verb}`;
-  if (permission === "audit:read") return "audit:read";
+  if (permission === "audit:read" || permission === "audit:export") return "audit:read";
   if (/^\/(devices|system-tools)\/.*logs/.test(path)) return "logs:read";
   if (/^\/device(s|-groups)/.test(path)) return `devices:${verb}`;
   if (/^\/(webhooks|events)/.test(path)) return permission;

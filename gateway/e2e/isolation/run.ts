@@ -106,7 +106,7 @@ async function disable({ root }: Makers, userId: string): Promise<void> {
 const renewed: readonly Kind[] = ["device", "api_key"];
 
 /** Another record at the same place: what is changed is never a record that others are refused. */
-async function renew({ makers, world }: Runner, { actor }: Cell, target: Target): Promise<Target> {
+async function renew({ makers, world }: Runner, { actor, subject }: Cell, target: Target): Promise<Target> {
   const take = (from: Target[]): Target => {
     const at = from.findIndex(({ kind }) => kind === target.kind);
     if (at < 0) throw new Error(`no spare ${target.kind} is left: make more of them in targets.ts`);
@@ -116,7 +116,8 @@ async function renew({ makers, world }: Runner, { actor }: Cell, target: Target)
   // What is new is not among the organizations or sites that somebody was granted.
   const isListed = target.kind === "organization" && actor.scope === "partner" && actor.orgIds !== "all";
   if (isListed || (target.kind === "site" && actor.siteIds !== null)) return take(world.granted);
-  return target.state === "living" ? makers.make(target.kind, target) : target;
+  if (target.state !== "living") return target;
+  return subject.key === "POST /devices/:id/approve" ? makers.makeClone(target) : makers.make(target.kind, target);
 }
 
 /** The id of a device or key that a call names beside its record: of the same organization, and new when it will be changed. */

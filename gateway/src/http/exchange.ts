@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CallOptions } from "@connectrpc/connect";
 import { AppError, type Caller, type RequestMeta, systemCaller } from "@muster/kit";
 import { callOptions, toAppError } from "@muster/rpc";
+import type { AgentRates } from "../auth/agent-rates.ts";
 import { type AccessRules, type Authenticate, checkAccess, checkOwnId } from "../auth/authenticate.ts";
 import type { Rate } from "../auth/rate-bucket.ts";
 import type { RateLimiter } from "../auth/rate-limit.ts";
@@ -25,8 +26,7 @@ export type ExchangeOptions = {
   shedder: Pick<Shedder, "enter" | "enterOrganization" | "leave">;
   /** Requests an hour of one session. */
   sessionRateLimit: number;
-  /** Requests an hour of one agent. */
-  agentRateLimit: number;
+  agentRates: AgentRates;
   accessRules: AccessRules;
   noteRefusal: NoteRefusal;
   clientAddress: ClientAddressRule;
@@ -54,6 +54,7 @@ export type Exchange = {
 /** The caller of what must be asked before anyone is authenticated. */
 const gatewayCaller = systemCaller("gateway");
 const nothing = Object.freeze({});
+const noBytes = new Uint8Array(0);
 const noteTimeoutMs = 5_000;
 
 /**
@@ -93,15 +94,18 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
   if (session?.kind === "agent") checkOwnId(session, params);
   const query = row.query ? validate(row.query, parseQuery(exchange.query)) : nothing;
   let body: unknown;
+  let bodyBytes: Uint8Array = noBytes;
   if (row.method !== "GET") {
     const json = await readJson(request, response, inbound, bodyLimit, row.gzip ?? row.access.auth === "agent");
-    if (row.body) body = validate(row.body, json);
+    bodyBytes = json.bytes;
+    if (row.body) body = validate(row.body, json.value);
   }
   const routeRequest: RouteRequest = {
     session: session as never,
     params,
     query,
     body,
+    bodyBytes,
     rpc: rpcOf(options, exchange, session, idempotencyKey),
     meta: () => metaOf(options, exchange),
   };
@@ -119,14 +123,14 @@ function isAuthenticated({ auth }: Access, { authorization, apiKey }: Inbound): 
 
 /** Counts before anything else is judged: a request that is refused afterwards was made, too. */
 function countRequest(options: ExchangeOptions, credential: Credential): Rate | Promise<Rate> {
-  const { rates, sessionRateLimit, agentRateLimit } = options;
+  const { rates, sessionRateLimit, agentRates } = options;
   switch (credential.kind) {
     case "key": {
       const { id, rateLimit, generation } = credential.record;
       return rates.count({ kind: "key", id, limit: rateLimit, generation });
     }
     case "agent":
-      return rates.count({ kind: "agent", id: credential.id, limit: agentRateLimit, generation: 0 });
+      return agentRates.count(credential.id);
     case "session":
       return rates.count({ kind: "session", id: credential.id, limit: sessionRateLimit, generation: 0 });
     default:

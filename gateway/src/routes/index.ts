@@ -2,7 +2,11 @@ import type { Route } from "../route.ts";
 import { agentLogRoutes } from "./agent-logs.ts";
 import { agentRoutes } from "./agents.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
+import { auditExportRoutes } from "./audit-export.ts";
 import { auditLogRoutes } from "./audit-logs.ts";
+import { auditProofRoutes } from "./audit-proof.ts";
+import { auditReportRoutes } from "./audit-reports.ts";
+import { auditRetentionRoutes } from "./audit-retention.ts";
 import { authRoutes } from "./auth.ts";
 import { deviceGroupRoutes } from "./device-groups.ts";
 import { deviceLogRoutes } from "./device-logs.ts";
@@ -39,5 +43,9 @@ export const routes: readonly Route[] = [
   ...deviceLogRoutes,
   ...liveLogRoutes,
   ...auditLogRoutes,
+  ...auditExportRoutes,
+  ...auditReportRoutes,
+  ...auditRetentionRoutes,
+  ...auditProofRoutes,
   ...platformRoutes,
 ];

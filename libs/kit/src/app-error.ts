@@ -15,6 +15,7 @@ export const errorCodes = [
   "organization_inactive",
   "partner_not_found",
   "audit_log_not_found",
+  "audit_verification_not_found",
   "organization_not_found",
   "site_not_found",
   "device_not_found",

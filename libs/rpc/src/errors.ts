@@ -23,6 +23,7 @@ const connectCodes: Record<ErrorCode, Code> = {
   organization_inactive: Code.PermissionDenied,
   partner_not_found: Code.NotFound,
   audit_log_not_found: Code.NotFound,
+  audit_verification_not_found: Code.NotFound,
   organization_not_found: Code.NotFound,
   site_not_found: Code.NotFound,
   device_not_found: Code.NotFound,

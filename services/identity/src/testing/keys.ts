@@ -28,7 +28,7 @@ export async function startTestKeys() {
   const database = await testDatabase({ service: "identity", dirs: identityDirs });
   const { db } = database;
   const clock = { now: new Date() };
-  const box = secretBox(`s1:${randomBytes(32).toString("base64")}`, "identity");
+  const box = secretBox(`s1:${randomBytes(32).toString("base64")}`, "idempotency");
   const keys = {
     db,
     log: createLogger("keys-test", "error"),
