@@ -35,6 +35,8 @@ export function portNames(replicas: Replicas): string[] {
 export type Surroundings = {
   host: string;
   publicUrl: string;
+  /** Development mailbox. */
+  mailDir: string;
   natsUrl: string;
   database: DatabaseUrls;
   keys: Keys & { callerPublicDir: string };
@@ -84,6 +86,8 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey,
     ENROLLMENT_KEY_PEPPER: keys.enrollmentKeyPepper,
     BOOTSTRAP_ADMIN_EMAIL: around.admin.email,
+    PUBLIC_URL: around.publicUrl,
+    MAIL_DIR: around.mailDir,
     ...(password ? { BOOTSTRAP_ADMIN_PASSWORD: password } : {}),
   };
 }

@@ -20,7 +20,7 @@ const inviteMs = 7 * 86_400_000;
 
 /** Makes an invited person and the token that lets them in. Throws as newUser, `site_not_found` and `email_taken`. */
 export async function inviteUser(
-  deps: Pick<UserDeps, "db" | "now" | "copyLagMs" | "box">,
+  deps: Pick<UserDeps, "db" | "now" | "copyLagMs" | "box" | "mail">,
   context: CallContext,
   request: InviteUserRequest,
   messageOf: (row: UserRow) => User,
@@ -44,6 +44,9 @@ export async function inviteUser(
     const { partnerId, orgId } = user;
     const expiresAt = new Date(now.getTime() + inviteMs);
     await insertInvite(tx, { id: uuidv7(now.getTime()), userId: id, partnerId, orgId, hash, now, expiresAt });
+    const to = { email: created.email, name: created.name };
+    const invitedBy = context.caller.actor.name ?? context.caller.actor.email ?? "An administrator";
+    await deps.mail.queue(tx, { kind: "invite", to, invitedBy, link: deps.mail.link("accept-invite", token), expiresAt }, now);
     const details = { changes: { before: {}, after: visibleFields(created) } };
     tx.emit(personEvent(context, { ...created, user_id: id }, { action: "user.create", details }, now));
     return { user: messageOf(created), inviteToken: token };

@@ -14,6 +14,7 @@ import { callContext } from "@muster/rpc";
 import { type ReplyBox, requireMfa, requirePermission } from "@muster/service";
 import { acceptInvite } from "../accept-invite.ts";
 import { inviteUser } from "../invite-user.ts";
+import type { MailQueue } from "../mail-queue.ts";
 import type { Passwords } from "../passwords.ts";
 import { listAssignableRoles, type RoleRow } from "../store/roles.ts";
 import { findUser, listUsers, type UserRow } from "../store/users.ts";
@@ -22,6 +23,7 @@ import { organizationFilter, partnerFilter } from "./list-filters.ts";
 export type UserDeps = {
   db: Database;
   passwords: Passwords;
+  mail: MailQueue;
   now: () => Date;
   mfaMaxAgeMinutes: number;
   /** Seals the replies that are kept for repeats: they hold invitations. */

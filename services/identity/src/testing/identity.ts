@@ -5,7 +5,9 @@ import { sql } from "@muster/db";
 import { type Caller, createLogger, permissions, secretBox, systemCaller, uuidv7 } from "@muster/kit";
 import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
+import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { PasskeyService } from "@muster/proto/muster/identity/v1/passkey_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { register, toAppError } from "@muster/rpc";
@@ -13,8 +15,12 @@ import { applyTenants, tenantMigrations } from "@muster/service";
 import { callers, testDatabase, testPort } from "@muster/testing";
 import { accessTokens } from "../access-tokens.ts";
 import type { LoginLimits } from "../attempts.ts";
+import { mailQueue } from "../mail-queue.ts";
+import { relyingPartyOf } from "../passkeys.ts";
 import { passwords } from "../passwords.ts";
+import { accountService } from "../rpc/account.ts";
 import { mfaService } from "../rpc/mfa.ts";
+import { passkeyService } from "../rpc/passkey.ts";
 import { sessionService } from "../rpc/session.ts";
 import { userService } from "../rpc/user.ts";
 import { seededRoles } from "../rules/catalogue.ts";
@@ -44,12 +50,22 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   const pkcs8 = privateKey.export({ format: "der", type: "pkcs8" }).toString("base64");
   const tokens = accessTokens(`k1:${pkcs8}`, 900);
-  const box = secretBox(`s1:${randomBytes(32).toString("base64")}`, "identity");
+  const encryptionKey = `s1:${randomBytes(32).toString("base64")}`;
+  const box = secretBox(encryptionKey, "identity");
   const sessions = { db, log, passwords: hashing, tokens, box, idleDays: 7, maxDays: 30, loginLimits, now };
+  const mailBox = secretBox(encryptionKey, "mail");
+  const publicUrl = "https://muster.example.test";
+  const mail = mailQueue({ box: mailBox, publicUrl });
+  const factors = { ...sessions, mail, mfaMaxAgeMinutes: 480 };
+  const relyingParty = relyingPartyOf({ publicUrl, origins: [] });
+  const anHour = (max: number) => ({ max, windowMs: 3_600_000 });
+  const forgotLimits = { perAccount: anHour(3), perAddress: anHour(20) };
   const port = await testPort("identity", [
     register(SessionService, sessionService(sessions)),
-    register(MfaService, mfaService(sessions)),
-    register(UserService, userService({ db, passwords: hashing, now, box, mfaMaxAgeMinutes: 480, copyLagMs: 0 })),
+    register(MfaService, mfaService(factors)),
+    register(PasskeyService, passkeyService({ ...factors, relyingParty })),
+    register(AccountService, accountService({ ...factors, forgotLimits })),
+    register(UserService, userService({ db, mail, passwords: hashing, now, box, mfaMaxAgeMinutes: 480, copyLagMs: 0 })),
   ]);
   const roles = await db.read<{ id: string; key: string }>(system, sql`SELECT id, key FROM roles`);
 
@@ -95,6 +111,11 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     stranger: (address = "192.0.2.7") =>
       port.client(SessionService, callers.service("gateway"), { clientAddress: address }),
     sessionsAs: (caller: Caller) => port.client(SessionService, caller),
+    passkeysAs: (caller: Caller) => port.client(PasskeyService, caller),
+    accountAs: (caller: Caller, address = "192.0.2.7") => port.client(AccountService, caller, { clientAddress: address }),
+    /** What jobs/send-mail.ts needs beside a way to deliver. */
+    posting: { db, box: mailBox, mail, log, now },
+    publicUrl,
     mfaAs: (caller: Caller) => port.client(MfaService, caller),
     usersAs: (caller: Caller) => port.client(UserService, caller),
     /** Audit rows about a person, oldest first. */
