@@ -1,10 +1,12 @@
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
+import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { PasskeyService } from "@muster/proto/muster/identity/v1/passkey_pb";
 import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
@@ -28,6 +30,8 @@ export type Services = {
   /** What the gateway asks by itself to admit requests, over connections of its own: slow calls of clients never hold it up. */
   admission: Client<typeof SessionService>;
   mfa: Client<typeof MfaService>;
+  passkeys: Client<typeof PasskeyService>;
+  account: Client<typeof AccountService>;
   users: Client<typeof UserService>;
   edge: Client<typeof EdgeService>;
   apiKeys: Client<typeof ApiKeyService>;
@@ -48,6 +52,8 @@ export function createServices(transports: Record<ServiceName | "edge", Transpor
   return {
     sessions: createClient(SessionService, transports.identity),
     mfa: createClient(MfaService, transports.identity),
+    passkeys: createClient(PasskeyService, transports.identity),
+    account: createClient(AccountService, transports.identity),
     users: createClient(UserService, transports.identity),
     admission: createClient(SessionService, transports.edge),
     edge: createClient(EdgeService, transports.edge),

@@ -1,4 +1,5 @@
 import type { Route } from "../route.ts";
+import { accountRoutes } from "./account.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { auditLogRoutes } from "./audit-logs.ts";
 import { authRoutes } from "./auth.ts";
@@ -8,6 +9,7 @@ import { enrollmentKeyRoutes } from "./enrollment-keys.ts";
 import { mfaRoutes } from "./mfa.ts";
 import { organizationRoutes } from "./organizations.ts";
 import { partnerRoutes } from "./partners.ts";
+import { passkeyRoutes } from "./passkeys.ts";
 import { platformRoutes } from "./platform.ts";
 import { servicePrincipalRoutes } from "./service-principals.ts";
 import { siteRoutes } from "./sites.ts";
@@ -18,6 +20,8 @@ import { userRoutes } from "./users.ts";
 export const routes: readonly Route[] = [
   ...authRoutes,
   ...mfaRoutes,
+  ...passkeyRoutes,
+  ...accountRoutes,
   ...tenantCredentialRoutes,
   ...userRoutes,
   ...apiKeyRoutes,
