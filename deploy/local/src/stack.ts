@@ -80,7 +80,16 @@ export class Stack {
     this.#step("migrations", "six schemas");
 
     const admin = { email: this.#config.adminEmail, password: first.password };
-    const around = { host, publicUrl: publicUrl(host, port), mailDir: join(dataDir, "mail"), natsUrl, database, keys, instances, admin };
+    const around = {
+      host,
+      publicUrl: publicUrl(host, port),
+      mailDir: join(dataDir, "mail"),
+      natsUrl,
+      database,
+      keys,
+      instances,
+      admin,
+    };
     const programs = new Map<string, Program>();
     for (const instance of instances) {
       if (this.#stopping) return;

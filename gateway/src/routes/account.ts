@@ -38,7 +38,8 @@ const forgot = route({
   access: { auth: "none" },
   tag,
   summary: "Ask for a link to set a new password",
-  description: "Answers the same whether or not the account exists. The link comes by mail; three mails an hour for an account.",
+  description:
+    "Answers the same whether or not the account exists. The link comes by mail; three mails an hour for an account.",
   body: z.object({ email: z.string().trim().min(1).max(255) }),
   noStore: true,
   reply: success,

@@ -61,7 +61,9 @@ export const signedIn = z.object({ user, ...tokens.shape }).meta({ id: "SignedIn
 const mfaRequired = z
   .object({
     mfaRequired: z.literal(true),
-    mfaToken: z.string().meta({ description: "For POST /auth/mfa/verify, or passkeys/authenticate, within 5 minutes." }),
+    mfaToken: z
+      .string()
+      .meta({ description: "For POST /auth/mfa/verify, or passkeys/authenticate, within 5 minutes." }),
     methods: z.array(z.enum(["totp", "passkey", "recovery_code"])),
   })
   .meta({ id: "MfaRequired" });

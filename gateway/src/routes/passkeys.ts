@@ -143,7 +143,8 @@ const remove = route({
   access: { auth: "session", mfa: true },
   tag,
   summary: "Remove one of one's own passkeys",
-  description: "With the last factor the recovery codes go, too, and no session counts as having completed one any more.",
+  description:
+    "With the last factor the recovery codes go, too, and no session counts as having completed one any more.",
   params: idParams,
   noStore: true,
   reply: success,

@@ -34,7 +34,13 @@ export function softAuthenticator(origin: string): Authenticator {
       length.writeUInt16BE(made.id.length);
       const attested = Buffer.concat([Buffer.alloc(16), length, made.id, coseKey(publicKey)]);
       const authData = Buffer.concat([authenticatorData(rpId, 0, twist, flags.attested), attested]);
-      const attestation = cbor(new Map<unknown, unknown>([["fmt", "none"], ["attStmt", new Map()], ["authData", authData]]));
+      const attestation = cbor(
+        new Map<unknown, unknown>([
+          ["fmt", "none"],
+          ["attStmt", new Map()],
+          ["authData", authData],
+        ]),
+      );
       const response = {
         clientDataJSON: clientData("webauthn.create", origin, options, twist).toString("base64url"),
         attestationObject: attestation.toString("base64url"),
@@ -89,7 +95,15 @@ const credentialJson = (id: Buffer, response: Json): Json => ({
 function coseKey(key: KeyObject): Buffer {
   const { x = "", y = "" } = key.export({ format: "jwk" });
   const point = (text: string) => Buffer.from(text, "base64url");
-  return cbor(new Map<unknown, unknown>([[1, 2], [3, -7], [-1, 1], [-2, point(x)], [-3, point(y)]]));
+  return cbor(
+    new Map<unknown, unknown>([
+      [1, 2],
+      [3, -7],
+      [-1, 1],
+      [-2, point(x)],
+      [-3, point(y)],
+    ]),
+  );
 }
 
 const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest();

@@ -109,7 +109,11 @@ export async function enrolled(
     tx.emit(personEvent(context, principal, { action: "user.mfa.enable", details: { factor: added.factor } }, now));
   }
   const to = { email: principal.email, name: principal.name };
-  await deps.mail.queue(tx, { kind: "factor_added", to, factor: added.factor, at: now, from: originOf(context.meta) }, now);
+  await deps.mail.queue(
+    tx,
+    { kind: "factor_added", to, factor: added.factor, at: now, from: originOf(context.meta) },
+    now,
+  );
   return { recoveryCodes, msgId: message.msgId };
 }
 

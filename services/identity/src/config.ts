@@ -55,28 +55,43 @@ export const settings = {
   UNKNOWN_KEYS_PER_MINUTE: whole(300, 1, 1_000_000).describe(
     "API keys that nobody knows, allowed from one address (IPv6: from one /64) within a minute.",
   ),
-  FORGOT_PASSWORD_PER_ACCOUNT: whole(3, 1, 1_000_000).describe("Mails with a password link within an hour, per account."),
+  FORGOT_PASSWORD_PER_ACCOUNT: whole(3, 1, 1_000_000).describe(
+    "Mails with a password link within an hour, per account.",
+  ),
   FORGOT_PASSWORD_PER_ADDRESS: whole(100, 1, 1_000_000).describe(
     "Requests for such a mail within an hour, from one address (IPv6: from one /64).",
   ),
-  PUBLIC_URL: publicAddress("Address at which people reach this platform; links in mails and passkeys are made for it."),
+  PUBLIC_URL: publicAddress(
+    "Address at which people reach this platform; links in mails and passkeys are made for it.",
+  ),
   PUBLIC_APP_URL: publicAddress("The same, where PUBLIC_URL is not set."),
   DASHBOARD_URL: publicAddress("The same, where neither is set."),
   PASSKEY_RP_ID: z
     .string()
     .optional()
-    .describe("Domain that passkeys are made for: the public address's host, or a domain above it. Changing it ends all."),
+    .describe(
+      "Domain that passkeys are made for: the public address's host, or a domain above it. Changing it ends all.",
+    ),
   PASSKEY_ORIGINS: z
     .string()
     .default("")
     .transform((text) => text.split(",").flatMap((item) => item.trim() || []))
-    .refine((origins) => origins.every((each) => URL.canParse(each) && new URL(each).origin === each), "must be exact origins")
+    .refine(
+      (origins) => origins.every((each) => URL.canParse(each) && new URL(each).origin === each),
+      "must be exact origins",
+    )
     .describe("Further origins whose pages may use passkeys, comma-separated and exact."),
   SMTP_URL: z
     .string()
     .optional()
-    .describe("smtp://[user:password@]host[:port] or smtps://… that mail is sent by; without it mail waits, or see MAIL_DIR."),
-  MAIL_FROM: z.string().max(500).optional().describe("Sender of mails; default Muster <muster@host of the public address>."),
+    .describe(
+      "smtp://[user:password@]host[:port] or smtps://… that mail is sent by; without it mail waits, or see MAIL_DIR.",
+    ),
+  MAIL_FROM: z
+    .string()
+    .max(500)
+    .optional()
+    .describe("Sender of mails; default Muster <muster@host of the public address>."),
   MAIL_DIR: z
     .string()
     .optional()

@@ -46,7 +46,11 @@ export async function inviteUser(
     await insertInvite(tx, { id: uuidv7(now.getTime()), userId: id, partnerId, orgId, hash, now, expiresAt });
     const to = { email: created.email, name: created.name };
     const invitedBy = context.caller.actor.name ?? context.caller.actor.email ?? "An administrator";
-    await deps.mail.queue(tx, { kind: "invite", to, invitedBy, link: deps.mail.link("accept-invite", token), expiresAt }, now);
+    await deps.mail.queue(
+      tx,
+      { kind: "invite", to, invitedBy, link: deps.mail.link("accept-invite", token), expiresAt },
+      now,
+    );
     const details = { changes: { before: {}, after: visibleFields(created) } };
     tx.emit(personEvent(context, { ...created, user_id: id }, { action: "user.create", details }, now));
     return { user: messageOf(created), inviteToken: token };

@@ -1,5 +1,5 @@
-import { AppError, uuidv7 } from "@muster/kit";
 import type { Tx } from "@muster/db";
+import { AppError, uuidv7 } from "@muster/kit";
 import {
   type AuthenticationResponseJSON,
   type AuthenticatorTransport,
@@ -11,7 +11,6 @@ import {
 } from "@simplewebauthn/server";
 import type { ProofOf } from "./complete-factor.ts";
 import { tokenHash } from "./rules/opaque-token.ts";
-import type { PrincipalRow } from "./store/people.ts";
 import {
   findCredential,
   findPasskeys,
@@ -22,6 +21,7 @@ import {
   recordPasskeyUse,
   takePasskeyChallenge,
 } from "./store/passkeys.ts";
+import type { PrincipalRow } from "./store/people.ts";
 
 /** The site that passkeys are made for: its domain, and the origins whose pages may use them. */
 export type RelyingParty = { id: string; origins: readonly string[] };
@@ -193,7 +193,11 @@ function challengeOf(clientDataJson: unknown): string | null {
 }
 
 /** The relying party of these settings: the host of the public address, and every origin that pages are served from. */
-export function relyingPartyOf(settings: { publicUrl: string; id?: string | undefined; origins: readonly string[] }): RelyingParty {
+export function relyingPartyOf(settings: {
+  publicUrl: string;
+  id?: string | undefined;
+  origins: readonly string[];
+}): RelyingParty {
   const { origin, hostname } = new URL(settings.publicUrl);
   return { id: settings.id ?? hostname, origins: [...new Set([origin, ...settings.origins])] };
 }

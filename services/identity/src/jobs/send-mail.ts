@@ -1,10 +1,26 @@
-import { type Database, type Tx } from "@muster/db";
+import type { Database, Tx } from "@muster/db";
 import { counter, gauge, type Logger, type SecretBox, systemCaller, uuidv7 } from "@muster/kit";
 import { type Delivery, MailRefused } from "../mail-delivery.ts";
-import { type MailQueue, mailPlace, type ResetRequest, resetMs, resetRequestKind, type SealedMail } from "../mail-queue.ts";
+import {
+  type MailQueue,
+  mailPlace,
+  type ResetRequest,
+  resetMs,
+  resetRequestKind,
+  type SealedMail,
+} from "../mail-queue.ts";
 import { newToken } from "../rules/opaque-token.ts";
 import { mayUsePassword } from "../rules/password-sign-in.ts";
-import { claimMail, deleteMail, type MailRow, mailCounts, markPoison, markSent, removeOldMail, retryMail } from "../store/mail.ts";
+import {
+  claimMail,
+  deleteMail,
+  type MailRow,
+  mailCounts,
+  markPoison,
+  markSent,
+  removeOldMail,
+  retryMail,
+} from "../store/mail.ts";
 import { insertPasswordReset } from "../store/password-resets.ts";
 import { findLogin, findPrincipal } from "../store/people.ts";
 
@@ -70,7 +86,11 @@ async function deal(deps: SendMailDeps, delivery: Delivery, row: MailRow): Promi
 }
 
 /** Turns the wish for a new password into a link for its account, or into nothing when there is none that may have one. */
-async function answerRequest({ db, mail, now }: SendMailDeps, row: MailRow, { email, from }: ResetRequest): Promise<void> {
+async function answerRequest(
+  { db, mail, now }: SendMailDeps,
+  row: MailRow,
+  { email, from }: ResetRequest,
+): Promise<void> {
   const candidate = await findLogin(db, email);
   const person = candidate?.password_hash ? await findPrincipal(db, candidate.user_id) : null;
   await db.tx(system, async (tx: Tx) => {

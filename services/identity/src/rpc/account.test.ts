@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { fromBinary } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
 import { createLogger, uuidv7 } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
@@ -34,7 +34,8 @@ let addresses = 0;
 /** Each from an address of its own. */
 const stranger = () => identity.accountAs(callers.service("gateway"), `198.51.100.${++addresses}`);
 const forgot = (email: string) => stranger().forgotPassword({ email });
-const login = (who: Person, secret: string) => codeOf(identity.stranger().login({ email: who.email, password: secret }));
+const login = (who: Person, secret: string) =>
+  codeOf(identity.stranger().login({ email: who.email, password: secret }));
 const eventsOf = async (who: Person) => {
   const rows = await identity.db.read<{ body: Buffer }>(
     identity.system,
@@ -173,7 +174,9 @@ describe("changing one's password", () => {
     expect(await change(password, "short")).toBe("validation_failed");
     expect(await change(password, password)).toBe("validation_failed");
     expect(await change(password, newPassword)).toBe("answered");
-    expect(await codeOf(identity.stranger().refresh({ refreshToken: other.refreshToken }))).toBe("invalid_refresh_token");
+    expect(await codeOf(identity.stranger().refresh({ refreshToken: other.refreshToken }))).toBe(
+      "invalid_refresh_token",
+    );
     expect(await codeOf(identity.stranger().refresh({ refreshToken: mine.refreshToken }))).toBe("answered");
     expect([await login(who, password), await login(who, newPassword)]).toEqual(["invalid_credentials", "answered"]);
     for (let i = 0; i < 5; i++) await change("not it", password);
@@ -287,7 +290,11 @@ describe("mail", () => {
       pass(seconds * 1_000);
       await sendDueMail(posting);
     }
-    expect(await state()).toMatchObject({ state: "waiting", attempts: 4, last_error: expect.stringContaining("refused") });
+    expect(await state()).toMatchObject({
+      state: "waiting",
+      attempts: 4,
+      last_error: expect.stringContaining("refused"),
+    });
     for (let i = 4; i < 10; i++) {
       pass(3_600_000);
       await sendDueMail(posting);

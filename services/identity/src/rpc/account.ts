@@ -139,9 +139,7 @@ async function revokeOwnSession(deps: AccountDeps, context: CallContext, id: str
   const revokedAt = isUuid(id) ? await findOwnSession(deps.db, context, id) : undefined;
   if (revokedAt === undefined) throw new AppError("session_not_found", "Session not found");
   const now = deps.now();
-  const messages = await deps.db.tx(context, (tx) =>
-    endSessions(tx, context, principal, { only: id }, "revoked", now),
-  );
+  const messages = await deps.db.tx(context, (tx) => endSessions(tx, context, principal, { only: id }, "revoked", now));
   // Ended by somebody else a moment ago: the answer is true only once gateways know.
   if (messages.length === 0 && (await endedJustNow(deps, id))) {
     messages.push(sessionRevoked(id, principal.user_id, now).msgId);

@@ -127,7 +127,9 @@ describe("a passkey", () => {
     const token = await mfaToken(who);
     const signed = JSON.stringify(device.get(optionsOf(await gateway().beginAuthentication({ mfaToken: token }))));
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => codeOf(gateway().finishAuthentication({ mfaToken: token, credentialJson: signed }))),
+      Array.from({ length: 20 }, () =>
+        codeOf(gateway().finishAuthentication({ mfaToken: token, credentialJson: signed })),
+      ),
     );
     expect(answers.filter((answer) => answer === "answered")).toHaveLength(1);
   });
@@ -138,11 +140,15 @@ describe("a passkey", () => {
     const options = optionsOf(await gateway().beginAuthentication({ mfaToken: token }));
     const inSession = identity.passkeysAs(caller);
     const elsewhere = JSON.stringify(device.get(options));
-    expect(await codeOf(inSession.finishAuthentication({ mfaToken: "", credentialJson: elsewhere }))).toBe("invalid_passkey");
+    expect(await codeOf(inSession.finishAuthentication({ mfaToken: "", credentialJson: elsewhere }))).toBe(
+      "invalid_passkey",
+    );
     const mine = await inSession.beginAuthentication({ mfaToken: "" });
     pass(301_000);
     const late = JSON.stringify(device.get(optionsOf(mine)));
-    expect(await codeOf(inSession.finishAuthentication({ mfaToken: "", credentialJson: late }))).toBe("invalid_passkey");
+    expect(await codeOf(inSession.finishAuthentication({ mfaToken: "", credentialJson: late }))).toBe(
+      "invalid_passkey",
+    );
     expect(() => foreign.get(options)).toThrow("NotAllowedError");
   });
 

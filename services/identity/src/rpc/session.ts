@@ -103,7 +103,8 @@ function noteInBackground(deps: SessionDeps, context: CallContext, principal: Pr
     const who = { caller, meta: context.meta };
     await deps.db.tx({ caller }, (tx) => noteFailedLogin(tx, who, principal, "password", deps.now()));
   };
-  note().catch((err: unknown) => deps.log.warn({ err, userId }, "failed sign-in not recorded"));
+  // Begun once the answer is on its way.
+  setImmediate(() => note().catch((err: unknown) => deps.log.warn({ err, userId }, "failed sign-in not recorded")));
 }
 
 async function refresh(deps: SessionDeps, context: CallContext, text: string) {
@@ -150,7 +151,8 @@ async function logout(deps: SessionDeps, context: CallContext) {
     const ended = await endSessions(tx, context, principal, { only: sessionId }, "logout", now);
     if (ended.length === 0) return [];
     tx.emit(personEvent(context, principal, { action: "user.logout" }, now));
-    for (const event of sessionEvents(context.meta, principal, [{ type: "user.logout", sessionId }], now)) tx.emit(event);
+    for (const event of sessionEvents(context.meta, principal, [{ type: "user.logout", sessionId }], now))
+      tx.emit(event);
     return ended;
   });
   if (messages.length === 0 && (await endedJustNow(deps, sessionId))) {

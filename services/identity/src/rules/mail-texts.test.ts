@@ -12,15 +12,18 @@ const mails: Mail[] = [
 ];
 
 describe("a mail", () => {
-  it.each(mails.map((mail) => [mail.kind, mail] as const))("%s says it in text and in HTML, values escaped", (_kind, mail) => {
-    const { subject, text, html, link } = mailText(mail);
-    expect(subject).not.toMatch(/[\r\n]/);
-    expect(text).toContain(to.name);
-    expect(text).toContain("2030-01-02 03:04 UTC");
-    expect(html).not.toMatch(/<b>|<script>|"quoted"/);
-    if ("link" in mail) {
-      expect([link, text.includes(mail.link)]).toEqual([mail.link, true]);
-      expect(html).toContain(`href="${mail.link.replace("&", "&#38;")}"`);
-    } else expect(html).not.toContain("<a ");
-  });
+  it.each(mails.map((mail) => [mail.kind, mail] as const))(
+    "%s says it in text and in HTML, values escaped",
+    (_kind, mail) => {
+      const { subject, text, html, link } = mailText(mail);
+      expect(subject).not.toMatch(/[\r\n]/);
+      expect(text).toContain(to.name);
+      expect(text).toContain("2030-01-02 03:04 UTC");
+      expect(html).not.toMatch(/<b>|<script>|"quoted"/);
+      if ("link" in mail) {
+        expect([link, text.includes(mail.link)]).toEqual([mail.link, true]);
+        expect(html).toContain(`href="${mail.link.replace("&", "&#38;")}"`);
+      } else expect(html).not.toContain("<a ");
+    },
+  );
 });

@@ -54,7 +54,9 @@ export async function markPoison(db: Database, { id, attempts }: MailRow, error:
 
 /** Removes a row that was answered; false when somebody else was faster. */
 export async function deleteMail(tx: Tx, { id, attempts }: MailRow): Promise<boolean> {
-  return (await tx.execute(sql`DELETE FROM mail WHERE id = ${id} AND attempts = ${attempts} AND state = 'waiting'`)) === 1;
+  return (
+    (await tx.execute(sql`DELETE FROM mail WHERE id = ${id} AND attempts = ${attempts} AND state = 'waiting'`)) === 1
+  );
 }
 
 /** Removes mails that ended before `before`, and what waited past its time; their number. Index mail_finished. */

@@ -81,7 +81,9 @@ export async function renamePasskey(
   const [old] = await tx.query<{ name: string }>(sql`
     SELECT name FROM passkeys WHERE id = ${id} AND user_id = ${userId} FOR UPDATE`);
   if (!old) return null;
-  const [row] = await tx.query<PasskeyRow>(sql`UPDATE passkeys SET name = ${name} WHERE id = ${id} RETURNING ${columns}`);
+  const [row] = await tx.query<PasskeyRow>(
+    sql`UPDATE passkeys SET name = ${name} WHERE id = ${id} RETURNING ${columns}`,
+  );
   return row ? { before: old.name, row } : null;
 }
 
@@ -107,8 +109,7 @@ export async function insertPasskeyChallenge(
     DELETE FROM passkey_challenges WHERE user_id = ${userId} AND (expires_at < ${challenge.now} OR challenge_hash IN (
       SELECT challenge_hash FROM passkey_challenges WHERE user_id = ${userId}
       ORDER BY expires_at DESC OFFSET ${openMax - 1}))`);
-  const [sessionId, mfaChallengeId] =
-    "sessionId" in about ? [about.sessionId, null] : [null, about.mfaChallengeId];
+  const [sessionId, mfaChallengeId] = "sessionId" in about ? [about.sessionId, null] : [null, about.mfaChallengeId];
   await tx.execute(sql`
     INSERT INTO passkey_challenges (challenge_hash, user_id, purpose, session_id, mfa_challenge_id, expires_at)
     VALUES (${challenge.hash}, ${userId}, ${challenge.purpose}, ${sessionId}, ${mfaChallengeId}, ${challenge.expiresAt})`);
@@ -120,8 +121,7 @@ export async function takePasskeyChallenge(
   wanted: { hash: Buffer; userId: string; purpose: PasskeyPurpose; about: ProofOf; now: Date },
 ): Promise<boolean> {
   const { about } = wanted;
-  const [sessionId, mfaChallengeId] =
-    "sessionId" in about ? [about.sessionId, null] : [null, about.mfaChallengeId];
+  const [sessionId, mfaChallengeId] = "sessionId" in about ? [about.sessionId, null] : [null, about.mfaChallengeId];
   const [row] = await tx.query<{ good: boolean }>(sql`
     DELETE FROM passkey_challenges WHERE challenge_hash = ${wanted.hash} AND user_id = ${wanted.userId}
     RETURNING purpose = ${wanted.purpose} AND session_id IS NOT DISTINCT FROM ${sessionId}::uuid

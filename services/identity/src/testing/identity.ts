@@ -112,7 +112,9 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
       port.client(SessionService, callers.service("gateway"), { clientAddress: address }),
     sessionsAs: (caller: Caller) => port.client(SessionService, caller),
     passkeysAs: (caller: Caller) => port.client(PasskeyService, caller),
-    accountAs: (caller: Caller, address = "192.0.2.7") => port.client(AccountService, caller, { clientAddress: address }),
+    accountAs: (caller: Caller, address = "192.0.2.7") =>
+      port.client(AccountService, caller, { clientAddress: address }),
+    sessionDeps: sessions,
     /** What jobs/send-mail.ts needs beside a way to deliver. */
     posting: { db, box: mailBox, mail, log, now },
     publicUrl,
