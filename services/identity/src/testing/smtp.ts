@@ -43,7 +43,7 @@ export async function startSmtp() {
 
 /** The plain-text part as people read it (RFC 2045, quoted-printable or as it stands). */
 function decoded(raw: string): string {
-  const [, part = raw] = /Content-Type: text\/plain[^]*?\r\n\r\n([^]*?)\r\n--/.exec(raw) ?? [];
+  const [, part = raw] = /Content-Type: text\/plain[\s\S]*?\r\n\r\n([\s\S]*?)\r\n--/.exec(raw) ?? [];
   return part
     .replace(/=\r\n/g, "")
     .replace(/=([0-9A-F]{2})/g, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
