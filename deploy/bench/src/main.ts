@@ -7,6 +7,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   chaos: () => import("./chaos.ts"),
   usage: () => import("./usage.ts"),
   revocations: () => import("./revocations.ts"),
+  "key-lists": () => import("./key-lists.ts"),
   "audit-lists": () => import("./audit-lists.ts"),
   "audit-seal": () => import("./audit-seal.ts"),
 };

@@ -42,8 +42,7 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
       return [{ ...whole, expected: away ?? (subject.route.method === "GET" ? success : invalid) }];
     case "self": {
       // What a session does to itself is not tried here: an empty body shows that it would come through.
-      const isAdmitted = subject.route.path.startsWith("/auth/") && subject.route.body ? invalid : success;
-      const cells = [{ ...whole, expected: away ?? isAdmitted }];
+      const cells = [{ ...whole, expected: away ?? onOneself(subject) ?? success }];
       return away ? cells : [...cells, ...varied(world, cells[0] as Cell, success)];
     }
     case "list": {
@@ -70,6 +69,14 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
     default:
       return subject.shape satisfies never;
   }
+}
+
+/** What an empty body, or an id that is nobody's, comes to on one's own session; null for rows that take neither. */
+function onOneself({ route }: Subject): Outcome | null {
+  if (!route.path.startsWith("/auth/")) return null;
+  if (route.body) return invalid;
+  if (!route.path.endsWith("/:id")) return null;
+  return refused(404, route.path.includes("/passkeys/") ? "passkey_not_found" : "session_not_found");
 }
 
 const closedTo = (actor: Actor, { needs }: Subject) =>

@@ -10,6 +10,9 @@ export type Answer = { status: number; text: string; body: Record<string, unknow
 export type Performed = { cell: Cell; target: Target | null; name: string; request: string; answer: Answer };
 export type Runner = { cluster: Cluster; makers: Makers; world: World };
 
+/** An id that no record has. */
+export const nobodys = "00000000-0000-4000-8000-000000000000";
+
 /** Calls at the same time. */
 export const parallel = 8;
 
@@ -63,7 +66,7 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
     keyId: await companion(runner, subject, cell, "api_key", target),
     varied,
   };
-  const params: Record<string, string> = { id: target?.id ?? "", deviceId: from.deviceId };
+  const params: Record<string, string> = { id: target?.id ?? nobodys, deviceId: from.deviceId };
   const query = new URLSearchParams(queryOf(key));
   let body: Record<string, unknown> | undefined;
   const isOwnSession = subject.shape === "open" || (subject.shape === "self" && route.path.startsWith("/auth/"));

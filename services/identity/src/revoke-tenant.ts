@@ -8,6 +8,7 @@ import { auditEvent, requireScope } from "@muster/service";
 import { afterChange, announce } from "./events/changes.ts";
 import { recordFact } from "./events/key-facts.ts";
 import { type KeyDeps, reachOrganization, requireManager, requireWholeOrganization } from "./rpc/key-guards.ts";
+import { revokeTenantAgentTokens } from "./store/agent-tokens.ts";
 import { revokeTenantApiKeys, type Tenant } from "./store/api-keys.ts";
 import { endTenantEnrollmentKeys } from "./store/enrollment-keys.ts";
 import { disableTenantPrincipals } from "./store/service-principals.ts";
@@ -19,6 +20,7 @@ type Revoked = Omit<RevokeTenantCredentialsResponse, "$typeName" | "$unknown">;
 /**
  * Revokes all keys of a tenant, disables its principals, ends its enrollment keys and the sessions of its people in the given
  * transaction: an audit row for each key and principal, and one message to the gateways whatever their number.
+ * Agents lose their tokens only with the tenant itself: they cannot come back without somebody at the device.
  */
 export async function revokeTenant(
   tx: Tx,
@@ -30,6 +32,7 @@ export async function revokeTenant(
   const principals = await disableTenantPrincipals(tx, tenant, now);
   const keys = await revokeTenantApiKeys(tx, tenant, now);
   const enrollmentKeys = await endTenantEnrollmentKeys(tx, tenant, now);
+  if (reason === "tenant_deleted") await revokeTenantAgentTokens(tx, tenant, now);
   for (const principal of principals) {
     recordFact(tx, who, principal, { action: "service_principal.disable", details: { reason } }, now);
   }

@@ -59,7 +59,7 @@ export async function lockEnrollmentKey(tx: Tx, who: CallContext, id: string): P
   return row ?? null;
 }
 
-/** A page of keys, newest first (indexes enrollment_keys_…newest). */
+/** A page of keys, newest first (indexes enrollment_keys_…newest, …ending). */
 export function listEnrollmentKeys(
   db: Database,
   who: CallContext,
@@ -67,8 +67,9 @@ export function listEnrollmentKeys(
   now: Date,
   page: Page,
 ): Promise<NewestPage<EnrollmentKeyRow>> {
-  const where = sql`(${orgId}::uuid IS NULL OR org_id = ${orgId}::uuid)
-    AND (${expired}::boolean IS NULL OR (expires_at <= ${now}) = ${expired}::boolean)`;
+  const ofOrganization = orgId === null ? sql`true` : sql`org_id = ${orgId}::uuid`;
+  const ended = expired === null ? sql`true` : expired ? sql`expires_at <= ${now}` : sql`expires_at > ${now}`;
+  const where = sql`${ofOrganization} AND ${ended}`;
   return readNewestPage<EnrollmentKeyRow>(db, who, { table: sql`enrollment_keys`, columns, where }, page);
 }
 
