@@ -39,7 +39,7 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
   const success: Outcome = { status: subject.route.status ?? 200, code: null };
   switch (subject.shape) {
     case "open":
-      return [{ ...whole, expected: away ?? (subject.route.method === "GET" ? success : invalid) }];
+      return [{ ...whole, expected: away ?? onNothing(actor, subject) ?? success }];
     case "self": {
       // What a session does to itself is not tried here: an empty body shows that it would come through.
       const cells = [{ ...whole, expected: away ?? onOneself(subject) ?? success }];
@@ -69,6 +69,15 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
     default:
       return subject.shape satisfies never;
   }
+}
+
+/** What an empty body comes to on rows that are open to all; null for those that take none. */
+function onNothing(actor: Actor, { key, route }: Subject): Outcome | null {
+  // Without a sign-in to complete it is about the caller's own session; the actors have TOTP, if any.
+  if (key === "POST /auth/mfa/passkeys/authenticate/options") {
+    return actor.as === "anonymous" ? refused(401, "unauthenticated") : refused(409, "mfa_not_enabled");
+  }
+  return route.method === "GET" ? null : invalid;
 }
 
 /** What an empty body, or an id that is nobody's, comes to on one's own session; null for rows that take neither. */
