@@ -1,7 +1,10 @@
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
+import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
+import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
+import { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
@@ -13,6 +16,7 @@ import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
+import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 
 export const serviceNames = [
@@ -40,9 +44,13 @@ export type Services = {
   partners: Client<typeof PartnerService>;
   organizations: Client<typeof OrganizationService>;
   sites: Client<typeof SiteService>;
+  agents: Client<typeof AgentService>;
   devices: Client<typeof DeviceService>;
+  presence: Client<typeof PresenceService>;
   deviceGroups: Client<typeof DeviceGroupService>;
   auditLogs: Client<typeof AuditLogService>;
+  deviceLogs: Client<typeof DeviceLogService>;
+  liveLogs: Client<typeof LiveLogService>;
   probes: Record<ServiceName, Client<typeof ProbeService>>;
 };
 
@@ -63,9 +71,13 @@ export function createServices(transports: Record<ServiceName | "edge", Transpor
     partners: createClient(PartnerService, transports.tenancy),
     organizations: createClient(OrganizationService, transports.tenancy),
     sites: createClient(SiteService, transports.tenancy),
+    agents: createClient(AgentService, transports.identity),
     devices: createClient(DeviceService, transports.tenancy),
+    presence: createClient(PresenceService, transports.tenancy),
     deviceGroups: createClient(DeviceGroupService, transports.tenancy),
     auditLogs: createClient(AuditLogService, transports.audit),
+    deviceLogs: createClient(DeviceLogService, transports["device-logs"]),
+    liveLogs: createClient(LiveLogService, transports["device-logs"]),
     probes: Object.fromEntries(probes) as Services["probes"],
   };
 }

@@ -16,6 +16,8 @@ export type Ingredients = {
   varied: Reference | null;
 };
 
+const timestamp = "2026-01-02T03:04:05.678Z";
+
 /** A valid body of each row that takes one. */
 const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /orgs/partners": ({ name }) => ({ name, slug: name }),
@@ -52,6 +54,9 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
     ...(varied?.field === "orgId" && !actor.siteIds ? {} : { siteId: home.siteId }),
   }),
   "POST /enrollment-keys/:id/rotate": () => ({}),
+  "POST /agents/:id/logs": ({ name }) => ({ logs: [{ timestamp, level: "info", component: "ws", message: name }] }),
+  "PUT /agents/:id/eventlogs": ({ name }) => ({ events: [{ timestamp, source: name, message: name }] }),
+  "POST /agents/:id/heartbeat": () => ({ agentVersion: "1.0.0" }),
 };
 
 /** Queries without which a row refuses. */

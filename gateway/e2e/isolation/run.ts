@@ -44,6 +44,9 @@ export async function send(
 
 let calls = 0;
 
+/** Of parameters that name nothing of ours. */
+export const examples = { name: "System", recordId: "1" };
+
 /** Makes what the cell changes, then calls. */
 export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
   const { cluster, makers, world } = runner;
@@ -66,7 +69,11 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
     keyId: await companion(runner, subject, cell, "api_key", target),
     varied,
   };
-  const params: Record<string, string> = { id: target?.id ?? nobodys, deviceId: from.deviceId };
+  const params: Record<string, string> = {
+    id: target?.id ?? nobodys,
+    deviceId: route.path.startsWith("/system-tools/devices/:deviceId") ? (target?.id ?? "") : from.deviceId,
+    ...examples,
+  };
   const query = new URLSearchParams(queryOf(key));
   let body: Record<string, unknown> | undefined;
   const isOwnSession = subject.shape === "open" || (subject.shape === "self" && route.path.startsWith("/auth/"));

@@ -62,17 +62,21 @@ function smtp(url: string, from: string, host: string): Delivery {
   };
 }
 
-/** One file per mail, named by time and kind, for the person in front of this machine alone. */
+/** One file per mail, named by time and kind, for the person in front of this machine alone; without a folder, the log. */
 function mailbox(directory: string | null, from: string, log: Logger): Delivery {
   return {
     async send({ id, kind, to, subject, text }) {
-      const [link = null] = /https?:\/\/\S+/.exec(text) ?? [];
-      log.info({ kind, to: to.address, subject, link }, "mail (no SMTP_URL)");
-      if (directory === null) return;
+      if (directory === null) {
+        const [link = null] = /https?:\/\/\S+/.exec(text) ?? [];
+        log.info({ kind, to: to.address, subject, link }, "mail (no SMTP_URL)");
+        return;
+      }
       await mkdir(directory, { recursive: true, mode: 0o700 });
       const head = `From: ${from}\nTo: ${to.name} <${to.address}>\nSubject: ${subject}\n\n`;
       // Version 7 ids sort by time.
-      await writeFile(join(directory, `${id}-${kind}.txt`), head + text, { mode: 0o600 });
+      const file = join(directory, `${id}-${kind}.txt`);
+      await writeFile(file, head + text, { mode: 0o600 });
+      log.info({ kind, file }, "mail is in the development mailbox (no SMTP_URL)");
     },
     close: () => undefined,
   };

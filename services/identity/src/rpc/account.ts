@@ -93,7 +93,7 @@ async function resetPassword(
   const person = await findPrincipal(deps.db, link.user_id);
   if (!mayUsePassword(person)) throw invalidToken();
   checkNewPassword(password, person.email);
-  const passwordHash = await deps.passwords.hash(password);
+  const passwordHash = await deps.passwords.hash(password, context);
   const who = { ...context, caller: principalCaller(person) };
   const messages = await deps.db.tx(who, async (tx) => {
     const now = deps.now();
@@ -117,8 +117,8 @@ async function changePassword(
   const { principal, sessionId } = await signedInPerson(deps, context);
   checkNewPassword(newPassword, principal.email, "newPassword");
   if (newPassword === currentPassword) throw validationError({ newPassword: ["Must differ from the current one"] });
-  const matches = await deps.passwords.verify(currentPassword, await findOwnPassword(deps.db, context));
-  const passwordHash = matches ? await deps.passwords.hash(newPassword) : null;
+  const matches = await deps.passwords.verify(currentPassword, await findOwnPassword(deps.db, context), context);
+  const passwordHash = matches ? await deps.passwords.hash(newPassword, context) : null;
   const messages = await tryFactor(deps, context, principal, { refusal: invalidPassword() }, async (tx) => {
     if (passwordHash === null) return null;
     const now = deps.now();

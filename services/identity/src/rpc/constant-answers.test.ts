@@ -24,13 +24,13 @@ beforeAll(async () => {
   const deps = identity.sessionDeps;
   const passwords: typeof deps.passwords = {
     ...deps.passwords,
-    hash: (secret) => {
+    hash: (secret, waiting) => {
       work().derivations++;
-      return deps.passwords.hash(secret);
+      return deps.passwords.hash(secret, waiting);
     },
-    verify: (secret, stored) => {
+    verify: (secret, stored, waiting) => {
       work().derivations++;
-      return deps.passwords.verify(secret, stored);
+      return deps.passwords.verify(secret, stored, waiting);
     },
   };
   const service = sessionService({ ...deps, passwords, db: recorded(deps.db) });

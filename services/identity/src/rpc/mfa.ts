@@ -51,12 +51,12 @@ async function setupTotp(deps: FactorDeps, context: CallContext, password: strin
   const { totp } = await deps.db.tx(context, (tx) => findFactors(tx, userId), { readOnly: true });
   if (totp) throw alreadyEnabled();
   requireOwnFactor(deps, context, principal);
-  const matches = await deps.passwords.verify(password, await findOwnPassword(deps.db, context));
+  const matches = await deps.passwords.verify(password, await findOwnPassword(deps.db, context), context);
   const secret = randomBytes(secretBytes);
   await tryFactor(deps, context, principal, { refusal: invalidPassword() }, async (tx) => {
     if (!matches) return null;
     const now = deps.now();
-    const sealed = deps.box.seal(secret, totpPlace(userId));
+    const sealed = deps.totpBox.seal(secret, totpPlace(userId));
     if (!(await putPendingTotp(tx, userId, sealed, now))) throw alreadyEnabled();
     tx.emit(personEvent(context, principal, { action: "user.mfa.setup" }, now));
     return true;
@@ -89,7 +89,7 @@ async function disableTotp(deps: FactorDeps, context: CallContext, password: str
   const userId = principal.user_id;
   const { totp } = await deps.db.tx(context, (tx) => findFactors(tx, userId), { readOnly: true });
   if (!totp) throw notEnabled();
-  const matches = await deps.passwords.verify(password, await findOwnPassword(deps.db, context));
+  const matches = await deps.passwords.verify(password, await findOwnPassword(deps.db, context), context);
   const refusal = matches ? invalidCode() : invalidPassword();
   const changed = await tryFactor(deps, context, principal, { refusal }, async (tx) => {
     if (!matches || !(await useCode(tx, deps, userId, code))) return null;

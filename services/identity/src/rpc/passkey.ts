@@ -82,7 +82,7 @@ export function passkeyService(deps: PasskeyServiceDeps): ServiceImpl<typeof Pas
 async function beginRegistration(deps: PasskeyServiceDeps, context: CallContext, password: string) {
   const { principal, sessionId } = await signedInPerson(deps, context);
   requireOwnFactor(deps, context, principal);
-  const matches = await deps.passwords.verify(password, await findOwnPassword(deps.db, context));
+  const matches = await deps.passwords.verify(password, await findOwnPassword(deps.db, context), context);
   const optionsJson = await tryFactor(deps, context, principal, { refusal: invalidPassword() }, async (tx) =>
     matches ? registrationOptions(deps, tx, principal, { sessionId }) : null,
   );

@@ -1,5 +1,5 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { AppError, type CallContext, isUuid, type Logger, uuidv7 } from "@muster/kit";
+import { AppError, type CallContext, isUuid, type Logger, type SecretBox, uuidv7 } from "@muster/kit";
 import type { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { callContext } from "@muster/rpc";
 import { countLogin, type LoginLimits, loginAttempt, tooManyFailures } from "../attempts.ts";
@@ -21,7 +21,12 @@ import { limitedUntil, readFailures } from "../store/failures.ts";
 import { findLogin, findPrincipal, type PrincipalRow, passwordStands, recordRehash } from "../store/people.ts";
 import { findSession, lockSession, rotateSession, type SessionRow } from "../store/sessions.ts";
 
-export type SessionDeps = SessionFamilyDeps & { passwords: Passwords; loginLimits: LoginLimits; log: Logger };
+export type SessionDeps = SessionFamilyDeps & {
+  passwords: Passwords;
+  totpBox: SecretBox;
+  loginLimits: LoginLimits;
+  log: Logger;
+};
 
 const dayMs = 86_400_000;
 /** Life of an mfaToken (01-conventions, "Sessions"). */
@@ -54,7 +59,7 @@ async function login(
   const limited = limitedUntil(failures, both, deps.now());
   // Before the derivation: who may not try costs nothing.
   if (limited) throw tooManyFailures(limited, deps.now());
-  const matches = await passwords.verify(password, candidate?.password_hash ?? null);
+  const matches = await passwords.verify(password, candidate?.password_hash ?? null, context);
   // Asked for whoever it is: each refusal takes the same statements, the same derivation and the same words.
   const found = await findPrincipal(db, candidate?.user_id ?? uuidv7());
   const principal = matches && mayUsePassword(found) ? found : null;
@@ -66,7 +71,7 @@ async function login(
     if (found) noteInBackground(deps, context, found);
     throw refusedLogin();
   }
-  const newHash = passwords.isStale(verified) ? await passwords.hash(password) : null;
+  const newHash = passwords.isStale(verified) ? await passwords.hash(password, context) : null;
   if (principal.mfa_enabled) return challenge(deps, context, principal, { verified, newHash });
   const family = newFamily(deps, context, principal, { newHash });
   await db.tx({ ...context, caller: family.caller }, async (tx) => {

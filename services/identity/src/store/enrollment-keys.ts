@@ -19,7 +19,8 @@ export type EnrollmentKeyRow = {
   created_at: Date;
 };
 
-const columns = sql`id, org_id, partner_id, site_id, name, key_prefix, usage_count, max_usage, expires_at, created_by,
+// What people see as the usage are the enrollments that succeeded; the limit counts those under way, too.
+const columns = sql`id, org_id, partner_id, site_id, name, key_prefix, confirmed_count AS usage_count, max_usage, expires_at, created_by,
   created_at`;
 
 type Owner = { orgId: string; partnerId: string; createdBy: string };
@@ -85,13 +86,13 @@ export async function rotateEnrollmentKey(
     await tx.query<EnrollmentKeyRow>(sql`
       UPDATE enrollment_keys
       SET key_prefix = ${material.prefix}, digest = ${material.digest}, pepper_id = ${material.pepper.id},
-          usage_count = 0, max_usage = ${limits.maxUsage}, expires_at = ${limits.expiresAt},
+          usage_count = 0, confirmed_count = 0, max_usage = ${limits.maxUsage}, expires_at = ${limits.expiresAt},
           generation = generation + 1, updated_at = ${now}
       WHERE id = ${id} RETURNING ${columns}`),
   );
 }
 
-/** Removes a locked key with its reservations. */
+/** Removes a locked key; enrollments under way may end. */
 export async function deleteEnrollmentKey(tx: Tx, id: string): Promise<void> {
   await tx.execute(sql`DELETE FROM enrollment_keys WHERE id = ${id}`);
 }
