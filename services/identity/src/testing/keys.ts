@@ -28,7 +28,7 @@ export async function startTestKeys() {
   const database = await testDatabase({ service: "identity", dirs: identityDirs });
   const { db } = database;
   const clock = { now: new Date() };
-  const box = secretBox(`s1:${randomBytes(32).toString("base64")}`, "identity");
+  const box = secretBox(`s1:${randomBytes(32).toString("base64")}`, "idempotency");
   const keys = { db, now: () => clock.now, box, mfaMaxAgeMinutes: 480, copyLagMs: 0 };
   const [pepper] = enrollmentPeppers({ ENROLLMENT_KEY_PEPPER: "a pepper of the test" });
   const port = await testPort("identity", [
