@@ -35,8 +35,8 @@ export function portNames(replicas: Replicas): string[] {
 export type Surroundings = {
   host: string;
   publicUrl: string;
-  /** Development mailbox. */
-  mailDir: string;
+  /** Development mailbox; null where NODE_ENV says production, which has none. */
+  mailDir: string | null;
   natsUrl: string;
   database: DatabaseUrls;
   keys: Keys & { callerPublicDir: string };
@@ -88,7 +88,7 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     ENROLLMENT_KEY_PEPPER: keys.enrollmentKeyPepper,
     BOOTSTRAP_ADMIN_EMAIL: around.admin.email,
     PUBLIC_URL: around.publicUrl,
-    MAIL_DIR: around.mailDir,
+    ...(around.mailDir === null ? {} : { MAIL_DIR: around.mailDir }),
     ...(password ? { BOOTSTRAP_ADMIN_PASSWORD: password } : {}),
   };
 }

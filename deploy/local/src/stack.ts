@@ -83,7 +83,7 @@ export class Stack {
     const around = {
       host,
       publicUrl: publicUrl(host, port),
-      mailDir: join(dataDir, "mail"),
+      mailDir: process.env.NODE_ENV === "production" ? null : join(dataDir, "mail"),
       natsUrl,
       database,
       keys,
