@@ -80,6 +80,7 @@ export class Stack {
     this.#step("migrations", "six schemas");
 
     const admin = { email: this.#config.adminEmail, password: first.password };
+    const archiveDir = join(dataDir, "archive");
     const around = {
       host,
       publicUrl: publicUrl(host, port),
@@ -88,6 +89,7 @@ export class Stack {
       database,
       keys,
       instances,
+      archiveDir,
       admin,
     };
     const programs = new Map<string, Program>();
@@ -96,7 +98,7 @@ export class Stack {
       const program = runProgram({ instance, around, dataDir, changed: this.#changed, say: this.#say });
       programs.set(instance.name, program);
       this.#keepers.set(instance.name, program.keeper);
-      void program.ready.then(() => this.#step(instance.name, `port ${instance.port}`));
+      void program.ready.then(() => this.#step(instance.name, `port ${instance.port || instance.opsPort}`));
     }
     const all = Promise.all([...programs.values()].map(({ ready }) => ready));
     const slow = setTimeout(() => this.#say(stillWaiting(programs, dataDir)), slowStartMs);

@@ -6,7 +6,7 @@ import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb"
 import { callers } from "@muster/testing";
 import { type SendMailDeps, sendDueMail } from "../jobs/send-mail.ts";
 import { mailDelivery } from "../mail-delivery.ts";
-import { codeOf, inviting, outcomeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
+import { codeOf, outcomeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
 import { type Person, password, person, signedIn } from "../testing/people.ts";
 import { startSmtp } from "../testing/smtp.ts";
 
@@ -124,7 +124,7 @@ describe("a forgotten password", () => {
   it("is answered alike for everybody, and mailed to active accounts alone", async () => {
     const [active, disabled] = [await person(identity), await person(identity)];
     const invited = `${uuidv7()}@example.com`;
-    const root = identity.usersAs(callers.platformAdmin(inviting(identity.clock.now)));
+    const root = identity.usersAs(await identity.person(callers.platformAdmin()));
     await root.inviteUser({ email: invited, name: "I", roleId: identity.roleId("org-viewer"), orgId: active.orgId });
     await identity.db.tx(identity.system, (tx) =>
       tx.execute(sql`UPDATE users SET status = 'disabled' WHERE id = ${disabled.userId}`),
@@ -262,7 +262,7 @@ describe("events for webhooks", () => {
   it("are not made for people of partners, who are in no organization", async () => {
     const partnerId = await identity.addPartner();
     const email = `${uuidv7()}@example.com`;
-    const root = identity.usersAs(callers.platformAdmin(inviting(identity.clock.now)));
+    const root = identity.usersAs(await identity.person(callers.platformAdmin()));
     const wanted = { email, name: "P", roleId: identity.roleId("partner-technician"), partnerId };
     const { inviteToken } = await root.inviteUser(wanted);
     await identity.usersAs(callers.service("gateway")).acceptInvite({ token: inviteToken, password });

@@ -5,7 +5,7 @@ import { uuidv7 } from "@muster/kit";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { register } from "@muster/rpc";
 import { callers, type TestPort, testPort } from "@muster/testing";
-import { inviting, outcomeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
+import { outcomeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
 import { password, person } from "../testing/people.ts";
 import { sessionService } from "./session.ts";
 
@@ -96,7 +96,7 @@ async function accounts(): Promise<Record<string, { email: string; password: str
   await setStatus(disabled.userId, "disabled");
   await setStatus(shut.userId, "disabled");
   const invited = `${uuidv7()}@example.com`;
-  const root = identity.usersAs(callers.platformAdmin(inviting(identity.clock.now)));
+  const root = identity.usersAs(await identity.person(callers.platformAdmin()));
   await root.inviteUser({ email: invited, name: "I", roleId: identity.roleId("org-viewer"), orgId: active.orgId });
   return {
     "an unknown account": { email: `${uuidv7()}@example.com`, password },

@@ -8,6 +8,8 @@ import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
 import { PasskeyService } from "@muster/proto/muster/identity/v1/passkey_pb";
+import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
+import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { register, toAppError } from "@muster/rpc";
@@ -21,6 +23,8 @@ import { passwords } from "../passwords.ts";
 import { accountService } from "../rpc/account.ts";
 import { mfaService } from "../rpc/mfa.ts";
 import { passkeyService } from "../rpc/passkey.ts";
+import { refusalService } from "../rpc/refusal.ts";
+import { roleService } from "../rpc/role.ts";
 import { sessionService } from "../rpc/session.ts";
 import { userService } from "../rpc/user.ts";
 import { seededRoles } from "../rules/catalogue.ts";
@@ -61,12 +65,16 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
   const relyingParty = relyingPartyOf({ publicUrl, origins: [] });
   const anHour = (max: number) => ({ max, windowMs: 3_600_000 });
   const forgotLimits = { perAccount: anHour(3), perAddress: anHour(20) };
+  const replies = secretBox(sealing, "replies");
+  const people = { db, log, mail, passwords: hashing, now, box: replies, mfaMaxAgeMinutes: 480, copyLagMs: 0 };
   const port = await testPort("identity", [
     register(SessionService, sessionService(sessions)),
     register(MfaService, mfaService(factors)),
     register(PasskeyService, passkeyService({ ...factors, relyingParty })),
     register(AccountService, accountService({ ...factors, forgotLimits })),
-    register(UserService, userService({ db, mail, passwords: hashing, now, box, mfaMaxAgeMinutes: 480, copyLagMs: 0 })),
+    register(UserService, userService(people)),
+    register(RoleService, roleService(people)),
+    register(RefusalService, refusalService(people)),
   ]);
   const roles = await db.read<{ id: string; key: string }>(system, sql`SELECT id, key FROM roles`);
 
@@ -87,6 +95,34 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     clock,
     system,
     roleId: (key: string) => roles.find((role) => role.key === key)?.id ?? "",
+    /** The caller as somebody who really is in the database, with these permissions and a second factor just completed. */
+    async person(caller: Caller, held: readonly string[] = permissions): Promise<Caller> {
+      const { actor, scope, partnerId, orgId, orgAccess, siteIds } = caller;
+      const roleId = uuidv7();
+      const access = scope === "organization" ? "none" : orgAccess.mode === "all" ? "all" : "selected";
+      await db.tx(system, async (tx) => {
+        await tx.execute(sql`
+          INSERT INTO roles (id, name, scope, permissions, created_at, updated_at)
+          VALUES (${roleId}, 'test', ${scope}, ${[...held]}::text[], now(), now())`);
+        await tx.execute(sql`
+          INSERT INTO users (id, email, name, scope, partner_id, org_id, role_id, org_access, site_restricted, status,
+                             created_at, updated_at)
+          VALUES (${actor.id}, ${actor.email}, 'Test Person', ${scope}, ${partnerId}, ${orgId}, ${roleId}, ${access},
+                  ${siteIds !== null}, 'active', now(), now())`);
+        if (orgAccess.mode === "list" && scope === "partner") {
+          await tx.execute(sql`
+            INSERT INTO user_organizations (user_id, org_id, partner_id)
+            SELECT ${actor.id}, org_id, ${partnerId} FROM unnest(${[...orgAccess.orgIds]}::uuid[]) AS org_id`);
+        }
+      });
+      return { ...caller, permissions: [...held], mfaAt: clock.now };
+    },
+    /** What a person's role holds from now on, whatever their token says. */
+    setHeld: (caller: Caller, held: readonly string[]) =>
+      db.tx(system, (tx) =>
+        tx.execute(sql`UPDATE roles SET permissions = ${[...held]}::text[]
+                       WHERE id = (SELECT role_id FROM users WHERE id = ${caller.actor.id})`),
+      ),
     /** What the copy of the tenants knows. */
     async addPartner(): Promise<string> {
       const id = uuidv7();
@@ -121,6 +157,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     publicUrl,
     mfaAs: (caller: Caller) => port.client(MfaService, caller),
     usersAs: (caller: Caller) => port.client(UserService, caller),
+    rolesAs: (caller: Caller) => port.client(RoleService, caller),
     /** Audit rows about a person, oldest first. */
     async auditOf(userId: string): Promise<AuditEvent[]> {
       const rows = await db.read<{ body: Buffer }>(
@@ -135,9 +172,6 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     },
   };
 }
-
-/** Somebody who may invite: every permission, second factor just completed. */
-export const inviting = (now: Date) => ({ permissions: [...permissions], mfaAt: now });
 
 /** Code of the error a call ends with, with its facts; "answered" when it does not. */
 export async function outcomeOf(call: Promise<unknown>): Promise<{ code: string; [fact: string]: unknown }> {

@@ -1,6 +1,6 @@
 import { type Caller, uuidv7 } from "@muster/kit";
 import { callers } from "@muster/testing";
-import { inviting, type TestIdentity } from "./identity.ts";
+import type { TestIdentity } from "./identity.ts";
 
 /** Everybody's in tests. */
 export const password = "a long enough password";
@@ -12,7 +12,7 @@ export async function person(identity: TestIdentity): Promise<Person> {
   const email = `${uuidv7()}@example.com`;
   const partnerId = await identity.addPartner();
   const orgId = await identity.addOrganization(partnerId);
-  const root = identity.usersAs(callers.platformAdmin(inviting(identity.clock.now)));
+  const root = identity.usersAs(await identity.person(callers.platformAdmin()));
   const wanted = { email, name: "Ada Lovelace", roleId: identity.roleId("org-viewer"), orgId };
   const { user, inviteToken } = await root.inviteUser(wanted);
   await identity.usersAs(callers.service("gateway")).acceptInvite({ token: inviteToken, password });
