@@ -14,6 +14,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   usage: () => import("./usage.ts"),
   revocations: () => import("./revocations.ts"),
   "key-lists": () => import("./key-lists.ts"),
+  "login-timing": () => import("./login-timing.ts"),
   "audit-flow": () => import("./audit-flow.ts"),
   "audit-growth": () => import("./audit-growth.ts"),
   "audit-reports": () => import("./audit-reports.ts"),
