@@ -126,7 +126,7 @@ export function exchange({ url }: Target, to: OriginPool, request: ExchangeReque
         }
       },
       // Not before undici has its connection back: whoever sends again at once would open another.
-      onResponseEnd: () => void setImmediate(settle, null, true),
+      onResponseEnd: () => void setImmediate(() => setImmediate(settle, null, true)),
       onResponseError: (_given, error) => settle(failure(error), false),
     };
     try {
