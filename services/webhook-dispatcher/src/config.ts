@@ -52,3 +52,27 @@ export function encryptionKeys(config: Keys): string {
   if (!keys) throw new Error("SECRET_ENCRYPTION_KEY is not set: URLs and secrets of webhooks cannot be stored");
   return keys;
 }
+
+type Health = {
+  [name in
+    | "BREAKER_ATTEMPTS"
+    | "BREAKER_DELIVERIES"
+    | "BREAKER_FAILURE_PERCENT"
+    | "BREAKER_OPEN_SECONDS"
+    | "ENDPOINT_SLOTS"
+    | "FAILED_AFTER_HOURS"
+    | "FAILED_AFTER_DELIVERIES"]: number;
+};
+
+/** The settings that endpoints are judged by. */
+export function healthLimits(config: Health) {
+  return {
+    breakerAttempts: config.BREAKER_ATTEMPTS,
+    breakerDeliveries: config.BREAKER_DELIVERIES,
+    breakerFailurePercent: config.BREAKER_FAILURE_PERCENT,
+    breakerOpenSeconds: config.BREAKER_OPEN_SECONDS,
+    endpointSlots: config.ENDPOINT_SLOTS,
+    failedAfterHours: config.FAILED_AFTER_HOURS,
+    failedAfterDeliveries: config.FAILED_AFTER_DELIVERIES,
+  };
+}
