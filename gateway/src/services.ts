@@ -12,6 +12,9 @@ import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
+import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
+import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
+import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 
 export const serviceNames = [
   "identity",
@@ -39,6 +42,9 @@ export type Services = {
   devices: Client<typeof DeviceService>;
   deviceGroups: Client<typeof DeviceGroupService>;
   auditLogs: Client<typeof AuditLogService>;
+  webhooks: Client<typeof WebhookService>;
+  deliveries: Client<typeof DeliveryService>;
+  events: Client<typeof EventService>;
   probes: Record<ServiceName, Client<typeof ProbeService>>;
 };
 
@@ -60,6 +66,9 @@ export function createServices(transports: Record<ServiceName | "edge", Transpor
     devices: createClient(DeviceService, transports.tenancy),
     deviceGroups: createClient(DeviceGroupService, transports.tenancy),
     auditLogs: createClient(AuditLogService, transports.audit),
+    webhooks: createClient(WebhookService, transports["webhook-dispatcher"]),
+    deliveries: createClient(DeliveryService, transports["webhook-dispatcher"]),
+    events: createClient(EventService, transports["webhook-dispatcher"]),
     probes: Object.fromEntries(probes) as Services["probes"],
   };
 }

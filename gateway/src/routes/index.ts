@@ -5,6 +5,7 @@ import { authRoutes } from "./auth.ts";
 import { deviceGroupRoutes } from "./device-groups.ts";
 import { deviceRoutes } from "./devices.ts";
 import { enrollmentKeyRoutes } from "./enrollment-keys.ts";
+import { eventRoutes } from "./events.ts";
 import { mfaRoutes } from "./mfa.ts";
 import { organizationRoutes } from "./organizations.ts";
 import { partnerRoutes } from "./partners.ts";
@@ -12,6 +13,8 @@ import { platformRoutes } from "./platform.ts";
 import { servicePrincipalRoutes } from "./service-principals.ts";
 import { siteRoutes } from "./sites.ts";
 import { userRoutes } from "./users.ts";
+import { webhookDeliveryRoutes } from "./webhook-deliveries.ts";
+import { webhookRoutes } from "./webhooks.ts";
 
 /** Everything the gateway serves by itself; docs come from Express. */
 export const routes: readonly Route[] = [
@@ -27,5 +30,8 @@ export const routes: readonly Route[] = [
   ...deviceRoutes,
   ...deviceGroupRoutes,
   ...auditLogRoutes,
+  ...webhookRoutes,
+  ...webhookDeliveryRoutes,
+  ...eventRoutes,
   ...platformRoutes,
 ];
