@@ -289,6 +289,8 @@ export const additionalRows: readonly InterfaceRow[] = [
     PATCH /roles/:id
     DELETE /roles/:id`,
   ),
+  ...rows(4, { ...writeMfa, scopes: above }, "POST /orgs/organizations/:id/revoke-credentials"),
+  ...rows(4, { ...writeMfa, scopes: system }, "POST /orgs/partners/:id/revoke-credentials"),
   ...rows(
     5,
     {},

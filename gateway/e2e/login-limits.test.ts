@@ -1,6 +1,5 @@
-import { randomBytes } from "node:crypto";
-import { crc32 } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { newApiKeyText } from "@muster/kit";
 import { api, type Reply } from "./client.ts";
 import { admin, type Cluster, ownCluster } from "./cluster.ts";
 
@@ -68,14 +67,8 @@ describe("wrong passwords", () => {
 });
 
 describe("API keys that nobody knows", () => {
-  const key = () => {
-    const random = randomBytes(20).toString("base64url").slice(0, 26);
-    const checksum = Buffer.alloc(4);
-    checksum.writeUInt32BE(crc32(random));
-    return `svc_${random}${checksum.toString("base64url")}`;
-  };
   const ask = (address: string) =>
-    somewhere().call("GET", "/auth/me", undefined, { "x-api-key": key(), "x-forwarded-for": address });
+    somewhere().call("GET", "/auth/me", undefined, { "x-api-key": newApiKeyText(), "x-forwarded-for": address });
 
   it("are refused as such up to the limit, then with 429 and Retry-After, for that address", async () => {
     const replies = await Promise.all(Array.from({ length: 20 }, () => ask("203.0.113.20")));

@@ -88,6 +88,16 @@ async function expectEnded(load: Load, change: () => Promise<{ status: number }>
   return answeredMs - askedMs;
 }
 
+/** A key of an organization that identity may not know yet. */
+async function newKeyOf(org: string): Promise<NewKey> {
+  let made: NewKey | null = null;
+  await until("the organization to reach identity", async () => {
+    made = await newKey(root, org, { rateLimit: 100_000 }).catch(() => null);
+    return made !== null;
+  });
+  return made as unknown as NewKey;
+}
+
 const everywhere = async (key: string) =>
   Promise.all(gateways.map(async (url) => String((await me(url, key)).body.code ?? "admitted")));
 
@@ -131,6 +141,26 @@ describe("from the answer on, nothing is admitted at any gateway", () => {
       const logout = () => api(cluster, accessToken).call("POST", "/auth/logout");
       await expectEnded(load(withToken(accessToken)), logout, "401 session_revoked");
     }
+  }, 60_000);
+
+  it("after every credential of an organization was revoked, and only of that one", async () => {
+    const mine = (await newTenant(root)).orgId;
+    const { key } = await newKeyOf(mine);
+    const kept = await newKey(root, orgId, { rateLimit: 100_000 });
+    const person = await signedInAs(cluster, "org-admin", { orgId: mine });
+    const refusals = ["401 api_key_revoked", "401 session_revoked"];
+    const loads = [load(withKey(key)), load(withToken(person.accessToken))];
+    await until("both to be in use", () => loads.every(({ trials }) => trials > 20));
+    const { status, body } = await root.call("POST", `/orgs/organizations/${mine}/revoke-credentials`);
+    const answeredMs = performance.now();
+    expect([status, body]).toEqual([200, { apiKeys: 1, servicePrincipals: 0, enrollmentKeys: 0, sessions: 1 }]);
+    const before = loads.map(({ trials }) => trials);
+    await until("requests after the answer", () => loads.every(({ trials }, i) => trials > Number(before[i]) + 40));
+    await Promise.all(loads.map((each) => each.stop()));
+    expect(loads.map((each) => each.admittedAfter(answeredMs))).toEqual([0, 0]);
+    expect(loads.map((each) => [...each.refusals])).toEqual(refusals.map((refusal) => [refusal]));
+    expect(await everywhere(kept.key)).toEqual(["admitted", "admitted"]);
+    expect((await signInAgain(cluster, person)).accessToken).not.toBe("");
   }, 60_000);
 
   it.each([

@@ -1,6 +1,7 @@
 import { AppError, type Logger, type Readiness, systemCaller, uuidv7 } from "@muster/kit";
 import { callOptions, createTransport, type RpcTransport, type Signer, toAppError } from "@muster/rpc";
 import { createAccessTokens } from "./auth/access-token.ts";
+import { type AgentCache, createAgentCache } from "./auth/agent-cache.ts";
 import { type AuthChanges, createAuthChanges } from "./auth/auth-changes.ts";
 import { createAuthenticate } from "./auth/authenticate.ts";
 import { createEdgeClient } from "./auth/edge-client.ts";
@@ -25,6 +26,7 @@ export type App = {
   port: number;
   sessions: SessionCache;
   apiKeys: KeyCache;
+  agents: AgentCache;
   changes: AuthChanges;
   /** Refuses the sessions that identity revoked lately, whatever else is remembered. */
   loadRevoked(): Promise<void>;
@@ -82,8 +84,15 @@ export async function startGateway(options: AppOptions): Promise<App> {
     onDrop: (keyId) => signer.forget((caller) => caller.keyId === keyId),
     log,
   });
+  const agents = createAgentCache({
+    resolve: edge.resolveAgent,
+    lease,
+    max: config.AGENT_CACHE_MAX,
+    onDrop: (deviceId) => signer.forget(({ actor }) => actor.type === "agent" && actor.id === deviceId),
+    log,
+  });
   const rates = createRateLimiter({ reserve: edge.reserve, settle: edge.settle, log });
-  const changes = createAuthChanges({ sessions, keys: apiKeys, rates, acknowledge: edge.acknowledge, log });
+  const changes = createAuthChanges({ sessions, keys: apiKeys, agents, rates, acknowledge: edge.acknowledge, log });
   const held = startLease({
     heartbeat: edge.heartbeat,
     apply(heartbeat) {
@@ -123,10 +132,11 @@ export async function startGateway(options: AppOptions): Promise<App> {
         return openApiText;
       },
     },
-    authenticate: createAuthenticate({ tokens, sessions, keys: apiKeys, clientAddress }),
+    authenticate: createAuthenticate({ tokens, sessions, keys: apiKeys, agents, clientAddress }),
     rates,
     shedder,
     sessionRateLimit: config.SESSION_RATE_LIMIT,
+    agentRateLimit: config.AGENT_RATE_LIMIT,
     accessRules: {
       mfaMaxAgeMs: config.MFA_MAX_AGE_MINUTES * 60_000,
       mfaEnrollUrl: `${config.PUBLIC_URL}/profile`,
@@ -154,6 +164,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
     port: await gateway.listen(config.PORT, config.HOST),
     sessions,
     apiKeys,
+    agents,
     changes,
     async loadRevoked() {
       for (const sessionId of await edge.revokedSessions()) sessions.revoked(sessionId);

@@ -56,6 +56,10 @@ export const configSchema = z.object({
     .describe("Origins whose pages may call the API, comma-separated and exact; none by default."),
   SESSION_CACHE_MAX: whole(50_000, 100, 1_000_000).describe("Sessions, and access tokens, remembered at most."),
   KEY_CACHE_MAX: whole(50_000, 100, 1_000_000).describe("API keys, and refusals of keys, remembered at most."),
+  AGENT_CACHE_MAX: whole(100_000, 100, 1_000_000).describe(
+    "Agents, and refusals of their tokens, remembered at most; each takes about a kilobyte.",
+  ),
+  AGENT_RATE_LIMIT: whole(100_000, 1, 1_000_000_000).describe("Requests an hour that one agent may make."),
   SESSION_RATE_LIMIT: whole(100_000, 1, 1_000_000_000).describe("Requests an hour that one session may make."),
   IN_FLIGHT_MAX_INTERACTIVE: whole(1_000, 1, 1_000_000).describe(
     "Requests of people and API keys under way at once; more are refused with 503.",

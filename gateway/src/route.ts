@@ -1,6 +1,6 @@
 import type { CallOptions } from "@connectrpc/connect";
 import type { Caller, KeyScope, Permission, Scope } from "@muster/kit";
-import type { KeyRecord } from "@muster/proto/muster/identity/v1/edge_pb";
+import type { AgentRecord, KeyRecord } from "@muster/proto/muster/identity/v1/edge_pb";
 import type { Principal } from "@muster/proto/muster/identity/v1/session_pb";
 import type { z } from "zod";
 import type { Deps } from "./deps.ts";
@@ -10,13 +10,18 @@ import type { Rendered } from "./http/reply.ts";
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /**
- * Who may call a row. A union: agent tokens become a further member of it, and every place that decides by it stops compiling
- * until it knows them.
+ * Who may call a row.
  */
 export type Access =
   | { auth: "none" }
   /** The session of a caller who presents one; nobody is turned away for having none. */
   | { auth: "optional" }
+  /** The agent of the device that `:id` names, and nobody else. */
+  | {
+      auth: "agent";
+      /** Served also while its device is quarantined. */
+      whileQuarantined?: true;
+    }
   /** Any signed-in person, and any API key whatever its scopes. */
   | { auth: "any"; whileInactive?: true }
   | {
@@ -58,16 +63,27 @@ export type KeyHolder = {
   admits: ((address: string) => boolean) | null;
 };
 
+/** An agent: what identity said, and the caller that services are shown. The same object until something changes. */
+export type Agent = {
+  kind: "agent";
+  /** Of the device, which is the agent's own. */
+  id: string;
+  record: AgentRecord;
+  caller: Caller;
+};
+
 /** Whoever was authenticated. */
-export type Credential = Session | KeyHolder;
+export type Credential = Session | KeyHolder | Agent;
 
 type CredentialOf<A extends Access> = A extends { auth: "none" }
   ? null
   : A extends { auth: "optional" }
     ? Session | null
-    : A extends { auth: "any" } | { keyScopes: readonly KeyScope[] }
-      ? Credential
-      : Session;
+    : A extends { auth: "agent" }
+      ? Agent
+      : A extends { auth: "any" } | { keyScopes: readonly KeyScope[] }
+        ? Session | KeyHolder
+        : Session;
 
 /** What a handler gets. `rpc()` makes the options of each call made for this request: caller, metadata, deadline, signal. */
 export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B = unknown> = {

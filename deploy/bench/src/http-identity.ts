@@ -1,12 +1,11 @@
-import { generateKeyPairSync, hash, randomBytes, sign } from "node:crypto";
+import { generateKeyPairSync, hash, sign } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { crc32 } from "node:zlib";
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs, timestampNow } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { AppError, createLogger, Readiness, uuidv7 } from "@muster/kit";
+import { AppError, createLogger, newApiKeyText, Readiness, uuidv7 } from "@muster/kit";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { PrincipalSchema, SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { createVerifier, generateCallerKey, register, servePort } from "@muster/rpc";
@@ -43,27 +42,33 @@ function benchEdge(keys: ReadonlySet<string>): ServiceImpl<typeof EdgeService> {
         slot: 1n,
       })),
     }),
-    resolveKey({ digest }) {
-      const hex = Buffer.from(digest).toString("hex");
-      if (!keys.has(hex)) throw new AppError("api_key_invalid", "API key is invalid");
-      return {
-        key: {
-          id: uuidv7(),
-          orgId: uuidv7(),
-          partnerId: uuidv7(),
-          name: "Bench key",
-          keyPrefix: "svc_bench000",
-          scopes: ["devices:read", "devices:write"],
-          rateLimit: 100_000,
-          version: 1n,
-          generation: 1,
-          partnerStatus: "active",
-          orgStatus: "active",
-        },
-      };
+    resolveAgent() {
+      throw new AppError("agent_token_invalid", "Agent token is invalid");
     },
+    resolveKeys: ({ wanted }) => ({
+      outcomes: wanted.map(({ digest }) => {
+        if (!keys.has(Buffer.from(digest).toString("hex"))) {
+          return { outcome: { case: "refused", value: { code: "api_key_invalid", message: "API key is invalid" } } };
+        }
+        return { outcome: { case: "found", value: { key: benchKey() } } };
+      }),
+    }),
   };
 }
+
+const benchKey = () => ({
+  id: uuidv7(),
+  orgId: uuidv7(),
+  partnerId: uuidv7(),
+  name: "Bench key",
+  keyPrefix: "svc_bench000",
+  scopes: ["devices:read", "devices:write"],
+  rateLimit: 100_000,
+  version: 1n,
+  generation: 1,
+  partnerStatus: "active",
+  orgStatus: "active",
+});
 
 /** An identity service in this process that knows one administrator, so that the bench needs no stack. */
 export async function startBenchIdentity(): Promise<BenchIdentity> {
@@ -141,10 +146,7 @@ export async function startBenchIdentity(): Promise<BenchIdentity> {
     url: `http://127.0.0.1:${port.port}`,
     callerKeys: callerKey.privateKey,
     newKey() {
-      const random = randomBytes(20).toString("base64url").slice(0, 26);
-      const checksum = Buffer.alloc(4);
-      checksum.writeUInt32BE(crc32(random));
-      const key = `svc_${random}${checksum.toString("base64url")}`;
+      const key = newApiKeyText();
       keys.add(hash("sha256", key, "hex"));
       return key;
     },

@@ -5,6 +5,8 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   auth: () => import("./auth.ts"),
   read: () => import("./read.ts"),
   chaos: () => import("./chaos.ts"),
+  usage: () => import("./usage.ts"),
+  revocations: () => import("./revocations.ts"),
   "audit-lists": () => import("./audit-lists.ts"),
   "audit-seal": () => import("./audit-seal.ts"),
 };

@@ -21,6 +21,8 @@ const actions: Record<string, string> = {
   "POST /orgs/organizations": "organization.create",
   "PATCH /orgs/organizations/:id": "organization.update",
   "DELETE /orgs/organizations/:id": "organization.delete",
+  "POST /orgs/organizations/:id/revoke-credentials": "organization.credentials.revoke",
+  "POST /orgs/partners/:id/revoke-credentials": "partner.credentials.revoke",
   "POST /orgs/sites": "site.create",
   "PATCH /orgs/sites/:id": "site.update",
   "DELETE /orgs/sites/:id": "site.delete",

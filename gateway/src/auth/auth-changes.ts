@@ -1,6 +1,7 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { counter, type Logger } from "@muster/kit";
 import {
+  AgentChangedSchema,
   KeyChangedSchema,
   SessionRevokedSchema,
   TenantKeysRevokedSchema,
@@ -8,6 +9,7 @@ import {
   UserChangedSchema,
 } from "@muster/proto/muster/events/v1/auth_pb";
 import { LRUCache } from "lru-cache";
+import type { AgentCache } from "./agent-cache.ts";
 import type { KeyCache } from "./key-cache.ts";
 import type { RateLimiter } from "./rate-limit.ts";
 import type { SessionCache } from "./session-cache.ts";
@@ -25,6 +27,7 @@ export type AuthChanges = {
 export type AuthChangesOptions = {
   sessions: SessionCache;
   keys: KeyCache;
+  agents: AgentCache;
   rates: Pick<RateLimiter, "changed">;
   acknowledge(changeIds: readonly string[]): Promise<void>;
   log: Logger;
@@ -38,7 +41,7 @@ const messages = counter("gateway_auth_messages_total", "Messages of the AUTH st
 
 /** What revocations and other changes do here, and their acknowledgement. */
 export function createAuthChanges(options: AuthChangesOptions): AuthChanges {
-  const { sessions, keys, acknowledge, log } = options;
+  const { sessions, keys, agents, acknowledge, log } = options;
   const known = new LRUCache<string, true>({ max: knownMax });
   const applied: string[] = [];
   let acknowledging = false;
@@ -46,6 +49,7 @@ export function createAuthChanges(options: AuthChangesOptions): AuthChanges {
   const dropAll = () => {
     sessions.dropAll();
     keys.dropAll();
+    agents.dropAll();
   };
 
   const sendAcknowledgements = async (): Promise<void> => {
@@ -83,7 +87,7 @@ export function createAuthChanges(options: AuthChangesOptions): AuthChanges {
 }
 
 /** Kinds this version does not know belong to credentials it does not serve. */
-function apply(subject: string, body: Uint8Array, { sessions, keys, rates }: AuthChangesOptions): void {
+function apply(subject: string, body: Uint8Array, { sessions, keys, agents, rates }: AuthChangesOptions): void {
   switch (subject) {
     case "auth.session":
       sessions.revoked(fromBinary(SessionRevokedSchema, body).sessionId);
@@ -97,6 +101,7 @@ function apply(subject: string, body: Uint8Array, { sessions, keys, rates }: Aut
       const { kind, id } = fromBinary(TenantStatusChangedSchema, body);
       sessions.forget(({ principal }) => (kind === "partner" ? principal.partnerId : principal.orgId) === id);
       keys.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
+      agents.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
       break;
     }
     case "auth.key": {
@@ -105,9 +110,16 @@ function apply(subject: string, body: Uint8Array, { sessions, keys, rates }: Aut
       rates.changed(keyId);
       break;
     }
+    case "auth.agent": {
+      const { digests } = fromBinary(AgentChangedSchema, body);
+      agents.changed(digests.map((digest) => Buffer.from(digest).toString("base64")));
+      break;
+    }
     case "auth.keys": {
       const { kind, id } = fromBinary(TenantKeysRevokedSchema, body);
+      sessions.forget(({ principal }) => (kind === "partner" ? principal.partnerId : principal.orgId) === id);
       keys.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
+      agents.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
       break;
     }
   }

@@ -2,8 +2,10 @@ import type { IncomingMessage } from "node:http";
 import { AppError, scopesOpen } from "@muster/kit";
 import type { ClientAddressRule } from "../http/client-address.ts";
 import type { Inbound } from "../http/headers.ts";
-import type { Access, Credential, KeyHolder } from "../route.ts";
+import type { Access, Agent, Credential, KeyHolder } from "../route.ts";
 import type { AccessTokens } from "./access-token.ts";
+import type { AgentCache } from "./agent-cache.ts";
+import { agentDigestOf, isAgentToken } from "./agent-token.ts";
 import { keyDigestOf } from "./api-key.ts";
 import type { KeyCache } from "./key-cache.ts";
 import type { SessionCache } from "./session-cache.ts";
@@ -14,16 +16,17 @@ export type Authenticate = (
 ) => Credential | Promise<Credential>;
 
 /**
- * From the headers to the signed-in person or the API key; synchronous while they are remembered. A key decides also when it
+ * From the headers to the signed-in person, the API key or the agent; synchronous while they are remembered. A key decides also when it
  * is bad and a token stands beside it. Throws AppError (401; 403 `address_not_allowed`).
  */
 export function createAuthenticate(options: {
   tokens: AccessTokens;
   sessions: SessionCache;
   keys: KeyCache;
+  agents: AgentCache;
   clientAddress: ClientAddressRule;
 }): Authenticate {
-  const { tokens, sessions, keys, clientAddress } = options;
+  const { tokens, sessions, keys, agents, clientAddress } = options;
 
   const checkAddress = (key: KeyHolder, inbound: Inbound, request: Pick<IncomingMessage, "socket">): KeyHolder => {
     if (key.admits === null) return key;
@@ -41,6 +44,9 @@ export function createAuthenticate(options: {
     }
     const token = bearerToken(inbound.authorization);
     if (token === null) throw new AppError("unauthenticated", "Authentication is required");
+    if (isAgentToken(token)) {
+      return agents.get(agentDigestOf(token), () => clientAddress(request.socket.remoteAddress, inbound));
+    }
     const verified = tokens.verify(token);
     return verified instanceof Promise ? verified.then((known) => sessions.get(known)) : sessions.get(verified);
   };
@@ -58,22 +64,27 @@ export type AccessRules = { mfaMaxAgeMs: number; mfaEnrollUrl: string };
 
 /** Organizations whose people and keys must wait; `trial` and `active` go on. */
 const closedOrganizations = ["suspended", "churned", "deleted"];
+/** A suspended tenant's devices may still report (interface, "States"). */
+const closedToAgents = ["churned", "deleted"];
 
 /**
- * Whether the caller's partner and organization are open (01-conventions, "Errors"). System callers go on. Throws AppError
- * `partner_inactive` or `organization_inactive` with the `status`, `unavailable` while identity does not know it.
+ * Whether the caller's partner and organization are open (01-conventions, "Errors"). System callers go on, and agents report
+ * until the tenant is churned. Throws AppError `partner_inactive` or `organization_inactive` with the `status`, `unavailable` while
+ * identity does not know it.
  */
 export function checkTenant(credential: Credential): void {
   const { caller } = credential;
   if (caller.scope === "system") return;
-  const { partnerStatus, orgStatus } = credential.kind === "key" ? credential.record : credential.principal;
+  const { partnerStatus, orgStatus } = credential.kind === "session" ? credential.principal : credential.record;
+  const isAgent = credential.kind === "agent";
   if (partnerStatus === "unknown" || orgStatus === "unknown") {
     throw new AppError("unavailable", "Service is temporarily unavailable", { retryAfterSeconds: 1 });
   }
-  if (partnerStatus !== "" && partnerStatus !== "active") {
+  if (isAgent ? closedToAgents.includes(partnerStatus) : partnerStatus !== "" && partnerStatus !== "active") {
     throw new AppError("partner_inactive", "Partner is not active", { facts: { status: partnerStatus } });
   }
-  if (caller.scope === "organization" && closedOrganizations.includes(orgStatus)) {
+  const closed = isAgent ? closedToAgents : closedOrganizations;
+  if (caller.scope === "organization" && closed.includes(orgStatus)) {
     throw new AppError("organization_inactive", "Organization is not active", { facts: { status: orgStatus } });
   }
 }
@@ -81,10 +92,17 @@ export function checkTenant(credential: Credential): void {
 /**
  * Whether a caller may call a row, in the order of 01-conventions: open tenant, permission or a key's scope, MFA, scope,
  * account. Throws AppError as checkTenant does, `permission_denied`, `user_session_required`, `insufficient_scope`,
- * `mfa_required`, `scope_not_allowed` or `misconfigured_account`.
+ * `agent_token_required`, `agent_quarantined`, `mfa_required`, `scope_not_allowed` or `misconfigured_account`.
  */
 export function checkAccess(access: Access, credential: Credential, rules: AccessRules, now: () => number): void {
   if (access.auth === "none") return;
+  if (access.auth === "agent") {
+    if (credential.kind !== "agent") throw new AppError("agent_token_required", "An agent token is required");
+    checkTenant(credential);
+    checkTrust(access, credential);
+    return;
+  }
+  if (credential.kind === "agent") throw new AppError("user_session_required", "A user session is required");
   if (credential.kind === "key") checkKey(access, credential);
   if (access.auth === "optional") return;
   if (!access.whileInactive) checkTenant(credential);
@@ -111,8 +129,21 @@ export function checkAccess(access: Access, credential: Credential, rules: Acces
   }
 }
 
+/** A device whose hardware id is another's may say that it is there, until somebody has looked at it. */
+function checkTrust({ whileQuarantined }: Extract<Access, { auth: "agent" }>, { record }: Agent): void {
+  if (whileQuarantined || !record.quarantined) return;
+  throw new AppError("agent_quarantined", "Device is quarantined until it is approved");
+}
+
+/** Whether `:id` of an agent's route is its own. Throws AppError `agent_not_found`, as for one that does not exist. */
+export function checkOwnId({ id }: Agent, params: { id?: unknown }): void {
+  if (params.id !== undefined && String(params.id).toLowerCase() !== id) {
+    throw new AppError("agent_not_found", "Agent not found");
+  }
+}
+
 /** Routes that name no scope are for people; one of the named scopes is enough (interface, "Scope rule"). */
-function checkKey(access: Exclude<Access, { auth: "none" }>, { record }: KeyHolder): void {
+function checkKey(access: Exclude<Access, { auth: "none" | "agent" }>, { record }: KeyHolder): void {
   if (access.auth === "any") return;
   if (access.auth === "optional" || access.keyScopes === undefined) {
     throw new AppError("user_session_required", "A user session is required");

@@ -1,7 +1,16 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationMs, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions, Client } from "@connectrpc/connect";
-import type { EdgeService, ResolveKeyResponse } from "@muster/proto/muster/identity/v1/edge_pb";
+import { AppError, isErrorCode } from "@muster/kit";
+import type {
+  EdgeService,
+  FoundKey,
+  RefusedKey,
+  ResolveAgentResponse,
+  ResolveKeysRequest_WantedSchema,
+} from "@muster/proto/muster/identity/v1/edge_pb";
 import type { AuthChange } from "./auth-changes.ts";
+import { batched } from "./batched.ts";
 import type { Heartbeat } from "./lease.ts";
 import type { RateLimiterOptions } from "./rate-limit.ts";
 
@@ -10,7 +19,8 @@ export type EdgeClient = Pick<RateLimiterOptions, "reserve" | "settle"> & {
   heartbeat(): Promise<Heartbeat<AuthChange>>;
   leave(): Promise<void>;
   acknowledge(changeIds: readonly string[]): Promise<void>;
-  resolveKey(digest: Uint8Array, clientAddress: string | null): Promise<ResolveKeyResponse>;
+  resolveKey(digest: Uint8Array, clientAddress: string | null): Promise<FoundKey>;
+  resolveAgent(digest: Uint8Array, clientAddress: string | null): Promise<ResolveAgentResponse>;
   revokedSessions(): Promise<readonly string[]>;
 };
 
@@ -19,6 +29,8 @@ const heartbeatTimeoutMs = 1_500;
 const reserveTimeoutMs = 950;
 /** An answer later than this would be too old to admit anyone without a lease. */
 const resolveTimeoutMs = 2_000;
+/** The first use of a rotated token waits until every gateway has dropped the old one, at worst for the end of a lease. */
+const resolveAgentTimeoutMs = 3_000;
 const settleTimeoutMs = 5_000;
 
 export function createEdgeClient(options: {
@@ -29,6 +41,10 @@ export function createEdgeClient(options: {
   rethrow(thrown: unknown): never;
 }): EdgeClient {
   const { gatewayId, edge, call, rethrow } = options;
+  const resolveKey = batched<MessageInitShape<typeof ResolveKeysRequest_WantedSchema>, FoundKey>(async (wanted) => {
+    const reply = await edge.resolveKeys({ wanted: [...wanted] }, await call(resolveTimeoutMs)).catch(rethrow);
+    return reply.outcomes.map(({ outcome }) => (outcome.case === "found" ? outcome.value : refusal(outcome.value)));
+  }, keyBatches);
   return {
     async heartbeat() {
       const reply = await edge.heartbeat({ gatewayId }, await call(heartbeatTimeoutMs)).catch(rethrow);
@@ -40,8 +56,9 @@ export function createEdgeClient(options: {
     async acknowledge(changeIds) {
       await edge.acknowledge({ gatewayId, changeIds: [...changeIds] }, await call(resolveTimeoutMs)).catch(rethrow);
     },
-    resolveKey: async (digest, clientAddress) =>
-      edge.resolveKey({ digest }, await call(resolveTimeoutMs, clientAddress)).catch(rethrow),
+    resolveKey: (digest, clientAddress) => resolveKey({ digest, clientAddress: clientAddress ?? "" }),
+    resolveAgent: async (digest, clientAddress) =>
+      edge.resolveAgent({ digest }, await call(resolveAgentTimeoutMs, clientAddress)).catch(rethrow),
     async reserve(wants) {
       const reply = await edge.reserve({ wants: [...wants] }, await call(reserveTimeoutMs)).catch(rethrow);
       if (reply.grants.length !== wants.length)
@@ -68,4 +85,13 @@ export function createEdgeClient(options: {
       return (await edge.getFreshState({}, await call(settleTimeoutMs)).catch(rethrow)).revokedSessions;
     },
   };
+}
+
+/** Identity takes so many keys in one call; four calls at a time use its connections. */
+const keyBatches = { max: 500, callsMax: 4 };
+
+function refusal(refused: RefusedKey | undefined): AppError {
+  const { code = "", message = "", retryAfterSeconds = 0 } = refused ?? {};
+  if (!isErrorCode(code)) return new AppError("internal", "identity refused a key without a reason");
+  return new AppError(code, message, retryAfterSeconds > 0 ? { retryAfterSeconds } : {});
 }

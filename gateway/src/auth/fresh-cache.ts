@@ -2,7 +2,7 @@ import { AppError, type counter, type gauge, type Logger } from "@muster/kit";
 import { LRUCache } from "lru-cache";
 import type { Lease } from "./lease.ts";
 
-/** With a lease: used this long, then used and asked for again behind the request. */
+/** With a lease: used this long, then used and asked for again behind the request; unless the cache says otherwise. */
 export const freshMs = 10_000;
 /** With a lease: never used when older. */
 export const hardMs = 30_000;
@@ -50,6 +50,8 @@ export type FreshCacheOptions<T> = {
   entries: ReturnType<typeof gauge>;
   /** Milliseconds of a monotonic clock. */
   nowMs: () => number;
+  /** In place of the two above. */
+  life?: { freshMs: number; hardMs: number };
 };
 
 /**
@@ -57,7 +59,7 @@ export type FreshCacheOptions<T> = {
  * was asked for (docs/decisions/0005-leases.md). Each credential is asked for by one request at a time.
  */
 export function createFreshCache<T extends object>(options: FreshCacheOptions<T>): FreshCache<T> {
-  const { lease, max, isRefusal, merge, onDrop, log, nowMs } = options;
+  const { lease, max, isRefusal, merge, onDrop, log, nowMs, life = { freshMs, hardMs } } = options;
   const entries = new LRUCache<string, Entry<T>>({ max });
   const flights = new Map<string, Flight<T>>();
   const hits = options.lookups.labels("cache");
@@ -66,7 +68,7 @@ export function createFreshCache<T extends object>(options: FreshCacheOptions<T>
   const refusals = options.lookups.labels("refused");
 
   /** How old an answer may be now. */
-  const lifeMs = (askedAtMs: number) => (lease.covers(askedAtMs) ? hardMs : unleasedMs);
+  const lifeMs = (askedAtMs: number) => (lease.covers(askedAtMs) ? life.hardMs : unleasedMs);
 
   const keep = (key: string, entry: Entry<T>) => {
     entries.set(key, entry);
@@ -128,7 +130,7 @@ export function createFreshCache<T extends object>(options: FreshCacheOptions<T>
         misses.inc();
         return fly(key, ask);
       }
-      if (ageMs < freshMs) {
+      if (ageMs < life.freshMs) {
         hits.inc();
         return value;
       }

@@ -2,23 +2,19 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { AppError, createLogger, scopePermissions } from "@muster/kit";
-import {
-  KeyRecordSchema,
-  type ResolveKeyResponse,
-  ResolveKeyResponseSchema,
-} from "@muster/proto/muster/identity/v1/edge_pb";
+import { type FoundKey, FoundKeySchema, KeyRecordSchema } from "@muster/proto/muster/identity/v1/edge_pb";
 import type { KeyHolder } from "../route.ts";
 import { freshMs, hardMs, negativeMs } from "./fresh-cache.ts";
 import { createKeyCache, type KeyCache, keyHolderOf } from "./key-cache.ts";
 
 const digest = Buffer.alloc(32, 1).toString("base64");
-const answerWith = (change: object = {}, untilMs?: number): ResolveKeyResponse =>
-  create(ResolveKeyResponseSchema, {
+const answerWith = (change: object = {}, untilMs?: number): FoundKey =>
+  create(FoundKeySchema, {
     key: create(KeyRecordSchema, { id: "k1", orgId: "o1", partnerId: "p1", version: 1n, rateLimit: 10, ...change }),
     ...(untilMs === undefined ? {} : { until: timestampFromMs(untilMs) }),
   });
 
-type Question = { answer(reply: ResolveKeyResponse): void; refuse(error: unknown): void };
+type Question = { answer(reply: FoundKey): void; refuse(error: unknown): void };
 
 let nowMs: number;
 let questions: Question[];

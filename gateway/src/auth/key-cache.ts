@@ -11,7 +11,7 @@ import {
   type Logger,
   permissionsOfScope,
 } from "@muster/kit";
-import { type KeyRecord, KeyRecordSchema, type ResolveKeyResponse } from "@muster/proto/muster/identity/v1/edge_pb";
+import { type FoundKey, type KeyRecord, KeyRecordSchema } from "@muster/proto/muster/identity/v1/edge_pb";
 import { cidrList } from "../http/client-address.ts";
 import type { KeyHolder } from "../route.ts";
 import { createFreshCache } from "./fresh-cache.ts";
@@ -32,7 +32,7 @@ export type KeyCache = {
 };
 
 export type KeyCacheOptions = {
-  resolve(digest: Uint8Array, clientAddress: string | null): Promise<ResolveKeyResponse>;
+  resolve(digest: Uint8Array, clientAddress: string | null): Promise<FoundKey>;
   lease: Pick<Lease, "covers">;
   max: number;
   log: Logger;
@@ -88,7 +88,7 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
 }
 
 /** The key as handlers and services see it. */
-export function keyHolderOf({ key, until }: ResolveKeyResponse): KeyHolder {
+export function keyHolderOf({ key, until }: FoundKey): KeyHolder {
   if (!key) throw new Error("identity answered without a key");
   const ends = [key.expiresAt, until].flatMap((time) => (time ? [timestampDate(time).getTime()] : []));
   return {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CallOptions } from "@connectrpc/connect";
 import { AppError, type Caller, type RequestMeta, systemCaller } from "@muster/kit";
 import { callOptions, toAppError } from "@muster/rpc";
-import { type AccessRules, type Authenticate, checkAccess } from "../auth/authenticate.ts";
+import { type AccessRules, type Authenticate, checkAccess, checkOwnId } from "../auth/authenticate.ts";
 import type { Rate } from "../auth/rate-bucket.ts";
 import type { RateLimiter } from "../auth/rate-limit.ts";
 import type { Deps } from "../deps.ts";
@@ -23,6 +23,8 @@ export type ExchangeOptions = {
   shedder: Pick<Shedder, "enter" | "enterOrganization" | "leave">;
   /** Requests an hour of one session. */
   sessionRateLimit: number;
+  /** Requests an hour of one agent. */
+  agentRateLimit: number;
   accessRules: AccessRules;
   clientAddress: ClientAddressRule;
   tokenFor(caller: Caller): Promise<string>;
@@ -79,6 +81,7 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
   }
   const idempotencyKey = idempotencyKeyOf(row, inbound);
   const params = row.params ? validate(row.params, exchange.rawParams) : nothing;
+  if (session?.kind === "agent") checkOwnId(session, params);
   const query = row.query ? validate(row.query, parseQuery(exchange.query)) : nothing;
   let body: unknown;
   if (row.method !== "GET") {
@@ -105,12 +108,20 @@ function isAuthenticated({ auth }: Access, { authorization, apiKey }: Inbound): 
 }
 
 /** Counts before anything else is judged: a request that is refused afterwards was made, too. */
-function countRequest({ rates, sessionRateLimit }: ExchangeOptions, credential: Credential): Rate | Promise<Rate> {
-  if (credential.kind === "key") {
-    const { id, rateLimit, generation } = credential.record;
-    return rates.count({ kind: "key", id, limit: rateLimit, generation });
+function countRequest(options: ExchangeOptions, credential: Credential): Rate | Promise<Rate> {
+  const { rates, sessionRateLimit, agentRateLimit } = options;
+  switch (credential.kind) {
+    case "key": {
+      const { id, rateLimit, generation } = credential.record;
+      return rates.count({ kind: "key", id, limit: rateLimit, generation });
+    }
+    case "agent":
+      return rates.count({ kind: "agent", id: credential.id, limit: agentRateLimit, generation: 0 });
+    case "session":
+      return rates.count({ kind: "session", id: credential.id, limit: sessionRateLimit, generation: 0 });
+    default:
+      return credential satisfies never;
   }
-  return rates.count({ kind: "session", id: credential.id, limit: sessionRateLimit, generation: 0 });
 }
 
 /** What a handler's failure means outside. */

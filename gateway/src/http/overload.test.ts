@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { AppError, counter, uuidv7 } from "@muster/kit";
-import { callContext } from "@muster/rpc";
+import { counter, uuidv7 } from "@muster/kit";
 import { until } from "@muster/testing";
 import { z } from "zod";
 import { type LoadClass, type Route, route } from "../route.ts";
@@ -157,12 +156,13 @@ describe("a gateway whose event loop is late", () => {
 describe("a key that is not remembered", () => {
   it("is asked for with the client's address, and 429 comes with Retry-After and is not remembered for the key", async () => {
     const { secret } = services.newKey();
-    const known = services.edge.resolveKey;
-    const addresses: (string | null)[] = [];
-    services.edge.resolveKey = (request, handler) => {
-      addresses.push(callContext(handler).meta.clientAddress);
-      if (addresses.length === 1) throw new AppError("rate_limited", "Too many", { retryAfterSeconds: 17 });
-      return (known as NonNullable<typeof known>)(request, handler);
+    const known = services.edge.resolveKeys;
+    const addresses: string[] = [];
+    services.edge.resolveKeys = (request, handler) => {
+      addresses.push(...request.wanted.map(({ clientAddress }) => clientAddress));
+      if (addresses.length > 1) return (known as NonNullable<typeof known>)(request, handler);
+      const value = { code: "rate_limited", message: "Too many", retryAfterSeconds: 17 };
+      return { outcomes: [{ outcome: { case: "refused", value } }] };
     };
     const refused = await get("/api/v1/auth/me", `X-API-Key: ${secret}`);
     expect([refused.status, refused.json.code, refused.headers.get("retry-after")]).toEqual([

@@ -48,6 +48,7 @@ export function openApiDocument(rows: readonly Route[], about: { version: string
       securitySchemes: {
         session: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
         apiKey: { type: "apiKey", in: "header", name: "X-API-Key" },
+        agent: { type: "http", scheme: "bearer", description: "Token that an agent got when it enrolled." },
       },
     },
   };
@@ -82,6 +83,7 @@ function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchem
 
 function securityOf({ access }: Route): Record<string, string[]>[] {
   if (access.auth === "none") return [];
+  if (access.auth === "agent") return [{ agent: [] }];
   if (access.auth === "optional") return [{}, { session: [] }];
   return takesKeys(access) ? [{ session: [] }, { apiKey: [] }] : [{ session: [] }];
 }
@@ -92,6 +94,7 @@ function takesKeys(access: Route["access"]): boolean {
 
 function descriptionOf({ access, description }: Route): { description?: string } {
   const sentences = description === undefined ? [] : [description];
+  if (access.auth === "agent") sentences.push("Takes the token of the agent that `id` names.");
   if (access.auth === "session") {
     if (access.permission) sentences.push(`Permission \`${access.permission}\`.`);
     if (access.keyScopes)
@@ -132,7 +135,19 @@ const keyCodes: readonly PublicCode[] = [
 /** Codes that a row can answer, by status. */
 export function errorCodesOf(row: Route): PublicCode[] {
   const codes: PublicCode[] = ["bad_request", ...(row.errors ?? [])];
-  if (row.access.auth !== "none") codes.push("token_expired", "session_revoked", ...keyCodes, "rate_limited");
+  if (row.access.auth === "agent") {
+    codes.push(
+      "unauthenticated",
+      "agent_token_invalid",
+      "agent_token_revoked",
+      "agent_token_required",
+      "agent_not_found",
+    );
+    codes.push("partner_inactive", "organization_inactive", "rate_limited");
+    if (!row.access.whileQuarantined) codes.push("agent_quarantined");
+  } else if (row.access.auth !== "none") {
+    codes.push("token_expired", "session_revoked", ...keyCodes, "rate_limited");
+  }
   if (row.access.auth === "session" || row.access.auth === "any") {
     codes.push("unauthenticated");
     if (!row.access.whileInactive) codes.push("partner_inactive", "organization_inactive");

@@ -12,6 +12,7 @@ import { partnerRoutes } from "./partners.ts";
 import { platformRoutes } from "./platform.ts";
 import { servicePrincipalRoutes } from "./service-principals.ts";
 import { siteRoutes } from "./sites.ts";
+import { tenantCredentialRoutes } from "./tenant-credentials.ts";
 import { userRoutes } from "./users.ts";
 import { webhookDeliveryRoutes } from "./webhook-deliveries.ts";
 import { webhookRoutes } from "./webhooks.ts";
@@ -20,6 +21,7 @@ import { webhookRoutes } from "./webhooks.ts";
 export const routes: readonly Route[] = [
   ...authRoutes,
   ...mfaRoutes,
+  ...tenantCredentialRoutes,
   ...userRoutes,
   ...apiKeyRoutes,
   ...servicePrincipalRoutes,

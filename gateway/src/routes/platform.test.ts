@@ -77,7 +77,13 @@ describe("GET /api/v1/openapi.json", () => {
       if (!operation) throw new Error(`${row.method} ${path} is not described`);
       const person = { session: [] };
       const key = { apiKey: [] };
-      const security = { none: [], optional: [{}, person], session: [person], any: [person, key] };
+      const security = {
+        none: [],
+        agent: [{ agent: [] }],
+        optional: [{}, person],
+        session: [person],
+        any: [person, key],
+      };
       const takesKeys = row.access.auth === "session" && row.access.keyScopes !== undefined;
       expect(operation.security).toEqual(security[takesKeys ? "any" : row.access.auth]);
       expect(Object.keys(operation.responses)).toEqual(

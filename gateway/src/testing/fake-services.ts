@@ -2,13 +2,18 @@ import { generateKeyPairSync, hash, type KeyObject, randomBytes } from "node:cry
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { crc32 } from "node:zlib";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs, timestampNow } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { AppError, createLogger, Readiness, uuidv7 } from "@muster/kit";
+import { AppError, createLogger, newApiKeyText, Readiness, uuidv7 } from "@muster/kit";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
-import { EdgeService, type KeyRecord, KeyRecordSchema } from "@muster/proto/muster/identity/v1/edge_pb";
+import {
+  type AgentRecord,
+  AgentRecordSchema,
+  EdgeService,
+  type KeyRecord,
+  KeyRecordSchema,
+} from "@muster/proto/muster/identity/v1/edge_pb";
 import { type Principal, PrincipalSchema, SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { createVerifier, generateCallerKey, register, servePort } from "@muster/rpc";
@@ -29,8 +34,12 @@ export type FakeServices = {
   audit: Impl<typeof AuditLogService>;
   /** People by session id, as ResolveSession knows them. */
   people: Map<string, Principal>;
-  /** API keys by their secret, as ResolveKey knows them. */
+  /** API keys by their secret, as ResolveKeys knows them. */
   keys: Map<string, KeyRecord>;
+  /** Agents by their token, as ResolveAgent knows them. */
+  agents: Map<string, AgentRecord>;
+  /** A new agent and its token. */
+  newAgent(change?: MessageInitShape<typeof AgentRecordSchema>): { token: string; record: AgentRecord };
   /** A new API key and its secret. */
   newKey(change?: MessageInitShape<typeof KeyRecordSchema>): { secret: string; record: KeyRecord };
   /** How often identity was asked for a session. */
@@ -75,6 +84,7 @@ export async function startFakeServices(): Promise<FakeServices> {
     logout: () => ({}),
   };
   const keys = new Map<string, KeyRecord>();
+  const agents = new Map<string, AgentRecord>();
   const edge: Impl<typeof EdgeService> = {
     heartbeat: () => ({ lease: durationFromMs(2_000) }),
     acknowledge: () => ({}),
@@ -93,11 +103,19 @@ export async function startFakeServices(): Promise<FakeServices> {
         slot: 1n,
       })),
     }),
-    resolveKey({ digest }) {
+    resolveKeys: ({ wanted }) => ({
+      outcomes: wanted.map(({ digest }) => {
+        const hex = Buffer.from(digest).toString("hex");
+        const found = [...keys].find(([secret]) => hash("sha256", secret, "hex") === hex);
+        if (!found) return { outcome: { case: "refused", value: { code: "api_key_invalid", message: "Invalid" } } };
+        return { outcome: { case: "found", value: { key: found[1] } } };
+      }),
+    }),
+    resolveAgent({ digest }) {
       const wanted = Buffer.from(digest).toString("hex");
-      const found = [...keys].find(([secret]) => hash("sha256", secret, "hex") === wanted);
-      if (!found) throw new AppError("api_key_invalid", "API key is invalid");
-      return { key: found[1] };
+      const found = [...agents].find(([token]) => hash("sha256", token, "hex") === wanted);
+      if (!found) throw new AppError("agent_token_invalid", "Agent token is invalid");
+      return { agent: found[1] };
     },
   };
   const tenancy: Impl<typeof PartnerService> = {};
@@ -144,11 +162,16 @@ export async function startFakeServices(): Promise<FakeServices> {
     audit,
     people,
     keys,
+    agents,
+    newAgent(change = {}) {
+      const token = `agt_${randomBytes(32).toString("base64url")}`;
+      const known = { deviceId: uuidv7(), orgId: uuidv7(), partnerId: uuidv7(), version: 1n };
+      const record = create(AgentRecordSchema, { ...known, partnerStatus: "active", orgStatus: "active", ...change });
+      agents.set(token, record);
+      return { token, record };
+    },
     newKey(change = {}) {
-      const random = randomBytes(20).toString("base64url").slice(0, 26);
-      const checksum = Buffer.alloc(4);
-      checksum.writeUInt32BE(crc32(random));
-      const secret = `svc_${random}${checksum.toString("base64url")}`;
+      const secret = newApiKeyText();
       const record = create(KeyRecordSchema, {
         id: uuidv7(),
         orgId: uuidv7(),

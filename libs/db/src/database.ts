@@ -22,6 +22,11 @@ export type Database = {
   tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
   /** The rows of one statement in a read-only transaction of its own, in one flight; throws as `tx` does. */
   read<R>(who: Who, statement: Statement): Promise<R[]>;
+  /** The rows of each statement, from one read-only transaction in one flight; throws as `tx` does. */
+  readAll<Rows extends readonly unknown[]>(
+    who: Who,
+    statements: { readonly [I in keyof Rows]: Statement },
+  ): Promise<{ [I in keyof Rows]: Rows[I][] }>;
   /** "ok", or what is wrong. */
   check(): Promise<string>;
   /** Waits for transactions under way, then disconnects. */
@@ -123,14 +128,24 @@ export function openDatabase({ url, max, name, log, prepare = true }: DatabaseOp
     }
   }
 
+  async function readAll<Rows extends readonly unknown[]>(
+    who: Who,
+    statements: { readonly [I in keyof Rows]: Statement },
+  ) {
+    // Not awaited inside, so that COMMIT leaves with the statements; their failure comes out of COMMIT.
+    const sendAll = async (t: Tx) => ({ asked: statements.map((statement) => observed(t.query(statement))) });
+    const { asked } = await tx(who, sendAll, { readOnly: true });
+    return (await Promise.all(asked)) as { [I in keyof Rows]: Rows[I][] };
+  }
+
   return {
     name,
     tx,
     async read<R>(who: Who, statement: Statement) {
-      // Not awaited inside, so that COMMIT leaves with the statement; its failure comes out of COMMIT.
-      const { rows } = await tx(who, async (t) => ({ rows: observed(t.query<R>(statement)) }), { readOnly: true });
+      const [rows] = await readAll<[R]>(who, [statement]);
       return rows;
     },
+    readAll,
     async check() {
       try {
         await tx({ caller: null, deadlineMs: performance.now() + connectTimeoutMs }, (t) => t.query(sql`select 1`));

@@ -1,3 +1,4 @@
+export { apiKeyPrefix, looksLikeApiKey, newApiKeyText } from "./api-key-text.ts";
 export { AppError, type ErrorCode, errorCodes, type FieldErrors, isErrorCode, validationError } from "./app-error.ts";
 export {
   type Actor,

@@ -6,6 +6,7 @@ export { runService, type ServiceContext, type ServiceDefinition } from "./run-s
 export { type TenancySnapshot, tenancySnapshot } from "./tenancy-snapshot.ts";
 export {
   followTenancy,
+  type OnDeviceChanges,
   type OnTenantChange,
   reconcileTenants,
   startReconciling,

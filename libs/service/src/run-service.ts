@@ -7,7 +7,13 @@ import { z } from "zod";
 import { startIdempotencyCleanup } from "./idempotent.ts";
 import { migrateOnly } from "./migrate-only.ts";
 import { tenancySnapshot } from "./tenancy-snapshot.ts";
-import { followTenancy, type OnTenantChange, startReconciling, tenantMigrations } from "./tenant-copy.ts";
+import {
+  followTenancy,
+  type OnDeviceChanges,
+  type OnTenantChange,
+  startReconciling,
+  tenantMigrations,
+} from "./tenant-copy.ts";
 
 export type ServiceContext<C> = {
   config: C;
@@ -27,7 +33,7 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
   /** Roles and rights a table needs that differ from the default (see checkSchema). */
   grants?: Record<string, readonly Privilege[]>;
   /** Keeps table `tenant`, a copy of tenancy's partners, organizations and sites. */
-  tenantCopy?: { onChange?: OnTenantChange };
+  tenantCopy?: { onChange?: OnTenantChange; onDevices?: OnDeviceChanges };
   start(context: ServiceContext<z.infer<z.ZodObject<S & typeof serviceSettings>>>): Promise<Registration[]>;
 };
 

@@ -3,7 +3,12 @@ import { fromBinary } from "@bufbuild/protobuf";
 import type { Bus, BusMessage } from "@muster/bus";
 import { type Database, deadLetters, type MigrationDir, sql, type Tx } from "@muster/db";
 import { backoffMs, counter, isUuid, type Logger, sleep, systemCaller } from "@muster/kit";
-import { type TenantChanged, TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
+import {
+  type DeviceChanged,
+  DeviceChangedSchema,
+  type TenantChanged,
+  TenantChangedSchema,
+} from "@muster/proto/muster/events/v1/tenancy_pb";
 import type { TenancySnapshot } from "./tenancy-snapshot.ts";
 import { applyTenants, copyHash, dropUnheard, type TenantChange, tenantKinds } from "./tenant-store.ts";
 
@@ -16,12 +21,16 @@ export const tenantMigrations: MigrationDir = {
 /** Told of each row whose status or deletion is new, in the transaction that makes it so. */
 export type OnTenantChange = (tx: Tx, change: TenantChange) => Promise<void> | void;
 
+/** Told of the device events of a batch, oldest first and repeats included, in the transaction that takes the batch in. */
+export type OnDeviceChanges = (tx: Tx, changes: readonly DeviceChanged[]) => Promise<void>;
+
 export type TenantCopyDeps = {
   db: Database;
   /** Name of the service: its durable on TENANCY. */
   service: string;
   log: Logger;
   onChange?: OnTenantChange;
+  onDevices?: OnDeviceChanges;
 };
 
 const checkEveryMs = 86_400_000;
@@ -54,9 +63,14 @@ export function followTenancy(bus: Pick<Bus, "consume">, deps: TenantCopyDeps): 
       onPoison: async (message, reason) => void (await letters.put(letterOf(message, reason))),
     },
     async (batch) => {
-      const read = batch
+      const { onDevices } = deps;
+      const read: Read[] = batch
         .filter(({ subject }) => isTenantSubject(subject))
-        .map((message) => ({ message, ...readChange(message) }));
+        .map((message) => ({ message, device: null, ...readChange(message) }));
+      if (onDevices) {
+        const devices = batch.filter(({ subject }) => isDeviceSubject(subject));
+        read.push(...devices.map((message) => ({ message, change: null, ...readDevice(message) })));
+      }
       if (read.length === 0) return;
       await deps.db.tx(systemOf(deps), async (tx) => {
         for (const { message, reason } of read) {
@@ -67,6 +81,9 @@ export function followTenancy(bus: Pick<Bus, "consume">, deps: TenantCopyDeps): 
         const changes = read.flatMap(({ change }) => (change ? [change] : []));
         await tell(tx, deps, await applyTenants(tx, changes));
         for (const { kind } of changes) eventsCounter.inc({ kind });
+        const devices = read.flatMap(({ device }) => (device ? [device] : []));
+        if (onDevices && devices.length > 0) await onDevices(tx, devices);
+        if (devices.length > 0) eventsCounter.inc({ kind: "device" }, devices.length);
       });
     },
   );
@@ -155,6 +172,22 @@ const systemOf = (deps: TenantCopyDeps) => ({ caller: systemCaller(deps.service)
 function isTenantSubject(subject: string): boolean {
   const [, kind, change] = subject.split(".");
   return tenantKinds.some((k) => k === kind) && ["created", "updated", "deleted"].includes(change ?? "");
+}
+
+type Read = { message: BusMessage; change: TenantChanged | null; device: DeviceChanged | null; reason: string | null };
+
+function isDeviceSubject(subject: string): boolean {
+  return /^tenancy\.device\.(?:created|updated|decommissioned)$/.test(subject);
+}
+
+function readDevice(message: BusMessage): { device: DeviceChanged | null; reason: string | null } {
+  try {
+    const device = fromBinary(DeviceChangedSchema, message.body);
+    if (![device.id, device.orgId, device.partnerId].every(isUuid)) return { device: null, reason: "an id is no UUID" };
+    return { device, reason: null };
+  } catch (error) {
+    return { device: null, reason: `not decodable: ${(error as Error).message}` };
+  }
 }
 
 function readChange(message: BusMessage): { change: TenantChanged | null; reason: string | null } {

@@ -7,6 +7,7 @@ export { wireSmoke } from "./wire-smoke.ts";
 export {
   asOwner,
   contextProblems,
+  databaseAs,
   fillCommonTables,
   type TableWithoutContext,
   tablesWithoutContext,

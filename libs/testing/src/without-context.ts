@@ -1,3 +1,5 @@
+import type { Database } from "@muster/db";
+import type { Caller } from "@muster/kit";
 import pg from "pg";
 import type { TestDatabase } from "./database.ts";
 
@@ -26,6 +28,16 @@ export async function fillCommonTables(database: TestDatabase, hasTenants: boole
       INSERT INTO tenant (kind, id, partner_id, version, status, deleted, updated_at)
       VALUES ('partner', '${id}', '${id}', 1, 'active', false, now())`);
   });
+}
+
+/** The database seen as another caller, or as nobody, whatever the store says of who is calling: the policies alone decide. */
+export function databaseAs(db: Database, caller: Caller | null): Database {
+  return {
+    ...db,
+    tx: (_who, fn, options) => db.tx({ caller }, fn, options),
+    read: (_who, statement) => db.read({ caller }, statement),
+    readAll: (_who, statements) => db.readAll({ caller }, statements),
+  };
 }
 
 /** Every table of the service's schema, new ones included, as a transaction without any caller finds it. */

@@ -10,6 +10,7 @@ import { register } from "@muster/rpc";
 import { runService } from "@muster/service";
 import { accessTokens } from "./access-tokens.ts";
 import { encryptionKeys, loginLimits, migrations, settings, version } from "./config.ts";
+import { followDevices } from "./events/devices.ts";
 import { announceTenant } from "./events/tenants.ts";
 import { bootstrapAdministrator } from "./jobs/bootstrap.ts";
 import { startEdgeCleanup } from "./jobs/edge-cleanup.ts";
@@ -32,7 +33,7 @@ await runService({
   version,
   settings,
   migrations,
-  tenantCopy: { onChange: announceTenant },
+  tenantCopy: { onChange: announceTenant, onDevices: followDevices },
   async start({ db, config, process }) {
     const now = () => new Date();
     const [pepper] = enrollmentPeppers(config);

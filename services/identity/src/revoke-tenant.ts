@@ -4,20 +4,23 @@ import type {
   RevokeTenantCredentialsRequest,
   RevokeTenantCredentialsResponse,
 } from "@muster/proto/muster/identity/v1/api_key_pb";
-import { requireScope } from "@muster/service";
+import { auditEvent, requireScope } from "@muster/service";
 import { afterChange, announce } from "./events/changes.ts";
 import { recordFact } from "./events/key-facts.ts";
 import { type KeyDeps, reachOrganization, requireManager, requireWholeOrganization } from "./rpc/key-guards.ts";
+import { revokeTenantAgentTokens } from "./store/agent-tokens.ts";
 import { revokeTenantApiKeys, type Tenant } from "./store/api-keys.ts";
 import { endTenantEnrollmentKeys } from "./store/enrollment-keys.ts";
 import { disableTenantPrincipals } from "./store/service-principals.ts";
+import { revokeTenantSessions } from "./store/sessions.ts";
 import { awaitTenants } from "./store/tenants.ts";
 
 type Revoked = Omit<RevokeTenantCredentialsResponse, "$typeName" | "$unknown">;
 
 /**
- * Revokes all keys of a tenant, disables its principals and ends its enrollment keys in the given transaction: an audit row
- * each, and one message to the gateways whatever their number.
+ * Revokes all keys of a tenant, disables its principals, ends its enrollment keys and the sessions of its people in the given
+ * transaction: an audit row for each key and principal, and one message to the gateways whatever their number.
+ * Agents lose their tokens only with the tenant itself: they cannot come back without somebody at the device.
  */
 export async function revokeTenant(
   tx: Tx,
@@ -29,6 +32,7 @@ export async function revokeTenant(
   const principals = await disableTenantPrincipals(tx, tenant, now);
   const keys = await revokeTenantApiKeys(tx, tenant, now);
   const enrollmentKeys = await endTenantEnrollmentKeys(tx, tenant, now);
+  if (reason === "tenant_deleted") await revokeTenantAgentTokens(tx, tenant, now);
   for (const principal of principals) {
     recordFact(tx, who, principal, { action: "service_principal.disable", details: { reason } }, now);
   }
@@ -36,8 +40,10 @@ export async function revokeTenant(
     const details = { keyPrefix: key.key_prefix, reason };
     recordFact(tx, who, key, { action: "api_key.revoke", details }, now);
   }
+  const sessions = await revokeTenantSessions(tx, tenant, reason, now);
   const change = announce(tx, { kind: "tenant", tenant: tenant.kind, id: tenant.id, revokedAt: now });
-  return { revoked: { apiKeys: keys.length, servicePrincipals: principals.length, enrollmentKeys }, change };
+  const revoked = { apiKeys: keys.length, servicePrincipals: principals.length, enrollmentKeys, sessions };
+  return { revoked, change };
 }
 
 /** Revokes everything of a tenant for a system caller, or for a partner caller within their own partner. */
@@ -49,13 +55,20 @@ export async function revokeTenantCredentials(
   requireScope(context, "system", "partner");
   requireManager(context, deps);
   requireWholeOrganization(context);
-  const tenant: Tenant =
+  const owner =
     asked.case === "partnerId"
-      ? { kind: "partner", id: await reachPartner(deps, context, asked.value) }
-      : { kind: "organization", id: (await reachOrganization(deps, context, asked.value ?? "")).orgId };
-  const { revoked, change } = await deps.db.tx(context, (tx) =>
-    revokeTenant(tx, context, tenant, "requested", deps.now()),
-  );
+      ? { partnerId: await reachPartner(deps, context, asked.value), orgId: null }
+      : await reachOrganization(deps, context, asked.value ?? "");
+  const { orgId, partnerId } = owner;
+  const tenant: Tenant = orgId ? { kind: "organization", id: orgId } : { kind: "partner", id: partnerId };
+  const { revoked, change } = await deps.db.tx(context, async (tx) => {
+    const now = deps.now();
+    const done = await revokeTenant(tx, context, tenant, "requested", now);
+    const resource = { type: tenant.kind, id: tenant.id, name: null };
+    const action = `${tenant.kind}.credentials.revoke`;
+    tx.emit(auditEvent("identity", context, { action, resource, ...owner, details: { ...done.revoked } }, now));
+    return done;
+  });
   await afterChange(deps, [change]);
   return revoked;
 }

@@ -1,6 +1,16 @@
 /** Which service may emit which actions: by exact name or by prefix. A row from anybody else is refused. */
 const emitters: Record<string, readonly string[]> = {
-  identity: ["user.", "role.", "api_key.", "enrollment_key.", "service_principal.", "sso.", "agent.token."],
+  identity: [
+    "user.",
+    "role.",
+    "api_key.",
+    "enrollment_key.",
+    "service_principal.",
+    "sso.",
+    "agent.token.",
+    "organization.credentials.revoke",
+    "partner.credentials.revoke",
+  ],
   tenancy: ["partner.", "organization.", "site.", "device.", "device_group.", "agent.source.ip.changed"],
   audit: ["audit.", "data."],
   "device-logs": ["agent.eventlogs.submit", "data.access"],

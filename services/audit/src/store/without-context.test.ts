@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type CallContext, type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
-import { callers, contextProblems, fillCommonTables, type TestDatabase, tablesWithoutContext } from "@muster/testing";
+import {
+  callers,
+  contextProblems,
+  databaseAs,
+  fillCommonTables,
+  type TestDatabase,
+  tablesWithoutContext,
+} from "@muster/testing";
 import { sealMessages } from "../events/sealer.ts";
 import type { Range } from "../rules/range.ts";
 import { auditDatabase, auditMessage } from "../testing.ts";
@@ -36,14 +43,7 @@ const ranges: Range[] = [
 ];
 
 /** The database as `caller` finds it, whomever the queries' own predicates believe in. */
-function seenBy(caller: Caller | null): TestDatabase["db"] {
-  const { db } = database;
-  return {
-    ...db,
-    tx: ((_who, fn, options) => db.tx({ caller }, fn, options)) as typeof db.tx,
-    read: ((_who, statement) => db.read({ caller }, statement)) as typeof db.read,
-  };
-}
+const seenBy = (caller: Caller | null) => databaseAs(database.db, caller);
 
 async function everythingSeen(db: TestDatabase["db"]): Promise<unknown[]> {
   const who = context(systemCaller("audit"));

@@ -2,7 +2,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Database, Tx } from "@muster/db";
 import { uuidv7, zeroUuid } from "@muster/kit";
-import { KeyChangedSchema, TenantKeysRevokedSchema } from "@muster/proto/muster/events/v1/auth_pb";
+import { AgentChangedSchema, KeyChangedSchema, TenantKeysRevokedSchema } from "@muster/proto/muster/events/v1/auth_pb";
 import { appliedEverywhere } from "./applied-everywhere.ts";
 
 /** What gateways must apply before the call that made it true may answer. */
@@ -11,6 +11,14 @@ export type CredentialChange =
       kind: "key";
       keyId: string;
       /** SHA-256 of every secret the key has or had until this change. */
+      digests: readonly Uint8Array[];
+      version: number;
+      revoked: boolean;
+    }
+  | {
+      kind: "agent";
+      deviceId: string;
+      /** SHA-256 of every token the agent has or had until this change. */
       digests: readonly Uint8Array[];
       version: number;
       revoked: boolean;
@@ -44,6 +52,17 @@ function messageOf(changeId: string, change: CredentialChange): { subject: strin
       revoked,
     });
     return { subject: "auth.key", body: toBinary(KeyChangedSchema, event) };
+  }
+  if (change.kind === "agent") {
+    const { deviceId, digests, version, revoked } = change;
+    const event = create(AgentChangedSchema, {
+      changeId,
+      deviceId,
+      digests: [...digests],
+      version: BigInt(version),
+      revoked,
+    });
+    return { subject: "auth.agent", body: toBinary(AgentChangedSchema, event) };
   }
   const { tenant, id, revokedAt } = change;
   const event = create(TenantKeysRevokedSchema, {

@@ -356,6 +356,7 @@ describe("revoking an API key", () => {
       apiKeys: 3,
       servicePrincipals: 1,
       enrollmentKeys: 1,
+      sessions: 0,
     });
     for (const { id } of mine) {
       expect((await partner.getApiKey({ id })).apiKey?.status).toBe("revoked");

@@ -2,8 +2,13 @@ import { createHash } from "node:crypto";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
-import { systemCaller, uuidv7 } from "@muster/kit";
-import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
+import { AppError, type ErrorCode, systemCaller, uuidv7 } from "@muster/kit";
+import {
+  EdgeService,
+  type FoundKey,
+  type RefusedKey,
+  type ResolveKeysResponse_Outcome,
+} from "@muster/proto/muster/identity/v1/edge_pb";
 import { register, toAppError } from "@muster/rpc";
 import { applyTenants, tenantMigrations } from "@muster/service";
 import { callers, type TestPort, testDatabase, testPort } from "@muster/testing";
@@ -55,6 +60,15 @@ const codeOf = async (call: Promise<unknown>) => {
   }
 };
 
+/** What is behind one key; throws why it is refused. */
+async function resolve(key: string, clientAddress = ""): Promise<FoundKey> {
+  const { outcomes } = await edge().resolveKeys({ wanted: [{ digest: digestOf(key), clientAddress }] });
+  const [{ outcome }] = outcomes as [ResolveKeysResponse_Outcome];
+  if (outcome.case === "found") return outcome.value;
+  const { code, message, retryAfterSeconds } = outcome.value as RefusedKey;
+  throw new AppError(code as ErrorCode, message, { retryAfterSeconds });
+}
+
 type Change = { status?: string; expiresAt?: Date | null; previous?: { key: string; until: Date } };
 
 async function insertKey(key: string, change: Change = {}): Promise<string> {
@@ -85,16 +99,16 @@ describe("EdgeService", () => {
   it("answers nobody but a gateway in its own name", async () => {
     const person = port.client(EdgeService, callers.platformAdmin());
     expect(await codeOf(person.heartbeat({ gatewayId: uuidv7() }))).toBe("permission_denied");
-    expect(await codeOf(person.resolveKey({ digest: digestOf("x") }))).toBe("permission_denied");
+    expect(await codeOf(person.resolveKeys({ wanted: [] }))).toBe("permission_denied");
     const other = port.client(EdgeService, callers.service("audit"));
     expect(await codeOf(other.reserve({ wants: [] }))).not.toBe("answered");
   });
 });
 
-describe("ResolveKey", () => {
+describe("ResolveKeys", () => {
   it("finds a key by its digest, with its tenant's status", async () => {
     const id = await insertKey("svc_found");
-    const { key, until } = await edge().resolveKey({ digest: digestOf("svc_found") });
+    const { key, until } = await resolve("svc_found");
     expect(key).toMatchObject({ id, orgId, partnerId, scopes: ["devices:read"], rateLimit: 1000, version: 1n });
     expect(key).toMatchObject({ generation: 1, partnerStatus: "active", orgStatus: "active" });
     expect(until).toBeUndefined();
@@ -103,26 +117,44 @@ describe("ResolveKey", () => {
   it("finds a rotated key for the length of its grace", async () => {
     const until = new Date(Date.now() + 60_000);
     const id = await insertKey("svc_new1", { previous: { key: "svc_old1", until } });
-    const reply = await edge().resolveKey({ digest: digestOf("svc_old1") });
+    const reply = await resolve("svc_old1");
     expect([reply.key?.id, reply.until && timestampDate(reply.until)]).toEqual([id, until]);
     await insertKey("svc_new2", { previous: { key: "svc_old2", until: new Date(Date.now() - 1) } });
-    expect(await codeOf(edge().resolveKey({ digest: digestOf("svc_old2") }))).toBe("api_key_invalid");
+    expect(await codeOf(resolve("svc_old2"))).toBe("api_key_invalid");
   });
 
   it("says why a key is refused, and marks one as expired that has", async () => {
     await insertKey("svc_revoked", { status: "revoked" });
     const id = await insertKey("svc_expired", { expiresAt: new Date(Date.now() - 1) });
-    expect(await codeOf(edge().resolveKey({ digest: digestOf("svc_unknown") }))).toBe("api_key_invalid");
-    expect(await codeOf(edge().resolveKey({ digest: digestOf("svc_revoked") }))).toBe("api_key_revoked");
-    expect(await codeOf(edge().resolveKey({ digest: digestOf("svc_expired") }))).toBe("api_key_expired");
+    expect(await codeOf(resolve("svc_unknown"))).toBe("api_key_invalid");
+    expect(await codeOf(resolve("svc_revoked"))).toBe("api_key_revoked");
+    expect(await codeOf(resolve("svc_expired"))).toBe("api_key_expired");
     expect((await usageOf(id))?.status).toBe("expired");
-    expect(await codeOf(edge().resolveKey({ digest: digestOf("svc_expired") }))).toBe("api_key_expired");
+    expect(await codeOf(resolve("svc_expired"))).toBe("api_key_expired");
+  });
+});
+
+describe("ResolveKeys of many", () => {
+  it("answers each in its place, whatever becomes of the others", async () => {
+    const secrets = Array.from({ length: 40 }, (_, i) => `svc_many${i}-${uuidv7()}`);
+    const ids = await Promise.all(secrets.map((key, i) => insertKey(key, i % 4 === 0 ? { status: "revoked" } : {})));
+    const wanted = secrets.flatMap((key) => [
+      { digest: digestOf(key), clientAddress: "" },
+      { digest: digestOf(`${key}x`), clientAddress: "192.0.2.99" },
+    ]);
+    const { outcomes } = await edge().resolveKeys({ wanted: wanted.slice(0, 50) });
+    const short = await edge().resolveKeys({ wanted: [{ digest: Buffer.alloc(3), clientAddress: "192.0.2.98" }] });
+    expect([...outcomes, ...short.outcomes].map(({ outcome }) => outcome.value)).toMatchObject([
+      ...ids
+        .slice(0, 25)
+        .flatMap((id, i) => [i % 4 === 0 ? { code: "api_key_revoked" } : { key: { id } }, { code: "api_key_invalid" }]),
+      { code: "api_key_invalid" },
+    ]);
   });
 });
 
 describe("keys that nobody knows", () => {
-  const from = (clientAddress: string) => port.client(EdgeService, callers.service("gateway"), { clientAddress });
-  const guess = (address: string) => codeOf(from(address).resolveKey({ digest: digestOf(uuidv7()) }));
+  const guess = (address: string) => codeOf(resolve(uuidv7(), address));
 
   it("are answered exactly as often as the limit allows, however many come together from an address", async () => {
     const codes = await Promise.all(Array.from({ length: 100 }, () => guess("192.0.2.10")));
@@ -134,15 +166,13 @@ describe("keys that nobody knows", () => {
   it("do not keep a known key out", async () => {
     const id = await insertKey("svc_behind_a_guesser");
     await Promise.all(Array.from({ length: keyLimit.max + 1 }, () => guess("192.0.2.12")));
-    const { key } = await from("192.0.2.12").resolveKey({ digest: digestOf("svc_behind_a_guesser") });
+    const { key } = await resolve("svc_behind_a_guesser", "192.0.2.12");
     expect(key?.id).toBe(id);
   });
 
   it("may be tried again after a minute", async () => {
     await Promise.all(Array.from({ length: keyLimit.max }, () => guess("192.0.2.13")));
-    const refused = await from("192.0.2.13")
-      .resolveKey({ digest: digestOf("svc_x") })
-      .catch(toAppError);
+    const refused = await resolve("svc_x", "192.0.2.13").catch(toAppError);
     expect(refused).toMatchObject({ code: "rate_limited", retryAfterSeconds: 60 });
     clock = new Date(clock.getTime() + 60_000);
     expect(await guess("192.0.2.13")).toBe("api_key_invalid");

@@ -4,16 +4,17 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
 import { AppError, isUuid, validationError } from "@muster/kit";
 import {
+  AgentRecordSchema,
   type EdgeService,
-  KeyRecordSchema,
   type ReserveRequest_Want,
   type SettleRequest_Use,
 } from "@muster/proto/muster/identity/v1/edge_pb";
 import { callContext } from "@muster/rpc";
 import { tooManyFailures } from "../attempts.ts";
 import { acknowledgementsStored } from "../events/applied-everywhere.ts";
+import { resolveAgent } from "../resolve-agent.ts";
+import { resolveKeys } from "../resolve-keys.ts";
 import { grantMs } from "../rules/rate-window.ts";
-import { type EdgeKeyRow, findKeyByDigest, markExpired } from "../store/edge-keys.ts";
 import { acknowledge, leaseMs, leave, recentChanges, recentlyRevokedSessions, renewLease } from "../store/gateways.ts";
 import { type CredentialRef, reserve, settle, type Use } from "../store/rate-windows.ts";
 import type { UnknownKeys } from "../unknown-keys.ts";
@@ -51,19 +52,29 @@ export function edgeService({ db, unknownKeys, now }: EdgeDeps): ServiceImpl<typ
       return {};
     },
 
-    async resolveKey({ digest }, handler) {
+    async resolveKeys({ wanted }, handler) {
       requireGateway(handler);
-      const row = digest.length === digestBytes ? await findKeyByDigest(db, digest) : null;
+      bounded(wanted);
+      return { outcomes: await resolveKeys({ db, unknownKeys, now }, wanted) };
+    },
+
+    async resolveAgent({ digest }, handler) {
+      requireGateway(handler);
+      const row = digest.length === digestBytes ? await resolveAgent(db, digest, now()) : null;
       if (!row) {
         const until = await unknownKeys.count(callContext(handler).meta.clientAddress);
-        throw until ? tooManyFailures(until, now()) : new AppError("api_key_invalid", "API key is invalid");
+        throw until ? tooManyFailures(until, now()) : new AppError("agent_token_invalid", "Agent token is invalid");
       }
-      if (row.status === "revoked") throw new AppError("api_key_revoked", "API key is revoked");
-      if (row.status === "expired" || row.is_over) {
-        if (row.status === "active") await markExpired(db, row.id);
-        throw new AppError("api_key_expired", "API key is expired");
-      }
-      return { key: recordOf(row), ...(row.until ? { until: timestampFromDate(row.until) } : {}) };
+      const agent = create(AgentRecordSchema, {
+        deviceId: row.device_id,
+        orgId: row.org_id,
+        partnerId: row.partner_id,
+        quarantined: row.quarantined,
+        version: BigInt(row.version),
+        partnerStatus: row.partner_status,
+        orgStatus: row.org_status,
+      });
+      return { agent };
     },
 
     async reserve({ wants }, handler) {
@@ -129,23 +140,4 @@ function idOf(text: string): string {
 
 function bounded(list: readonly unknown[]): void {
   if (list.length > batchMax) throw validationError({ list: [`At most ${batchMax}`] });
-}
-
-function recordOf(row: EdgeKeyRow) {
-  return create(KeyRecordSchema, {
-    id: row.id,
-    orgId: row.org_id,
-    partnerId: row.partner_id,
-    name: row.name,
-    keyPrefix: row.key_prefix,
-    scopes: row.scopes,
-    rateLimit: row.rate_limit,
-    expiresAt: row.expires_at ? timestampFromDate(row.expires_at) : undefined,
-    allowedIps: row.allowed_ips,
-    principalId: row.principal_id ?? "",
-    version: BigInt(row.version),
-    generation: row.generation,
-    partnerStatus: row.partner_status,
-    orgStatus: row.org_status,
-  });
 }

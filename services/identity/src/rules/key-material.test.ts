@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
+import { looksLikeApiKey } from "@muster/kit";
 import { enrollmentDigest, enrollmentPeppers, newEnrollmentKey } from "./enrollment-key.ts";
-import { looksLikeApiKey, newApiKey } from "./key-material.ts";
+import { newApiKey } from "./key-material.ts";
 
 describe("an API key", () => {
   it("has the documented form, a prefix of 12 characters and its SHA-256", () => {

@@ -24,15 +24,20 @@ export type EdgeKeyRow = {
   org_status: string;
 };
 
-/** The key with this digest, whatever its status; nobody is known yet. */
-export async function findKeyByDigest(db: Database, digest: Uint8Array): Promise<EdgeKeyRow | null> {
-  const [row] = await db.read<EdgeKeyRow>(
+/** The keys with these digests, whatever their status, in their order; nobody is known yet. */
+export async function findKeysByDigest(
+  db: Database,
+  digests: readonly Uint8Array[],
+): Promise<(EdgeKeyRow | undefined)[]> {
+  const rows = await db.read<EdgeKeyRow & { at: number }>(
     { caller: null },
-    sql`SELECT id, org_id, partner_id, name, key_prefix, scopes, allowed_ips, rate_limit, status, expires_at, principal_id,
-               version, generation, until, is_over, partner_status, org_status
-        FROM find_api_key(${Buffer.from(digest)})`,
+    sql`SELECT wanted.at, k.id, k.org_id, k.partner_id, k.name, k.key_prefix, k.scopes, k.allowed_ips, k.rate_limit, k.status,
+               k.expires_at, k.principal_id, k.version, k.generation, k.until, k.is_over, k.partner_status, k.org_status
+        FROM unnest(${digests.map((digest) => Buffer.from(digest))}::bytea[]) WITH ORDINALITY AS wanted (digest, at)
+        CROSS JOIN LATERAL find_api_key(wanted.digest) AS k`,
   );
-  return row ?? null;
+  const found = new Map(rows.map((row) => [row.at - 1, row]));
+  return digests.map((_, at) => found.get(at));
 }
 
 /** Stores that a key has expired (interface, "API key authentication order", 5). */

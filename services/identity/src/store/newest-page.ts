@@ -29,20 +29,14 @@ export async function readNewestPage<R extends { id: string; created_at: Date }>
   const wanted = sql`${inSight(who.caller)} AND ${where}`;
   const after = page.cursor === null ? sql`true` : afterPosition(page.cursor);
   const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
-  const [rows, counted] = await db.tx(
-    who,
-    (tx) =>
-      Promise.all([
-        tx.query<R>(sql`
-          SELECT ${columns} FROM ${table} AS t WHERE ${wanted} AND ${after}
-          ORDER BY t.created_at DESC, t.id DESC LIMIT ${page.limit + 1} OFFSET ${offset}`),
-        page.skipCount
-          ? []
-          : tx.query<{ n: number }>(sql`
-              SELECT count(*) AS n FROM (SELECT FROM ${table} AS t WHERE ${wanted} LIMIT ${exactCount + 1}) AS counted`),
-      ]),
-    { readOnly: true },
-  );
+  const read = sql`
+    SELECT ${columns} FROM ${table} AS t WHERE ${wanted} AND ${after}
+    ORDER BY t.created_at DESC, t.id DESC LIMIT ${page.limit + 1} OFFSET ${offset}`;
+  const count = sql`
+    SELECT count(*) AS n FROM (SELECT FROM ${table} AS t WHERE ${wanted} LIMIT ${exactCount + 1}) AS counted`;
+  const [rows, counted = []] = page.skipCount
+    ? [await db.read<R>(who, read)]
+    : await db.readAll<[R, { n: number }]>(who, [read, count]);
   const shown = rows.slice(0, page.limit);
   const last = shown.at(-1);
   const n = counted[0]?.n;

@@ -1,4 +1,5 @@
 import { type Database, sql, type Tx } from "@muster/db";
+import { ofTenant, type Tenant } from "./api-keys.ts";
 
 export type SessionRow = {
   session_id: string;
@@ -65,6 +66,13 @@ export async function revokeSession(tx: Tx, id: string, reason: string, now: Dat
   const ended = await tx.execute(sql`
     UPDATE sessions SET revoked_at = ${now}, revoke_reason = ${reason} WHERE id = ${id} AND revoked_at IS NULL`);
   return ended === 1;
+}
+
+/** Ends every living family of a partner's or an organization's people (index `sessions_tenant`); how many there were. */
+export function revokeTenantSessions(tx: Tx, tenant: Tenant, reason: string, now: Date): Promise<number> {
+  return tx.execute(sql`
+    UPDATE sessions SET revoked_at = ${now}, revoke_reason = ${reason}
+    WHERE ${ofTenant(tenant)} AND revoked_at IS NULL`);
 }
 
 /** Notes a completed second factor in a living session of this person; null when it has ended. */

@@ -4,6 +4,7 @@ import {
   asOwner,
   callers,
   contextProblems,
+  databaseAs,
   fillCommonTables,
   type TestDatabase,
   tablesWithoutContext,
@@ -61,6 +62,8 @@ const oneRowOfEach = () => `
                                updated_at)
     VALUES ('${id}', '${orgId}', '${partnerId}', 'E', 'x', 'x', 'x', now(), '${id}', now(), now());
   INSERT INTO enrollment_reservations (key_id, device_id, generation, reserved_until) VALUES ('${id}', '${id}', 1, now());
+  INSERT INTO agent_tokens (device_id, org_id, partner_id, digest, created_at)
+    VALUES ('${id}', '${orgId}', '${partnerId}', 'x', now());
   INSERT INTO rate_windows (kind, id) VALUES ('key', '${id}');
   INSERT INTO gateways (id, lease_until) VALUES ('${id}', now());
   INSERT INTO change_acknowledgements (change_id, gateway_id) VALUES ('x', '${id}');`;
@@ -69,14 +72,7 @@ const page = { page: 1, limit: 50, cursor: null, skipCount: false };
 const meta = { requestId: "r", clientAddress: null, userAgent: null, traceparent: null };
 
 /** The database as `caller` finds it, whomever the queries' own predicates believe in. */
-function seenBy(caller: Caller | null): TestDatabase["db"] {
-  const { db } = database;
-  return {
-    ...db,
-    tx: ((_who, fn, options) => db.tx({ caller }, fn, options)) as typeof db.tx,
-    read: ((_who, statement) => db.read({ caller }, statement)) as typeof db.read,
-  };
-}
+const seenBy = (caller: Caller | null) => databaseAs(database.db, caller);
 
 /** What each query of the store gives of the tenant; all of them believe that the platform asks. */
 async function everythingSeen(db: TestDatabase["db"]): Promise<string[]> {

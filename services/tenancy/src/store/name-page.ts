@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
-import { type Query, sql, type Tx } from "@muster/db";
-import { decodeCursor, encodeCursor, isUuid, type Page, validationError } from "@muster/kit";
+import { type Database, type Query, sql } from "@muster/db";
+import { type CallContext, decodeCursor, encodeCursor, isUuid, type Page, validationError } from "@muster/kit";
 import { PageInfoSchema } from "@muster/proto/muster/common/v1/page_pb";
 
 /** Rows that are counted one by one; a longer list's total is the planner's estimate. */
@@ -22,20 +22,35 @@ export type NamePage<R> = { rows: R[]; total: number | null; totalIsEstimate: bo
 
 /** One page and the total, in one flight. Throws `validation_failed` on a cursor that is not of such a list. */
 export async function readNamePage<R extends { id: string; name: string }>(
-  tx: Tx,
+  db: Database,
+  who: CallContext,
   list: NameList,
   page: Page,
 ): Promise<NamePage<R>> {
-  const [rows, counted] = await Promise.all([
-    tx.query<R>(pageQuery(list, page)),
-    page.skipCount ? [] : tx.query<{ n: number }>(countQuery(list)),
-  ]);
+  return (await readNamePageAnd<R>(db, who, list, page, null)).listed;
+}
+
+/** As readNamePage; the rows that another query finds come in the same flight. */
+export async function readNamePageAnd<R extends { id: string; name: string }>(
+  db: Database,
+  who: CallContext,
+  list: NameList,
+  page: Page,
+  also: Query | null,
+): Promise<{ listed: NamePage<R>; also: readonly unknown[] }> {
+  const counting = page.skipCount ? null : countQuery(list);
+  const sent = [pageQuery(list, page), ...(counting ? [counting] : []), ...(also ? [also] : [])];
+  const answers = await db.readAll<unknown[]>(who, sent);
+  const rows = answers[0] as R[];
+  const counted = counting ? (answers[1] as { n: number }[]) : [];
   const shown = rows.slice(0, page.limit);
   const last = shown.at(-1);
   const nextCursor = rows.length > page.limit && last ? encodeCursor([last.name, last.id]) : "";
   const n = counted[0]?.n ?? null;
   const many = n !== null && n > exactCount;
-  return { rows: shown, total: many ? await estimate(tx, list) : n, totalIsEstimate: many, nextCursor };
+  const total = many ? await estimate(db, who, list) : n;
+  const listed = { rows: shown, total, totalIsEstimate: many, nextCursor };
+  return { listed, also: also ? (answers.at(-1) as unknown[]) : [] };
 }
 
 /** The page as the reply says it. */
@@ -87,11 +102,15 @@ type Plan = { "QUERY PLAN": { Plan: { "Plan Rows": number } }[] };
  * Rows of the table, times the share of them that the planner expects. What it expects of the row-level policies stands in both
  * plans, and cancels out.
  */
-async function estimate(tx: Tx, { table, tableName, where, judged = where }: NameList): Promise<number> {
-  const [listed, all, known] = await Promise.all([
-    tx.query<Plan>(sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table} WHERE ${judged}`),
-    tx.query<Plan>(sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table}`),
-    tx.query<{ rows: number }>(sql`SELECT reltuples AS rows FROM pg_class WHERE oid = ${tableName}::regclass`),
+async function estimate(
+  db: Database,
+  who: CallContext,
+  { table, tableName, where, judged = where }: NameList,
+): Promise<number> {
+  const [listed, all, known] = await db.readAll<[Plan, Plan, { rows: number }]>(who, [
+    sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table} WHERE ${judged}`,
+    sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table}`,
+    sql`SELECT reltuples AS rows FROM pg_class WHERE oid = ${tableName}::regclass`,
   ]);
   const planned = ([plan]: Plan[]) => plan?.["QUERY PLAN"][0]?.Plan["Plan Rows"] ?? 1;
   const share = Math.min(1, planned(listed) / Math.max(1, planned(all)));

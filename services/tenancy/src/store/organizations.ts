@@ -119,7 +119,7 @@ export async function listOrganizations(
   const ofPartner = partnerId === null ? sql`true` : sql`partner_id = ${partnerId}::uuid`;
   const where = sql`deleted_at IS NULL AND ${reachedOrganizations(who.caller)} AND ${ofPartner}`;
   const list = { tableName: "organizations", table: sql`organizations`, columns, where };
-  return db.tx(who, (tx) => readNamePage<OrganizationRow>(tx, list, page), { readOnly: true });
+  return readNamePage<OrganizationRow>(db, who, list, page);
 }
 
 /** The first `limit` living organizations that the caller reaches, by name. */

@@ -91,7 +91,7 @@ export async function markPartnerDeleted(tx: Tx, id: string, now: Date): Promise
 /** A page of living partners by name (index partners_by_name), and their number unless the count is skipped. */
 export async function listPartners(db: Database, who: CallContext, page: Page): Promise<NamePage<PartnerRow>> {
   const list = { tableName: "partners", table: sql`partners`, columns, where: sql`deleted_at IS NULL` };
-  return db.tx(who, (tx) => readNamePage<PartnerRow>(tx, list, page), { readOnly: true });
+  return readNamePage<PartnerRow>(db, who, list, page);
 }
 
 /** The fields that changes are decided on and audit rows show. */

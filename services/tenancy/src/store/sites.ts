@@ -2,7 +2,7 @@ import { type Database, sql, type Tx } from "@muster/db";
 import { AppError, type CallContext, type Caller, type Page, systemCaller } from "@muster/kit";
 import type { JsonObject } from "../rules/fields.ts";
 import type { SiteFields } from "../rules/site.ts";
-import { type NamePage, readNamePage } from "./name-page.ts";
+import { type NamePage, readNamePage, readNamePageAnd } from "./name-page.ts";
 import { reachedOrganizations, reachedSites } from "./reach.ts";
 
 export type SiteRow = {
@@ -118,23 +118,18 @@ export async function listSites(
       ? { among: { column: sql`org_id`, ids: orgAccess.orgIds } }
       : {}),
   };
-  const read = async (tx: Tx) => {
-    const [found, listed] = await Promise.all([
-      orgId === null || organizationIsReached(tx, caller, orgId),
-      readNamePage<SiteRow>(tx, list, page),
-    ]);
-    if (!found) throw new AppError("organization_access_denied", "Access to this organization denied");
-    return listed;
-  };
-  return db.tx(who, read, { readOnly: true });
+  if (orgId === null) return readNamePage<SiteRow>(db, who, list, page);
+  const { listed, also } = await readNamePageAnd<SiteRow>(db, who, list, page, reached(caller, orgId));
+  if (also.length === 0) {
+    throw new AppError("organization_access_denied", "Access to this organization denied");
+  }
+  return listed;
 }
 
-async function organizationIsReached(tx: Tx, caller: Caller, orgId: string): Promise<boolean> {
+/** Finds an organization that the caller reaches; a deleted one is there for system callers only. */
+function reached(caller: Caller, orgId: string) {
   const living = caller.scope === "system" ? sql`true` : sql`deleted_at IS NULL`;
-  const rows = await tx.query(
-    sql`SELECT FROM organizations WHERE id = ${orgId} AND ${living} AND ${reachedOrganizations(caller)}`,
-  );
-  return rows.length > 0;
+  return sql`SELECT FROM organizations WHERE id = ${orgId} AND ${living} AND ${reachedOrganizations(caller)}`;
 }
 
 /** The fields that changes are decided on and audit rows show. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type CallContext, systemCaller, uuidv7 } from "@muster/kit";
-import { callers } from "@muster/testing";
+import { callers, databaseAs } from "@muster/testing";
 import { startTenancy, type TestTenancy } from "../testing/tenancy.ts";
 import { findOrganization, listOrganizations, listReachedOrganizations } from "./organizations.ts";
 import { findPartner, listPartners } from "./partners.ts";
@@ -29,11 +29,7 @@ describe("the store", () => {
     const site = await tenancy.site(org);
     const { db } = tenancy.database;
     // Row-level security sees no scope, while the queries' own predicates let everything pass.
-    const blind = {
-      ...db,
-      tx: ((_who, fn, options) => db.tx({ caller: null }, fn, options)) as typeof db.tx,
-      read: ((_who, statement) => db.read({ caller: null }, statement)) as typeof db.read,
-    };
+    const blind = databaseAs(db, null);
     const who = context(systemCaller("tenancy"));
     expect(await findPartner(blind, who, partner.id)).toBeNull();
     expect(await listPartners(blind, who, page)).toEqual(empty);
@@ -60,11 +56,7 @@ describe("the store", () => {
       callers.partnerAdmin(uuidv7()),
     ];
     for (const caller of people) {
-      const as = {
-        ...db,
-        tx: ((_who, fn, options) => db.tx({ caller }, fn, options)) as typeof db.tx,
-        read: ((_who, statement) => db.read({ caller }, statement)) as typeof db.read,
-      };
+      const as = databaseAs(db, caller);
       const who = context(systemCaller("tenancy"));
       expect(await findOrganization(as, who, theirs)).toBeNull();
       expect(await findSite(as, who, site)).toBeNull();

@@ -1,0 +1,58 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { Secret, TOTP } from "otpauth";
+
+export const password = "correct horse battery staple";
+const email = "admin@muster.local";
+
+export type Reply = { status: number; body: Record<string, unknown> };
+export type Call = (method: string, path: string, body?: object) => Promise<Reply>;
+
+/** One call to a gateway; a bearer token when there is one. */
+export async function callAt(
+  url: string,
+  token: string | null,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<Reply> {
+  const reply = await fetch(`${url}/api/v1${path}`, {
+    method,
+    headers: {
+      ...(body ? { "content-type": "application/json" } : {}),
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+    },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  return { status: reply.status, body: (await reply.json()) as Reply["body"] };
+}
+
+/** The first administrator of a new cluster with a completed second factor; throws when a step is refused. */
+export async function administrator(url: string): Promise<Call> {
+  const step = async (path: string, body: object, token: string | null) => {
+    const reply = await callAt(url, token, "POST", path, body);
+    if (reply.status >= 300) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
+    return reply.body;
+  };
+  const { accessToken } = await step("/auth/login", { email, password }, null);
+  const token = String(accessToken);
+  const { secret } = await step("/auth/mfa/totp/setup", { password }, token);
+  const code = new TOTP({ secret: Secret.fromBase32(String(secret)) }).generate();
+  await step("/auth/mfa/totp/enable", { code }, token);
+  return (method, path, body) => callAt(url, token, method, path, body);
+}
+
+/** A new partner with one organization that every service knows (identity takes keys for it). */
+export async function newOrganization(call: Call): Promise<{ partnerId: string; orgId: string }> {
+  const slug = `bench-${randomUUID().slice(0, 8)}`;
+  const partner = await call("POST", "/orgs/partners", { name: "Bench", slug });
+  const partnerId = String(partner.body.id);
+  const made = await call("POST", "/orgs/organizations", { partnerId, name: "Bench", slug });
+  const orgId = String(made.body.id);
+  for (let tries = 0; ; tries++) {
+    const { status, body } = await call("POST", "/api-keys", { orgId, name: "First" });
+    if (status === 201) return { partnerId, orgId };
+    if (tries === 100) throw new Error(`POST /api-keys answers ${status}: ${JSON.stringify(body)}`);
+    await delay(50);
+  }
+}

@@ -1,0 +1,145 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { type RunningStack, startStack } from "@muster/local";
+import { administrator, type Call, callAt, newOrganization, password } from "./administrator.ts";
+
+const clientsPerGateway = 2;
+/** Requests that must have been made after the answer before a trial ends. */
+const requestsAfter = 24;
+const stoppedEvery = 50;
+const natsEvery = 100;
+
+type Credential = { headers: Record<string, string>; end(): Promise<void> };
+type Tally = { trials: number; requests: number; "admitted after the answer": number; tookMs: number[] };
+
+/**
+ * `npm run bench -- revocations [trials]`: two gateways under load; a key is revoked or rotated, a principal disabled, a session
+ * logged out (2,000 trials when not said, 10,000 at most). A request that starts after the answer and is admitted is a
+ * failure. In one of 50 a gateway is stopped (SIGSTOP) during the call and resumed, in one of 100 NATS is killed before it.
+ */
+export async function run(args: string[] = []): Promise<void> {
+  const trials = Math.min(Number(args[0] ?? 2_000), 10_000);
+  const running = await startStack({
+    adminPassword: password,
+    env: {
+      MUSTER_REPLICAS: "gateway=2",
+      PASSWORD_SCRYPT_LOG_N: "10",
+      SESSION_RATE_LIMIT: "100000000",
+      LOGIN_FAILURES_PER_ADDRESS: "1000000",
+    },
+  });
+  try {
+    const gateways = running.stack.gateways.map(({ url }) => url);
+    const root = await administrator(gateways[0] as string);
+    const { orgId } = await newOrganization(root);
+    const person = await newPerson(root, gateways[0] as string, orgId);
+    const makers: Record<string, () => Promise<Credential>> = {
+      revoke: () => revocable(root, orgId),
+      rotate: () => rotatable(root, orgId),
+      disable: () => disableable(root, orgId),
+      logout: () => session(gateways[0] as string, person),
+    };
+    const tallies = new Map<string, Tally>();
+    for (let i = 0; i < trials; i++) {
+      const kinds = Object.keys(makers);
+      const kind = kinds[i % kinds.length] as string;
+      const fault = i % natsEvery === natsEvery - 1 ? "NATS away" : i % stoppedEvery === 0 ? "gateway stopped" : "";
+      const credential = await (makers[kind] as () => Promise<Credential>)();
+      const outcome = await trial(running, gateways, credential, fault);
+      const name = fault === "" ? kind : fault;
+      const tally = tallies.get(name) ?? { trials: 0, requests: 0, "admitted after the answer": 0, tookMs: [] };
+      tally.trials++;
+      tally.requests += outcome.requests;
+      tally["admitted after the answer"] += outcome.late;
+      tally.tookMs.push(outcome.tookMs);
+      tallies.set(name, tally);
+    }
+    print(tallies);
+    if ([...tallies.values()].some((tally) => tally["admitted after the answer"] > 0)) process.exitCode = 1;
+  } finally {
+    await running.stop();
+  }
+}
+
+/** Loads every gateway with the credential, ends it, and counts requests that started after the answer and were admitted. */
+async function trial(running: RunningStack, gateways: readonly string[], credential: Credential, fault: string) {
+  const starts: number[] = [];
+  let requests = 0;
+  let going = true;
+  const clients = gateways.flatMap((url) =>
+    Array.from({ length: clientsPerGateway }, async () => {
+      while (going) {
+        const startedMs = performance.now();
+        const reply = await fetch(`${url}/api/v1/auth/me`, { headers: credential.headers });
+        await reply.arrayBuffer();
+        requests++;
+        if (reply.status === 200) starts.push(startedMs);
+      }
+    }),
+  );
+  const reach = async (count: number) => {
+    while (requests < count) await delay(1);
+  };
+  await reach(8);
+  const stopped = fault === "gateway stopped" ? running.stack.gateways[1]?.pid : null;
+  if (stopped) process.kill(stopped, "SIGSTOP");
+  if (fault === "NATS away") process.kill(running.refresh().nats?.pid ?? 0, "SIGKILL");
+  const askedMs = performance.now();
+  await credential.end().finally(() => stopped && process.kill(stopped, "SIGCONT"));
+  const answeredMs = performance.now();
+  await reach(requests + requestsAfter);
+  going = false;
+  await Promise.all(clients);
+  return { requests, late: starts.filter((ms) => ms > answeredMs).length, tookMs: answeredMs - askedMs };
+}
+
+const done = async (call: Promise<{ status: number; body: unknown }>) => {
+  const { status, body } = await call;
+  if (status >= 300) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+  return body as Record<string, unknown>;
+};
+const ended = async (call: Promise<{ status: number; body: unknown }>) => void (await done(call));
+
+async function revocable(root: Call, orgId: string): Promise<Credential> {
+  const made = await done(root("POST", "/api-keys", { orgId, name: "Trial", rateLimit: 100_000 }));
+  return { headers: { "x-api-key": String(made.key) }, end: () => ended(root("DELETE", `/api-keys/${made.id}`)) };
+}
+
+async function rotatable(root: Call, orgId: string): Promise<Credential> {
+  const made = await done(root("POST", "/api-keys", { orgId, name: "Trial", rateLimit: 100_000 }));
+  return { headers: { "x-api-key": String(made.key) }, end: () => ended(root("POST", `/api-keys/${made.id}/rotate`)) };
+}
+
+async function disableable(root: Call, orgId: string): Promise<Credential> {
+  const made = await done(root("POST", "/service-principals", { orgId, name: "Trial", scopes: [] }));
+  const { key } = made.key as { key: string };
+  const end = () => ended(root("POST", `/service-principals/${made.id}/disable`));
+  return { headers: { "x-api-key": key }, end };
+}
+
+type Person = { email: string; password: string };
+
+async function newPerson(root: Call, url: string, orgId: string): Promise<Person> {
+  const email = `trial-${randomUUID().slice(0, 8)}@example.com`;
+  const roles = (await done(root("GET", "/roles"))).data as { id: string; key: string }[];
+  const roleId = roles.find(({ key }) => key === "org-viewer")?.id;
+  const { inviteUrl } = await done(root("POST", "/users", { email, name: "Trial", orgId, roleId }));
+  const token = new URL(String(inviteUrl)).searchParams.get("token");
+  await done(callAt(url, null, "POST", "/auth/accept-invite", { token, password }));
+  return { email, password };
+}
+
+async function session(url: string, person: Person): Promise<Credential> {
+  const { accessToken } = await done(callAt(url, null, "POST", "/auth/login", person));
+  const end = () => ended(callAt(url, String(accessToken), "POST", "/auth/logout", {}));
+  return { headers: { authorization: `Bearer ${accessToken}` }, end };
+}
+
+function print(tallies: Map<string, Tally>): void {
+  const rows = [...tallies].map(([kind, { tookMs, ...counts }]) => {
+    const sorted = tookMs.sort((a, b) => a - b);
+    const at = (share: number) => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0);
+    return { kind, ...counts, "p50 ms": at(0.5), "p99 ms": at(0.99), "max ms": Math.round(sorted.at(-1) ?? 0) };
+  });
+  console.table(rows);
+}

@@ -1,0 +1,98 @@
+import { equals } from "@bufbuild/protobuf";
+import { AppError, type Caller, counter, gauge, type Logger } from "@muster/kit";
+import {
+  type AgentRecord,
+  AgentRecordSchema,
+  type ResolveAgentResponse,
+} from "@muster/proto/muster/identity/v1/edge_pb";
+import type { Agent } from "../route.ts";
+import { createFreshCache } from "./fresh-cache.ts";
+import type { Lease } from "./lease.ts";
+
+export type AgentCache = {
+  /**
+   * The agent whose token has this SHA-256 digest (base64). Throws AppError `agent_token_invalid`, `agent_token_revoked`,
+   * `rate_limited` when too many unknown ones came from the client's address, or `unavailable`.
+   */
+  get(digest: string, clientAddress?: () => string | null): Agent | Promise<Agent>;
+  /** An agent changed: these are the digests of all tokens that it has or had, each is asked for again before it is used. */
+  changed(digests: readonly string[]): void;
+  /** What is remembered of the agents that match is stale. */
+  forget(matches: (agent: Agent) => boolean): void;
+  dropAll(): void;
+  readonly size: number;
+};
+
+export type AgentCacheOptions = {
+  resolve(digest: Uint8Array, clientAddress: string | null): Promise<ResolveAgentResponse>;
+  lease: Pick<Lease, "covers">;
+  max: number;
+  log: Logger;
+  /** Told of each agent that left the cache because it may no longer be what it was. */
+  onDrop?: (deviceId: string) => void;
+  nowMs?: () => number;
+};
+
+/**
+ * Longer than those of keys: an agent comes by once a minute, and would be asked for each time. Changes reach the cache by the
+ * lease either way.
+ */
+export const agentLife = { freshMs: 5 * 60_000, hardMs: 15 * 60_000 };
+
+const refusals: readonly string[] = ["agent_token_invalid", "agent_token_revoked"];
+const lookups = counter("gateway_agent_lookups_total", "Agent token look-ups by what answered them.", ["result"]);
+const entries = gauge("gateway_agent_cache_entries", "Agents, and refusals of tokens, remembered by this gateway.");
+
+const noAddress = () => null;
+
+/** Agents as identity last described them, for as long as the lease covers that. */
+export function createAgentCache(options: AgentCacheOptions): AgentCache {
+  const { resolve, lease, max, log, onDrop = () => {}, nowMs = () => performance.now() } = options;
+  const cache = createFreshCache<Agent>({
+    lease,
+    max,
+    isRefusal: (error) => error instanceof AppError && refusals.includes(error.code),
+    merge: (before, after) => (equals(AgentRecordSchema, before.record, after.record) ? before : after),
+    onDrop: (agent) => onDrop(agent.id),
+    log,
+    lookups,
+    entries,
+    nowMs,
+    life: agentLife,
+  });
+  const ask = async (digest: string, clientAddress: string | null) =>
+    agentOf(await resolve(Buffer.from(digest, "base64"), clientAddress));
+
+  return {
+    get: (digest, clientAddress = noAddress) => cache.get(digest, () => ask(digest, clientAddress())),
+    changed(digests) {
+      for (const digest of digests) cache.drop(digest);
+    },
+    forget: cache.forget,
+    dropAll: cache.dropAll,
+    get size() {
+      return cache.size;
+    },
+  };
+}
+
+function agentOf({ agent }: ResolveAgentResponse): Agent {
+  if (!agent) throw new Error("identity answered without an agent");
+  return { kind: "agent", id: agent.deviceId, record: agent, caller: callerOf(agent) };
+}
+
+/** An agent speaks for its device inside its organization and holds no permission: its routes are its own. */
+function callerOf({ deviceId, orgId, partnerId }: AgentRecord): Caller {
+  return {
+    actor: { type: "agent", id: deviceId, email: null, name: null, role: null, department: null },
+    scope: "organization",
+    partnerId,
+    orgId,
+    orgAccess: { mode: "list", orgIds: [orgId] },
+    siteIds: null,
+    permissions: [],
+    mfaAt: null,
+    sessionId: null,
+    keyId: null,
+  };
+}

@@ -1,0 +1,47 @@
+type Waiting<Q, A> = { question: Q; resolve(answer: A): void; reject(error: unknown): void };
+
+/**
+ * Asks in batches: the questions of one turn of the event loop go in one call, at most `max` in each, and what comes while
+ * `callsMax` calls are under way waits for the next. `askAll` answers each in its place; what it throws all of them get.
+ */
+export function batched<Q, A>(
+  askAll: (questions: readonly Q[]) => Promise<readonly (A | Error)[]>,
+  { max, callsMax }: { max: number; callsMax: number },
+): (question: Q) => Promise<A> {
+  const waiting: Waiting<Q, A>[] = [];
+  let calls = 0;
+  let scheduled = false;
+
+  const call = async () => {
+    const batch = waiting.splice(0, max);
+    calls++;
+    try {
+      const answers = await askAll(batch.map(({ question }) => question));
+      if (answers.length !== batch.length) throw new Error("another number of answers than questions");
+      batch.forEach(({ resolve, reject }, at) => {
+        const answer = answers[at] as A | Error;
+        if (answer instanceof Error) reject(answer);
+        else resolve(answer);
+      });
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    } finally {
+      calls--;
+      send();
+    }
+  };
+  const send = () => {
+    while (waiting.length > 0 && calls < callsMax) void call();
+  };
+
+  return (question) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ question, resolve, reject });
+      if (scheduled) return;
+      scheduled = true;
+      setImmediate(() => {
+        scheduled = false;
+        send();
+      });
+    });
+}

@@ -1,0 +1,19 @@
+import type { OnDeviceChanges } from "@muster/service";
+import { revokeAgentTokens, setQuarantined } from "../store/agent-tokens.ts";
+import { announceAgent } from "./agent-facts.ts";
+
+/** Ends the tokens of decommissioned devices, and tells the gateways who is quarantined and who no longer is. */
+export const followDevices: OnDeviceChanges = async (tx, changes) => {
+  const now = new Date();
+  const gone = changes.filter(({ status }) => status === "decommissioned").map(({ id }) => id);
+  if (gone.length > 0) {
+    for (const row of await revokeAgentTokens(tx, gone, now)) announceAgent(tx, row);
+  }
+  const newest = new Map<string, { deviceId: string; version: number; quarantined: boolean }>();
+  for (const { id, version, status } of changes) {
+    const known = newest.get(id);
+    if (known && known.version >= Number(version)) continue;
+    newest.set(id, { deviceId: id, version: Number(version), quarantined: status === "quarantined" });
+  }
+  for (const row of await setQuarantined(tx, [...newest.values()])) announceAgent(tx, row);
+};

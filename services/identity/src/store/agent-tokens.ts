@@ -1,0 +1,121 @@
+import { type Database, sql, type Tx } from "@muster/db";
+import { ofTenant, type Tenant } from "./api-keys.ts";
+
+/** An agent as gateways hold it. */
+export type EdgeAgentRow = {
+  device_id: string;
+  org_id: string;
+  partner_id: string;
+  quarantined: boolean;
+  version: number;
+  /** The digest is that of a token handed out by a rotation, used for the first time now. */
+  is_next: boolean;
+  is_revoked: boolean;
+  partner_status: string;
+  org_status: string;
+};
+
+/** What gateways are told of a change. */
+export type AgentTokenRow = {
+  device_id: string;
+  org_id: string;
+  partner_id: string;
+  digest: Buffer;
+  next_digest: Buffer | null;
+  generation: number;
+  quarantined: boolean;
+  version: number;
+  revoked_at: Date | null;
+};
+
+const columns = sql`device_id, org_id, partner_id, digest, next_digest, generation, quarantined, version, revoked_at`;
+
+/** The agent with this digest, revoked ones included; nobody is known yet. */
+export async function findAgentByDigest(db: Database, digest: Uint8Array): Promise<EdgeAgentRow | null> {
+  const [row] = await db.read<EdgeAgentRow>(
+    { caller: null },
+    sql`SELECT device_id, org_id, partner_id, quarantined, version, is_next, is_revoked, partner_status, org_status
+        FROM find_agent_token(${Buffer.from(digest)})`,
+  );
+  return row ?? null;
+}
+
+type NewAgentToken = {
+  deviceId: string;
+  orgId: string;
+  partnerId: string;
+  digest: Buffer;
+  quarantined: boolean;
+};
+
+/** Gives a device that has none its token. */
+export async function insertAgentToken(tx: Tx, agent: NewAgentToken, now: Date): Promise<void> {
+  await tx.execute(sql`
+    INSERT INTO agent_tokens (device_id, org_id, partner_id, digest, quarantined, created_at)
+    VALUES (${agent.deviceId}, ${agent.orgId}, ${agent.partnerId}, ${agent.digest}, ${agent.quarantined}, ${now})`);
+}
+
+/** The token of a device, locked until the end of the transaction; null when there is none in sight. */
+export async function lockAgentToken(tx: Tx, deviceId: string): Promise<AgentTokenRow | null> {
+  const [row] = await tx.query<AgentTokenRow>(
+    sql`SELECT ${columns} FROM agent_tokens WHERE device_id = ${deviceId}::uuid FOR UPDATE`,
+  );
+  return row ?? null;
+}
+
+/** Keeps a token beside a locked one until either is used; one that was handed out before and never used is void. */
+export async function offerAgentToken(tx: Tx, deviceId: string, digest: Buffer): Promise<AgentTokenRow> {
+  return written(
+    tx,
+    sql`UPDATE agent_tokens SET next_digest = ${digest}, version = version + 1
+        WHERE device_id = ${deviceId}::uuid RETURNING ${columns}`,
+  );
+}
+
+/** The token that a rotation handed out takes the place of the locked one. */
+export async function promoteAgentToken(tx: Tx, deviceId: string, now: Date): Promise<AgentTokenRow> {
+  return written(
+    tx,
+    sql`UPDATE agent_tokens
+        SET digest = next_digest, next_digest = NULL, generation = generation + 1, version = version + 1, rotated_at = ${now}
+        WHERE device_id = ${deviceId}::uuid AND next_digest IS NOT NULL RETURNING ${columns}`,
+  );
+}
+
+/** Ends the tokens of these devices for good; those that this ended, as they are now. */
+export function revokeAgentTokens(tx: Tx, deviceIds: readonly string[], now: Date): Promise<AgentTokenRow[]> {
+  return tx.query<AgentTokenRow>(sql`
+    UPDATE agent_tokens SET revoked_at = ${now}, version = version + 1
+    WHERE device_id IN (SELECT device_id FROM agent_tokens WHERE device_id = ANY (${[...deviceIds]}::uuid[])
+                        AND revoked_at IS NULL ORDER BY device_id FOR UPDATE)
+    RETURNING ${columns}`);
+}
+
+/** Ends the tokens of all agents of a tenant (indexes agent_tokens_of_…); gives their number. */
+export function revokeTenantAgentTokens(tx: Tx, tenant: Tenant, now: Date): Promise<number> {
+  return tx.execute(sql`
+    UPDATE agent_tokens SET revoked_at = ${now}, version = version + 1 WHERE ${ofTenant(tenant)} AND revoked_at IS NULL`);
+}
+
+export type DeviceState = { deviceId: string; version: number; quarantined: boolean };
+
+/** Takes over what newer device events say; the rows for which it is a change. */
+export function setQuarantined(tx: Tx, states: readonly DeviceState[]): Promise<AgentTokenRow[]> {
+  return tx.query<AgentTokenRow>(sql`
+    WITH told AS (
+      SELECT * FROM unnest(${states.map((s) => s.deviceId)}::uuid[], ${states.map((s) => s.version)}::bigint[],
+                           ${states.map((s) => s.quarantined)}::boolean[]) AS t (device_id, device_version, quarantined)
+    )
+    UPDATE agent_tokens a
+    SET quarantined = told.quarantined, device_version = told.device_version, version = a.version + 1
+    FROM told
+    WHERE a.device_id = told.device_id AND a.device_version < told.device_version AND a.quarantined <> told.quarantined
+    RETURNING a.device_id, a.org_id, a.partner_id, a.digest, a.next_digest, a.generation, a.quarantined, a.version,
+              a.revoked_at`);
+}
+
+async function written(tx: Tx, statement: ReturnType<typeof sql>): Promise<AgentTokenRow> {
+  const [row] = await tx.query<AgentTokenRow>(statement);
+  if (!row) throw new Error("an agent token that was locked has gone");
+  return row;
+}
