@@ -2,6 +2,7 @@ export { callers } from "./callers.ts";
 export * from "./database.ts";
 export * from "./nats.ts";
 export { type TestPort, testPort } from "./rpc.ts";
+export { testCaFile, testCertificate } from "./tls.ts";
 export { until } from "./until.ts";
 export { wireSmoke } from "./wire-smoke.ts";
 export {
