@@ -30,7 +30,7 @@ import { findWebhook, lockWebhook, type WebhookRow } from "../store/webhooks.ts"
 import { attemptMessage, deadLetterMessage, deliveryMessage } from "./delivery-message.ts";
 import {
   deliveryNotFound,
-  organizationOf,
+  listedOrganization,
   type Reach,
   requireReader,
   requireWriter,
@@ -155,7 +155,7 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
       requireReader(context);
       const webhookId = request.webhookId || null;
       if (webhookId !== null && !isUuid(webhookId)) throw validationError({ webhookId: ["Must be a UUID"] });
-      const { orgId } = await organizationOf(deps, context, request.orgId);
+      const orgId = await listedOrganization(deps, context, request.orgId);
       const { rows, info } = await listDeadLetters(db, context, { orgId, webhookId }, clampPage(request.page ?? {}));
       return { deadLetters: rows.map(deadLetterMessage), page: info };
     },
@@ -169,8 +169,8 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
         const webhook = letter ? await lockWebhook(tx, context, letter.webhook_id) : null;
         if (!letter || !webhook) throw new AppError("dead_letter_not_found", "Dead letter not found");
         const row = await repeat(tx, await lockDelivery(tx, context, webhook.id, letter.delivery_id), at);
-        const details = { deadLetterId: letter.id, deliveryId: row.id, retryOf: letter.delivery_id };
-        record(tx, context, webhook, "webhook.requeue", details, at);
+        const details = { webhookId: webhook.id, deliveryId: row.id, retryOf: letter.delivery_id };
+        record(tx, context, { ...webhook, id: letter.id }, "webhook.requeue", details, at);
         return { delivery: deliveryMessage(row) };
       };
       const reply = await idempotentTx(db, context, DeliveryService.method.requeueDeadLetter, request, run);

@@ -1,7 +1,7 @@
 import type { Database } from "@muster/db";
 import { AppError, type CallContext, isUuid } from "@muster/kit";
 import { requirePermission } from "@muster/service";
-import { partnerOfOrganization } from "../store/tenants.ts";
+import { organizationIsKnown, partnerOfOrganization } from "../store/tenants.ts";
 
 export type Reach = {
   db: Database;
@@ -48,6 +48,13 @@ export async function organizationOf(
   const partnerId = mine && isUuid(orgId) ? await partnerOfOrganization(db, context, orgId, copyLagMs) : null;
   if (partnerId === null) throw new AppError("organization_not_found", "Organization not found");
   return { orgId, partnerId };
+}
+
+/** As organizationOf, for lists: system callers also read what a deleted organization left behind. */
+export async function listedOrganization(reach: Reach, context: CallContext, named: string): Promise<string> {
+  const { scope } = context.caller;
+  if (scope === "system" && isUuid(named) && (await organizationIsKnown(reach.db, context, named))) return named;
+  return (await organizationOf(reach, context, named)).orgId;
 }
 
 export const webhookNotFound = () => new AppError("webhook_not_found", "Webhook not found");

@@ -22,7 +22,14 @@ import {
   updateWebhook,
   type WebhookRow,
 } from "../store/webhooks.ts";
-import { organizationOf, type Reach, requireReader, requireWriter, webhookNotFound } from "./guards.ts";
+import {
+  listedOrganization,
+  organizationOf,
+  type Reach,
+  requireReader,
+  requireWriter,
+  webhookNotFound,
+} from "./guards.ts";
 import { auditedFields, webhookMessage } from "./webhook-message.ts";
 
 export type WebhookDeps = Reach & {
@@ -55,7 +62,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       const context = callContext(handler);
       requireReader(context);
       const status = statusFilter(request.status);
-      const { orgId } = await organizationOf(deps, context, request.orgId);
+      const orgId = await listedOrganization(deps, context, request.orgId);
       const { rows, info } = await listWebhooks(db, context, { orgId, status }, clampPage(request.page ?? {}));
       return { webhooks: rows.map((row) => webhookMessage(row, row)), page: info };
     },
@@ -191,7 +198,8 @@ export function record(
   details: Record<string, unknown>,
   at: Date,
 ): void {
-  const resource = { type: "webhook", id: row.id, name: row.name };
+  const type = action === "webhook.requeue" ? "webhook_dead_letter" : "webhook";
+  const resource = { type, id: row.id, name: row.name };
   const fact = { action, resource, orgId: row.org_id, partnerId: row.partner_id, details };
   tx.emit(auditEvent("webhook-dispatcher", context, fact, at));
 }

@@ -18,3 +18,8 @@ export async function partnerOfOrganization(
     if (performance.now() >= end || !(await sleep(50, who.signal))) return null;
   }
 }
+
+/** Whether the copy knows an organization at all, deleted ones included. */
+export async function organizationIsKnown(db: Database, who: CallContext, id: string): Promise<boolean> {
+  return (await db.read(who, sql`SELECT FROM tenant WHERE kind = 'organization' AND id = ${id}`)).length > 0;
+}
