@@ -1,4 +1,5 @@
 import { admin, type Cluster } from "./cluster.ts";
+import { noteExchange } from "./handed-out.ts";
 
 export type Reply = { status: number; headers: Headers; body: Record<string, unknown> & { data?: unknown[] } };
 
@@ -6,7 +7,7 @@ export type Api = {
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
 };
 
-/** Calls under `/api/v1`, as any client makes them: `fetch` and JSON. */
+/** Calls under `/api/v1`, as any client makes them: `fetch` and JSON. Throws when an answer shows an earlier secret. */
 export function api(cluster: Cluster, token?: string): Api {
   return {
     async call(method, path, body, headers = {}) {
@@ -20,6 +21,9 @@ export function api(cluster: Cluster, token?: string): Api {
         ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
       });
       const text = await reply.text();
+      const repeatable = "idempotency-key" in headers;
+      const { status, headers: answered } = reply;
+      noteExchange(cluster, { method, path, sent: body, repeatable, status, headers: answered, text });
       return { status: reply.status, headers: reply.headers, body: text === "" ? {} : JSON.parse(text) };
     },
   };

@@ -232,6 +232,28 @@ export const interfaceRows: readonly InterfaceRow[] = [
 
 /** Routes that 01-conventions and the design add. */
 export const additionalRows: readonly InterfaceRow[] = [
+  ...rows(7, open, "POST /agents/enroll"),
+  ...rows(
+    7,
+    { auth: "agent" },
+    `
+    GET /agents/:id/channel
+    POST /agents/:id/heartbeat
+    POST /agents/:id/rotate-token`,
+  ),
+  ...rows(7, { permission: "devices:write" }, "POST /devices/:id/approve"),
+  ...rows(
+    7,
+    { permission: "devices:read" },
+    `
+    GET /devices/:id/system-tools/eventlogs
+    GET /devices/:id/system-tools/eventlogs/:name
+    GET /devices/:id/system-tools/eventlogs/:name/events
+    GET /devices/:id/system-tools/eventlogs/:name/events/:recordId
+    GET /devices/:id/eventlogs/:name
+    GET /devices/:id/eventlogs/:name/events
+    GET /devices/:id/eventlogs/:name/events/:recordId`,
+  ),
   ...rows(
     2,
     open,

@@ -2,6 +2,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Secret, TOTP } from "otpauth";
 import type { Cluster } from "./cluster.ts";
+import { noteExchange } from "./handed-out.ts";
 
 type Credentials = { email: string; password: string };
 type Body = Record<string, unknown>;
@@ -12,6 +13,10 @@ const fileOf = (cluster: Cluster) => join(dirname(cluster.dataDir), "operator.js
 
 /** Six digits of an authenticator app with this secret, now. */
 export const totpCode = (secret: string) => new TOTP({ secret: Secret.fromBase32(secret) }).generate();
+
+/** Its digits at another time, in milliseconds. */
+export const totpAt = (secret: string, timestamp: number) =>
+  new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp });
 
 /**
  * Makes a second platform administrator with a second factor, through the HTTP interface alone. The first one has a factor
@@ -80,7 +85,10 @@ async function call(
     },
     ...(body ? { body: JSON.stringify(body) } : {}),
   });
-  const answer = (await reply.json()) as Body;
+  const text = await reply.text();
+  const { status, headers } = reply;
+  noteExchange(cluster, { method, path, sent: body, repeatable: false, status, headers, text });
+  const answer = JSON.parse(text) as Body;
   if (!reply.ok) throw new Error(`${method} ${path} answered ${reply.status}: ${JSON.stringify(answer)}`);
   return answer;
 }

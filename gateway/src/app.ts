@@ -3,22 +3,28 @@ import { callOptions, createTransport, type RpcTransport, type Signer, toAppErro
 import { createAccessTokens } from "./auth/access-token.ts";
 import { type AgentCache, createAgentCache } from "./auth/agent-cache.ts";
 import { type AuthChanges, createAuthChanges } from "./auth/auth-changes.ts";
-import { createAuthenticate } from "./auth/authenticate.ts";
+import { checkAccess, createAuthenticate } from "./auth/authenticate.ts";
 import { createEdgeClient } from "./auth/edge-client.ts";
 import { createKeyCache, type KeyCache } from "./auth/key-cache.ts";
 import { createKeySet } from "./auth/key-set.ts";
 import { type Lease, startLease } from "./auth/lease.ts";
 import { createRateLimiter } from "./auth/rate-limit.ts";
 import { createSessionCache, type SessionCache } from "./auth/session-cache.ts";
+import { type ChannelHub, createChannelHub } from "./channel/hub.ts";
+import { acceptChannels } from "./channel/upgrade.ts";
 import type { Config } from "./config.ts";
 import { createFallback, docsPath } from "./docs-page.ts";
 import { createHealthProbe } from "./health.ts";
+import { createHeartbeats } from "./heartbeats.ts";
 import { clientAddressRule } from "./http/client-address.ts";
+import { createHeaderReader } from "./http/headers.ts";
 import { watchLoopLag } from "./http/loop-lag.ts";
+import { buildRouteTable } from "./http/route-table.ts";
 import { createGateway } from "./http/server.ts";
 import { createShedder } from "./http/shedding.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import type { Route } from "./route.ts";
+import { agentChannel } from "./routes/agent-logs.ts";
 import { routes as allRoutes } from "./routes/index.ts";
 import { createServices, type ServiceName, serviceNames } from "./services.ts";
 
@@ -28,6 +34,7 @@ export type App = {
   apiKeys: KeyCache;
   agents: AgentCache;
   changes: AuthChanges;
+  channels: Pick<ChannelHub, "attach" | "size">;
   /** Refuses the sessions that identity revoked lately, whatever else is remembered. */
   loadRevoked(): Promise<void>;
   /** Ends requests under way within DRAIN_GRACE_MS, then the connections to the services. */
@@ -92,7 +99,27 @@ export async function startGateway(options: AppOptions): Promise<App> {
     log,
   });
   const rates = createRateLimiter({ reserve: edge.reserve, settle: edge.settle, log });
-  const changes = createAuthChanges({ sessions, keys: apiKeys, agents, rates, acknowledge: edge.acknowledge, log });
+  const accessRules = {
+    mfaMaxAgeMs: config.MFA_MAX_AGE_MINUTES * 60_000,
+    mfaEnrollUrl: `${config.PUBLIC_URL}/profile`,
+  };
+  const channels = createChannelHub({
+    async admit(digest) {
+      const agent = await agents.get(digest);
+      checkAccess(agentChannel.access, agent, accessRules, Date.now);
+      return agent;
+    },
+    log,
+  });
+  const agentsAndChannels = agentsWithChannels(agents, channels);
+  const changes = createAuthChanges({
+    sessions,
+    keys: apiKeys,
+    agents: agentsAndChannels,
+    rates,
+    acknowledge: edge.acknowledge,
+    log,
+  });
   const held = startLease({
     heartbeat: edge.heartbeat,
     apply(heartbeat) {
@@ -118,6 +145,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
   });
   const lag = watchLoopLag((p99Ms) => shedder.observeLag(p99Ms));
   let openApiText: string | null = null;
+  const authenticate = createAuthenticate({ tokens, sessions, keys: apiKeys, agents, clientAddress });
 
   const gateway = createGateway({
     routes,
@@ -125,6 +153,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
       services,
       sessions,
       publicUrl: config.PUBLIC_URL,
+      heartbeats: createHeartbeats({ presence: services.presence, call: ownCall, rethrow }),
       health: createHealthProbe({ probes: services.probes, version, call: ownCall }),
       jwksText: async () => (await keys.current()).text,
       openApiText() {
@@ -132,15 +161,12 @@ export async function startGateway(options: AppOptions): Promise<App> {
         return openApiText;
       },
     },
-    authenticate: createAuthenticate({ tokens, sessions, keys: apiKeys, agents, clientAddress }),
+    authenticate,
     rates,
     shedder,
     sessionRateLimit: config.SESSION_RATE_LIMIT,
     agentRateLimit: config.AGENT_RATE_LIMIT,
-    accessRules: {
-      mfaMaxAgeMs: config.MFA_MAX_AGE_MINUTES * 60_000,
-      mfaEnrollUrl: `${config.PUBLIC_URL}/profile`,
-    },
+    accessRules,
     clientAddress,
     tokenFor: (caller) => signer.tokenFor(caller),
     now: Date.now,
@@ -157,6 +183,18 @@ export async function startGateway(options: AppOptions): Promise<App> {
     log,
     draining: () => readiness.state === "draining",
   });
+  acceptChannels(gateway.server, {
+    hub: channels,
+    find: buildRouteTable(routes),
+    readHeaders: createHeaderReader(config.EDGE_CLIENT_ADDRESS_HEADER ?? null),
+    authenticate,
+    accessRules,
+    rates,
+    agentRateLimit: config.AGENT_RATE_LIMIT,
+    now: Date.now,
+    draining: () => readiness.state === "draining",
+    log,
+  });
   // Known before the first request when identity is up already; else the first token asks again.
   keys.current().catch((err: unknown) => log.info({ err }, "access token keys not there yet"));
 
@@ -166,11 +204,13 @@ export async function startGateway(options: AppOptions): Promise<App> {
     apiKeys,
     agents,
     changes,
+    channels,
     async loadRevoked() {
       for (const sessionId of await edge.revokedSessions()) sessions.revoked(sessionId);
     },
     async close() {
-      await gateway.close(config.DRAIN_GRACE_MS);
+      // Channels are connections of the server, too: it is closed when the last agent has left.
+      await Promise.all([gateway.close(config.DRAIN_GRACE_MS), channels.drain(config.CHANNEL_RECONNECT_SPREAD_MS)]);
       lag.stop();
       keys.close();
       // Identity may be gone already: then the lease runs out, and what is unspent leaves with its minute.
@@ -178,6 +218,28 @@ export async function startGateway(options: AppOptions): Promise<App> {
       await rates.stop().catch(goodbye);
       await held.stop().catch(goodbye);
       await Promise.all(Object.values(transports).map((transport) => transport.close()));
+    },
+  };
+}
+
+/** Whatever makes an agent's token worth another look does so for the channel that was opened with it. */
+function agentsWithChannels(agents: AgentCache, channels: ChannelHub): AgentCache {
+  return {
+    get: agents.get,
+    changed(digests) {
+      agents.changed(digests);
+      channels.recheck(({ digest }) => digests.includes(digest));
+    },
+    forget(matches) {
+      agents.forget(matches);
+      channels.recheck(({ agent }) => matches(agent));
+    },
+    dropAll() {
+      agents.dropAll();
+      channels.recheck(() => true);
+    },
+    get size() {
+      return agents.size;
     },
   };
 }

@@ -73,6 +73,9 @@ export const configSchema = z.object({
     "Event-loop lag in milliseconds (p99 of a second) above which classes are shed, exports first, people and keys last.",
   ),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
+  CHANNEL_RECONNECT_SPREAD_MS: whole(60_000, 0, 600_000).describe(
+    "Milliseconds over which a stopping gateway sends its agents to others; its termination grace must be longer.",
+  ),
   HEADERS_TIMEOUT_MS: whole(10_000, 100, 120_000).describe("Milliseconds a request's headers may take to arrive."),
   REQUEST_TIMEOUT_MS: whole(30_000, 100, 600_000).describe("Milliseconds a whole request may take to arrive."),
   KEEP_ALIVE_TIMEOUT_MS: whole(65_000, 100, 600_000).describe("Milliseconds an idle connection is kept."),

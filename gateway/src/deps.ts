@@ -1,5 +1,6 @@
 import type { SessionCache } from "./auth/session-cache.ts";
 import type { HealthProbe } from "./health.ts";
+import type { Heartbeats } from "./heartbeats.ts";
 import type { Services } from "./services.ts";
 
 /** What handlers work with, opened once by main.ts. */
@@ -9,6 +10,7 @@ export type Deps = {
   /** Address at which clients reach this platform, without a trailing slash. */
   publicUrl: string;
   health: HealthProbe;
+  heartbeats: Heartbeats;
   /** Public keys of access tokens as JWKS text. Throws AppError `unavailable` while none could be loaded. */
   jwksText(): Promise<string>;
   /** The OpenAPI document of all rows as JSON text. */

@@ -8,6 +8,7 @@ export type EdgeCode =
   | "request_timeout"
   | "payload_too_large"
   | "unsupported_media_type"
+  | "upgrade_required"
   | "headers_too_large";
 
 export type PublicCode = ErrorCode | EdgeCode;
@@ -94,6 +95,7 @@ const table: Record<PublicCode, HttpError> = {
   device_decommissioned: { status: 409 },
   payload_too_large: { status: 413 },
   unsupported_media_type: { status: 415 },
+  upgrade_required: { status: 426 },
   headers_too_large: { status: 431 },
   passkey_not_found: { status: 404 },
   session_not_found: { status: 404 },

@@ -25,7 +25,7 @@ await runProcess(
     opsHost: config.OPS_HOST,
     opsPort: config.OPS_PORT,
     drainDelayMs: config.DRAIN_DELAY_MS,
-    drainGraceMs: config.DRAIN_GRACE_MS,
+    drainGraceMs: config.DRAIN_GRACE_MS + config.CHANNEL_RECONNECT_SPREAD_MS,
   },
   async (proc) => {
     const { log, readiness } = proc;
@@ -51,6 +51,7 @@ function connectBus(proc: Process, app: App): void {
     log,
   }).then((bus) => {
     readiness.addCheck("nats", () => bus.check());
+    app.channels.attach(bus.relay);
     const follower = followAuthStream(bus, app.changes, () => {
       app
         .loadRevoked()

@@ -1,5 +1,5 @@
 import type { CallOptions } from "@connectrpc/connect";
-import type { Caller, KeyScope, Permission, Scope } from "@muster/kit";
+import type { Caller, KeyScope, Permission, RequestMeta, Scope } from "@muster/kit";
 import type { AgentRecord, KeyRecord } from "@muster/proto/muster/identity/v1/edge_pb";
 import type { Principal } from "@muster/proto/muster/identity/v1/session_pb";
 import type { z } from "zod";
@@ -39,7 +39,7 @@ export type Access =
     };
 
 /** Milliseconds a request of each class may take, all hops together. */
-export const deadlinesMs = { default: 10_000, health: 2_000 } as const;
+export const deadlinesMs = { default: 10_000, health: 2_000, live: 35_000 } as const;
 export type DeadlineClass = keyof typeof deadlinesMs;
 
 /**
@@ -92,6 +92,8 @@ export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B 
   query: Q;
   body: B;
   rpc(): Promise<CallOptions>;
+  /** Where the request came from, for what is passed on later than it. */
+  meta(): RequestMeta;
 };
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
@@ -120,6 +122,8 @@ export type RouteDefinition<
   body?: B;
   /** Bytes of the body; 64 KiB when absent. */
   bodyLimitBytes?: number;
+  /** The body may be compressed; on agents' rows it may be anyway. */
+  gzip?: true;
   deadline?: DeadlineClass;
   /** Takes an `Idempotency-Key`: the RPC behind it stores its reply. Every other POST refuses the header. */
   idempotent?: true;

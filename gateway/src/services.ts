@@ -1,6 +1,9 @@
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
+import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
+import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
+import { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
@@ -11,6 +14,7 @@ import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
+import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
@@ -39,12 +43,16 @@ export type Services = {
   partners: Client<typeof PartnerService>;
   organizations: Client<typeof OrganizationService>;
   sites: Client<typeof SiteService>;
+  agents: Client<typeof AgentService>;
   devices: Client<typeof DeviceService>;
+  presence: Client<typeof PresenceService>;
   deviceGroups: Client<typeof DeviceGroupService>;
   auditLogs: Client<typeof AuditLogService>;
   webhooks: Client<typeof WebhookService>;
   deliveries: Client<typeof DeliveryService>;
   events: Client<typeof EventService>;
+  deviceLogs: Client<typeof DeviceLogService>;
+  liveLogs: Client<typeof LiveLogService>;
   probes: Record<ServiceName, Client<typeof ProbeService>>;
 };
 
@@ -63,12 +71,16 @@ export function createServices(transports: Record<ServiceName | "edge", Transpor
     partners: createClient(PartnerService, transports.tenancy),
     organizations: createClient(OrganizationService, transports.tenancy),
     sites: createClient(SiteService, transports.tenancy),
+    agents: createClient(AgentService, transports.identity),
     devices: createClient(DeviceService, transports.tenancy),
+    presence: createClient(PresenceService, transports.tenancy),
     deviceGroups: createClient(DeviceGroupService, transports.tenancy),
     auditLogs: createClient(AuditLogService, transports.audit),
     webhooks: createClient(WebhookService, transports["webhook-dispatcher"]),
     deliveries: createClient(DeliveryService, transports["webhook-dispatcher"]),
     events: createClient(EventService, transports["webhook-dispatcher"]),
+    deviceLogs: createClient(DeviceLogService, transports["device-logs"]),
+    liveLogs: createClient(LiveLogService, transports["device-logs"]),
     probes: Object.fromEntries(probes) as Services["probes"],
   };
 }

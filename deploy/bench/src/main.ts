@@ -5,8 +5,12 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   auth: () => import("./auth.ts"),
   read: () => import("./read.ts"),
   chaos: () => import("./chaos.ts"),
+  logins: () => import("./logins.ts"),
+  ingest: () => import("./ingest.ts"),
+  live: () => import("./live.ts"),
   usage: () => import("./usage.ts"),
   revocations: () => import("./revocations.ts"),
+  "key-lists": () => import("./key-lists.ts"),
   "audit-lists": () => import("./audit-lists.ts"),
   "audit-seal": () => import("./audit-seal.ts"),
 };

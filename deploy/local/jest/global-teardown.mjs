@@ -1,14 +1,26 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { leaksOf } from "./leaks.mjs";
 
-/** Ends the cluster that e2e suites shared and the PostgreSQL that globalSetup started; what was given stays. */
+const scan = new URL("../../../libs/testing/dist/secret-scan.js", import.meta.url);
+
+/**
+ * Ends the cluster that e2e suites shared and the PostgreSQL that globalSetup started; what was given stays. Throws, which fails
+ * the run, when one of the secrets that the suites were given stands in a log or an audit row.
+ */
 export default async function globalTeardown() {
   const e2e = process.env.MUSTER_E2E_DIR;
-  if (e2e) {
-    await stopLauncher(join(e2e, "launcher.pid"));
-    rmSync(e2e, { recursive: true, force: true });
+  let leaks = [];
+  try {
+    if (e2e) leaks = await leaksOf(e2e, await import(scan));
+  } finally {
+    if (e2e) {
+      await stopLauncher(join(e2e, "launcher.pid"));
+      if (leaks.length === 0) rmSync(e2e, { recursive: true, force: true });
+    }
+    await globalThis.musterTestCluster?.stop();
   }
-  await globalThis.musterTestCluster?.stop();
+  if (leaks.length > 0) throw new Error(`Secrets were written down (${e2e} is kept):\n${leaks.join("\n")}`);
 }
 
 async function stopLauncher(pidFile) {

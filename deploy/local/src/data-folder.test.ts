@@ -27,6 +27,14 @@ describe("the data folder", () => {
     expect(() => openDataFolder(join(file, "data"))).toThrow("MUSTER_DATA_DIR");
   });
 
+  it("with keys that cannot be read is refused, and they stay as they are", () => {
+    openDataFolder(dataDir);
+    const file = join(dataDir, "keys", "secrets.json");
+    writeFileSync(file, '{"superuserPassword": ');
+    expect(() => loadKeys(dataDir)).toThrow("is not JSON");
+    expect(readFileSync(file, "utf8")).toBe('{"superuserPassword": ');
+  });
+
   it("holds PostgreSQL's cluster, unless the place is remembered to be elsewhere", () => {
     expect(clusterPlace(dataDir, null)).toEqual({ folder: join(dataDir, "postgres"), elsewhere: false });
     writeFileSync(join(dataDir, "postgres.place"), "/var/lib/somewhere\n");

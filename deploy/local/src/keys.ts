@@ -1,10 +1,11 @@
 import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { generateNkey } from "@muster/bus";
 import { roleNames } from "@muster/db";
 import { generateCallerKey } from "@muster/rpc";
 import { readJson, writeJson } from "./data-folder.ts";
+import { Problem } from "./problem.ts";
 import { type ProgramName, programNames, serviceNames } from "./replicas.ts";
 
 type CallerKey = ReturnType<typeof generateCallerKey>;
@@ -29,7 +30,11 @@ export const umbrellaRole = "muster_owner";
 /** The kept keys; makes those that are missing (at the first start all, after an upgrade a new service's). */
 export function loadKeys(dataDir: string): Keys & { callerPublicDir: string } {
   const file = join(dataDir, "keys", "secrets.json");
-  const kept = readJson<Partial<Keys>>(file) ?? {};
+  const read = readJson<Partial<Keys>>(file);
+  // Making new ones would lock everybody out of what the old ones protect.
+  if (read === null && existsSync(file))
+    throw new Problem(`${file} is not JSON: repair it, it holds the cluster's keys.`);
+  const kept = read ?? {};
   const keys: Keys = {
     superuserPassword: kept.superuserPassword ?? password(),
     rolePasswords: complete(loginRoles(), kept.rolePasswords, password),

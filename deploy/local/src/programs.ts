@@ -4,7 +4,7 @@ import { startChild } from "./child.ts";
 import { root } from "./config.ts";
 import type { DatabaseUrls } from "./database.ts";
 import { type Keeper, keepRunning } from "./keep-running.ts";
-import type { Keys } from "./keys.ts";
+import { type Keys, loadKeys } from "./keys.ts";
 import { type ProgramName, type Replicas, replicaNames, type ServiceName, serviceNames } from "./replicas.ts";
 
 /** One process of the cluster: which program, its own name and its ports. */
@@ -64,6 +64,7 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
       PORT: String(instance.port),
       HOST: around.host,
       PUBLIC_URL: around.publicUrl,
+      CHANNEL_RECONNECT_SPREAD_MS: "1000",
       ...serviceUrls(around.instances),
     };
   }
@@ -144,7 +145,8 @@ export function runProgram(options: {
       program: process.execPath,
       args: [...args, `--stack=${dataDir}`],
       cwd: folder,
-      env: mergeEnvironment(process.env, environmentOf(instance, around)),
+      // Read again: keys are rotated by an edit of the file and a restart of one process after the other.
+      env: mergeEnvironment(process.env, environmentOf(instance, { ...around, keys: loadKeys(dataDir) })),
       logFile: join(dataDir, "logs", `${instance.name}.log`),
       onMessage,
     });

@@ -1,3 +1,4 @@
+import { agentMaker } from "../agent-maker.ts";
 import type { Cluster } from "../cluster.ts";
 import { enrollTotp, type Place, type RoleKey, signedInAs, type TestPerson } from "../people.ts";
 import type { Makers, Spot } from "./makers.ts";
@@ -59,6 +60,7 @@ export async function makeActors(
   const { status } = await makers.root.call("PATCH", `/orgs/partners/${suspended.partnerId}`, { status: "suspended" });
   if (status !== 200) throw new Error(`suspending a partner answered ${status}`);
   made.push({ ...nobody, name: "anonymous", as: "anonymous", scope: "organization", role: null });
+  made.push(await agentActor(cluster, world));
   if (kinds.has("api_key")) made.push(...(await keyActors(makers, world)));
   return made;
 }
@@ -85,6 +87,26 @@ export async function personActor(cluster: Cluster, world: World, wanted: Wanted
     hasFactor: wanted.factor !== false,
     isPartnerActive: wanted.active !== false,
     headers: { authorization: `Bearer ${person.accessToken}` },
+  };
+}
+
+/** The agent of a device of the organization `own` that nobody else names. */
+export async function agentActor(cluster: Cluster, world: World): Promise<Actor> {
+  const { own } = world.spots;
+  const tenant = { partnerId: String(own.partnerId), orgId: String(own.orgId), siteId: String(own.siteId) };
+  const { deviceId, token } = await (await agentMaker(cluster))(tenant, { hostname: "agent of the matrix" });
+  const device: Target = { ...own, kind: "device", id: deviceId, place: "agent", marker: null, state: "living" };
+  world.listed.push(device);
+  return {
+    ...nobody,
+    name: "agent",
+    as: "agent",
+    scope: "organization",
+    role: null,
+    partnerId: own.partnerId,
+    orgId: own.orgId,
+    device,
+    headers: { authorization: `Bearer ${token}` },
   };
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { routes } from "../../src/routes/index.ts";
 import { type Cluster, sharedCluster } from "../cluster.ts";
-import { personActor } from "./actors.ts";
+import { agentActor, personActor } from "./actors.ts";
 import { type Cell, servedKinds } from "./cells.ts";
 import { audited, type Owner, ownerOf } from "./database.ts";
 import { type Makers, makersFor } from "./makers.ts";
@@ -56,6 +56,14 @@ const actions: Record<string, string> = {
   "POST /webhooks/dead-letters/:id/requeue": "webhook.requeue",
 };
 
+/** What agents do; null for what comes so often that a row of each would say nothing. */
+const agentActions: Record<string, string | null> = {
+  "POST /agents/:id/logs": null,
+  "PUT /agents/:id/eventlogs": "agent.eventlogs.submit",
+  "POST /agents/:id/heartbeat": null,
+  "POST /agents/:id/rotate-token": "agent.token.rotate",
+};
+
 type Row = {
   actor_id: string;
   actor_type: string;
@@ -75,7 +83,8 @@ const ownSession = (path: string) => path.startsWith("/auth/");
 /** An event is a record by itself, and there are thousands a second. */
 const unaudited = ["POST /events"];
 const operations = changing
-  .filter(({ method, path }) => !ownSession(path) && !unaudited.includes(`${method} ${path}`))
+  .filter(({ path }) => !ownSession(path) && !path.startsWith("/agents/"))
+  .filter(({ method, path }) => !unaudited.includes(`${method} ${path}`))
   .map((row) => [`${row.method} ${row.path}`, row] as const);
 
 const onRecords = knownSubjects(changing)
@@ -173,6 +182,38 @@ describe("an operation", () => {
     );
     expect([rows[0]?.n, (await rowsOf(foreign)).length]).toEqual(["0", before.length]);
   });
+});
+
+describe("an agent's operation", () => {
+  const agentRows = knownSubjects(changing).filter(({ shape }) => shape === "agent");
+  it.each(agentRows.map((subject) => [subject.key, subject] as const))(
+    "%s leaves the rows it should",
+    async (key, subject) => {
+      const action = agentActions[key];
+      if (action === undefined) throw new Error(`${key} is done by agents, and nobody said which audit row it leaves`);
+      const actor = await agentActor(cluster, world);
+      const target = actor.device as NonNullable<Actor["device"]>;
+      const { status = 200 } = subject.route;
+      const cell: Cell = { ...cellOf(subject, actor, status), target };
+      const done = await perform({ cluster, makers, world }, cell);
+      expect([done.request, done.answer.status]).toEqual([done.request, status]);
+      await audited(owner, [String(target.orgId)]);
+      const rows = await owner.rows<Row>("SELECT * FROM audit.audit_log WHERE actor_type = 'agent' AND actor_id = $1", [
+        target.id,
+      ]);
+      // The first heartbeat may also say from where it came.
+      const found = rows.filter((row) => row.action !== "agent.source.ip.changed");
+      expect(found.map((row) => row.action)).toEqual(action === null ? [] : [action]);
+      for (const row of found) {
+        expect(row).toMatchObject({
+          resource_id: target.id,
+          org_id: target.orgId,
+          partner_id: target.partnerId,
+          ip_address: "127.0.0.1",
+        });
+      }
+    },
+  );
 });
 
 describe("a session's operation", () => {

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { fullPath } from "../../src/route.ts";
+import { defaultBodyLimitBytes, fullPath } from "../../src/route.ts";
 import { routes } from "../../src/routes/index.ts";
 import { type Cluster, sharedCluster } from "../cluster.ts";
-import { personActor } from "./actors.ts";
+import { agentActor, personActor } from "./actors.ts";
 import { type BadInput, badBodies, badIds, badQueries } from "./bad-values.ts";
 import { bodyOf, queryOf } from "./bodies.ts";
 import { servedKinds } from "./cells.ts";
 import { type Owner, ownerOf } from "./database.ts";
 import { type Makers, makersFor } from "./makers.ts";
 import type { Actor } from "./model.ts";
-import { type Answer, inParallel, send } from "./run.ts";
+import { type Answer, examples, inParallel, send } from "./run.ts";
 import { knownSubjects, pathOf, type Subject, subjectOf } from "./subjects.ts";
 import { makeWorld, type World } from "./targets.ts";
 import { namesOf, rowCounts } from "./traces.ts";
@@ -24,6 +24,7 @@ const sessionBodies: Record<string, Record<string, unknown>> = {
   "POST /auth/mfa/totp/enable": { code: "123456" },
   "POST /auth/mfa/totp/disable": { password: "x", code: "123456" },
   "POST /auth/logout": {},
+  "POST /agents/enroll": { enrollmentKey: "x", hostname: "h", os: "linux", arch: "amd64", agentVersion: "1" },
 };
 
 let cluster: Cluster;
@@ -32,6 +33,7 @@ let makers: Makers;
 let world: World;
 let system: Actor;
 let partner: Actor;
+let agent: Actor;
 let before: Map<string, number>;
 let calls = 0;
 beforeAll(async () => {
@@ -44,6 +46,7 @@ beforeAll(async () => {
   system = await personActor(cluster, world, { name: "system", role: "platform-admin", place: {}, spot: nowhere });
   const place = { partnerId: String(own.partnerId), orgAccess: "all" as const };
   partner = await personActor(cluster, world, { name: "partner", role: "partner-admin", place, spot: own });
+  agent = await agentActor(cluster, world);
   before = await rowCounts(owner, String(own.partnerId));
 }, 180_000);
 
@@ -74,15 +77,18 @@ function problem({ status, body }: Answer): string | null {
 describe("bad input", () => {
   it.each(table)("is refused with a 4xx and the error body at %s", async (_key, row) => {
     const subject = subjectOf(row);
-    const actor = subject.needs.scopes.includes("system") ? system : partner;
-    const target = world.targets.find((t) => t.kind === subject.kind && t.place === "own");
+    const isAgent = subject.shape === "agent";
+    const actor = isAgent ? agent : subject.needs.scopes.includes("system") ? system : partner;
+    const target = isAgent ? agent.device : world.targets.find((t) => t.kind === subject.kind && t.place === "own");
     const member = world.targets.find((t) => t.kind === "device" && t.place === "own");
     const deliveryId = makers.deliveryOf(target?.id ?? "");
-    const path = pathOf(subject, { id: target?.id ?? "", deviceId: member?.id ?? "", deliveryId });
+    const path = pathOf(subject, { id: target?.id ?? "", deviceId: member?.id ?? "", deliveryId, ...examples });
     // A logout takes no body and does what it is for; what it reads before is what every row reads.
     const takesBody = row.method !== "GET" && subject.key !== "POST /auth/logout";
     const inputs: BadInput[] = [
-      ...(takesBody ? badBodies(row.body, row.body ? validBody(subject, actor) : {}) : []),
+      ...(takesBody
+        ? badBodies(row.body, row.body ? validBody(subject, actor) : {}, row.bodyLimitBytes ?? defaultBodyLimitBytes)
+        : []),
       ...badQueries(row.query),
     ];
     const prefix = fullPath(row).split(":")[0] ?? "";

@@ -57,7 +57,11 @@ function outOfBounds(property: Property): [what: string, value: unknown][] {
 }
 
 /** Everything that a row's body must refuse, made from its schema and one valid body. */
-export function badBodies(schema: z.ZodType | undefined, valid: Record<string, unknown>): BadInput[] {
+export function badBodies(
+  schema: z.ZodType | undefined,
+  valid: Record<string, unknown>,
+  limitBytes: number,
+): BadInput[] {
   const text = JSON.stringify(valid);
   const inputs: BadInput[] = [
     { what: "malformed JSON", body: `${text.slice(0, -1)},` },
@@ -69,7 +73,7 @@ export function badBodies(schema: z.ZodType | undefined, valid: Record<string, u
     },
     { what: "JSON as text", body: text, headers: { "content-type": "text/plain" } },
     { what: "JSON said to be gzip", body: text, headers: { "content-encoding": "gzip" } },
-    { what: "1 MB", body: JSON.stringify({ ...valid, filler: "x".repeat(kib * kib) }) },
+    { what: "beyond its limit", body: JSON.stringify({ ...valid, filler: "x".repeat(limitBytes) }) },
     { what: "deep JSON", body: JSON.stringify({ ...valid, deep: deep(1_000) }) },
     { what: "__proto__", body: `{"__proto__":{"a":1},${text.slice(1)}`.replace(",}", "}") },
     { what: "__proto__ inside", body: `{"unknown":{"__proto__":{}},${text.slice(1)}`.replace(",}", "}") },

@@ -18,6 +18,8 @@ export type Ingredients = {
   varied: Reference | null;
 };
 
+const timestamp = "2026-01-02T03:04:05.678Z";
+
 /** A valid body of each row that takes one. */
 const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /orgs/partners": ({ name }) => ({ name, slug: name }),
@@ -59,6 +61,9 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /webhooks/:id/test": () => ({}),
   "POST /webhooks/:id/rotate-secret": () => ({}),
   "POST /events": ({ name, home }) => ({ type: "alert.triggered", orgId: home.orgId, data: { name } }),
+  "POST /agents/:id/logs": ({ name }) => ({ logs: [{ timestamp, level: "info", component: "ws", message: name }] }),
+  "PUT /agents/:id/eventlogs": ({ name }) => ({ events: [{ timestamp, source: name, message: name }] }),
+  "POST /agents/:id/heartbeat": () => ({ agentVersion: "1.0.0" }),
 };
 
 /** Queries without which a row refuses. */

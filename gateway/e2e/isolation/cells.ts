@@ -33,11 +33,27 @@ const emptyFilters: Record<string, readonly string[]> = {
   "GET /webhooks/dead-letters": ["webhookId"],
 };
 
+/** Asked of the device, and none of these has an agent that is connected. */
+const live = /\/eventlogs\/:name|\/system-tools\//;
+
+/** The answer to somebody who may: of live logs that the device is offline, of a channel that it is a WebSocket. */
+export function successOf({ route, key }: Subject): Outcome {
+  if (live.test(route.path)) return refused(503, "device_offline");
+  if (key === "GET /agents/:id/channel") return refused(426, "upgrade_required");
+  return { status: route.status ?? 200, code: null };
+}
+
+/** An agent speaks for its own device; no other exists for it. */
+function onOwnDevice(actor: Actor, subject: Subject, target: Target): Outcome {
+  if (target.state === "malformed") return invalid;
+  return target.id === actor.device?.id ? successOf(subject) : refused(404, "agent_not_found");
+}
+
 /** Every call of one actor to one route. */
 export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
   const whole = { actor, subject, target: null, varied: null, listed: null };
   const away = turnedAway(actor, subject.needs);
-  const success: Outcome = { status: subject.route.status ?? 200, code: null };
+  const success = successOf(subject);
   switch (subject.shape) {
     case "open":
       return [{ ...whole, expected: away ?? (subject.route.method === "GET" ? success : invalid) }];
@@ -69,6 +85,11 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
       });
       const known = cells.find(({ target, expected }) => target?.state === "living" && expected === success);
       return known ? [...cells, ...varied(world, known, success)] : cells;
+    }
+    case "agent": {
+      const devices = world.targets.filter(({ kind }) => kind === "device");
+      const targets = actor.device ? [...devices, actor.device] : devices;
+      return targets.map((target) => ({ ...whole, target, expected: away ?? onOwnDevice(actor, subject, target) }));
     }
     default:
       return subject.shape satisfies never;

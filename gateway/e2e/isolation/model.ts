@@ -42,7 +42,7 @@ export type Actor = {
   name: string;
   /** Of a person. */
   id: string | null;
-  as: "person" | "key" | "anonymous";
+  as: "person" | "key" | "agent" | "anonymous";
   scope: Scope;
   role: RoleKey | null;
   partnerId: string | null;
@@ -53,6 +53,8 @@ export type Actor = {
   hasFactor: boolean;
   isPartnerActive: boolean;
   keyScopes: readonly string[];
+  /** The device of an agent. */
+  device?: Target;
   headers: Readonly<Record<string, string>>;
 };
 
@@ -78,6 +80,7 @@ export function keyScopeOf({ method, path, permission, mfa }: InterfaceRow): str
   if (path.startsWith("/orgs/sites")) return `sites:${verb}`;
   if (path.startsWith("/orgs")) return `organizations:${verb}`;
   if (permission === "audit:read") return "audit:read";
+  if (/^\/(devices|system-tools)\/.*logs/.test(path)) return "logs:read";
   if (/^\/device(s|-groups)/.test(path)) return `devices:${verb}`;
   if (/^\/(webhooks|events)/.test(path)) return permission;
   return null;
@@ -86,6 +89,10 @@ export function keyScopeOf({ method, path, permission, mfa }: InterfaceRow): str
 /** Why somebody does not even come to the record: 401, then 403 permission, 403 MFA, 403 scope. Null lets them through. */
 export function turnedAway(actor: Actor, row: InterfaceRow): Outcome | null {
   const key = `${row.method} ${row.path}`;
+  if (row.auth === "agent" && actor.as !== "anonymous") {
+    return actor.as === "agent" ? null : refused(403, "agent_token_required");
+  }
+  if (row.auth !== "none" && actor.as === "agent") return refused(403, "user_session_required");
   if (row.auth === "optional" && actor.as === "key") return refused(403, "user_session_required");
   if (row.auth === "none" || row.auth === "optional") return null;
   if (actor.as === "anonymous") return refused(401, "unauthenticated");
@@ -106,7 +113,7 @@ const bySite: readonly Kind[] = ["site", "device", "device_group"];
 
 /** Whether a record is within the caller's tenant, organizations and sites. */
 export function reaches(actor: Actor, target: Target): boolean {
-  if (actor.as === "anonymous") return false;
+  if (actor.as === "anonymous" || actor.as === "agent") return false;
   if (actor.scope === "system") return true;
   if (target.partnerId !== actor.partnerId) return false;
   if (target.kind === "partner") return actor.scope === "partner";

@@ -14,6 +14,7 @@ const short: Record<string, string> = {
   "sibling org": "o.sib",
   "foreign org": "o.fgn",
   anonymous: "anon",
+  agent: "agent",
 };
 
 /** The matrix as text: a row per route, a column per actor, the statuses met over all targets in each cell. */

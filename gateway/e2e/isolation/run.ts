@@ -41,6 +41,9 @@ export async function send(
 
 let calls = 0;
 
+/** Of parameters that name nothing of ours. */
+export const examples = { name: "System", recordId: "1" };
+
 /** Makes what the cell changes, then calls. */
 export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
   const { cluster, makers, world } = runner;
@@ -65,7 +68,12 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
     varied,
   };
   const deliveryId = makers.deliveryOf(target?.id ?? "");
-  const params: Record<string, string> = { id: target?.id ?? "", deviceId: from.deviceId, deliveryId };
+  const params: Record<string, string> = {
+    id: target?.id ?? "",
+    deviceId: route.path.startsWith("/system-tools/devices/:deviceId") ? (target?.id ?? "") : from.deviceId,
+    deliveryId,
+    ...examples,
+  };
   const query = new URLSearchParams(queryOf(key));
   let body: Record<string, unknown> | undefined;
   const isOwnSession = subject.shape === "open" || (subject.shape === "self" && route.path.startsWith("/auth/"));

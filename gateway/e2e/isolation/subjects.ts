@@ -12,8 +12,8 @@ export type Subject = {
   key: string;
   route: Route;
   needs: InterfaceRow;
-  /** `self`: the caller's own session or partner. `open`: nothing of anybody. */
-  shape: "open" | "self" | "list" | "create" | "record";
+  /** `self`: the caller's own session or partner. `open`: nothing of anybody. `agent`: the device of the agent that calls. */
+  shape: "open" | "self" | "list" | "create" | "record" | "agent";
   kind: Kind | null;
   references: Reference[];
 };
@@ -44,6 +44,9 @@ const otherLists: Record<string, Kind> = {
 /** Rows about the caller's own partner, and rows that are the same for everybody who may call them. */
 const selfRows = ["GET /orgs/partners/me", "PATCH /orgs/partners/me", "PATCH /orgs/organizations/order"];
 const openRows = ["GET /roles", "GET /permissions", "GET /webhooks/event-types"];
+
+/** The device stands under another name than `id`. */
+const liveFamily = /^\/system-tools\/devices\/:deviceId\//;
 
 const referenced: Record<string, Kind> = {
   partnerId: "partner",
@@ -76,6 +79,8 @@ export function subjectOf(route: Route): Subject {
     throw new Error(`${key} stands neither in the interface nor in 01-conventions: add it to interface-rows.ts`);
   const base = { key, route, needs, references: referencesOf(key, route) };
   const { auth } = route.access;
+  if (auth === "agent") return { ...base, shape: "agent", kind: "device" };
+  if (liveFamily.test(route.path)) return { ...base, references: [], shape: "record", kind: "device" };
   if (auth === "none" || auth === "optional" || openRows.includes(key)) return { ...base, shape: "open", kind: null };
   if (selfRows.includes(key) || route.path.startsWith("/auth/")) return { ...base, shape: "self", kind: null };
   const list = otherLists[key];

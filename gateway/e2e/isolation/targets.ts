@@ -119,10 +119,11 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
   await until("the copies to know what was deleted", async () => {
     const rows = await owner.rows<{ n: string }>(
       `SELECT (SELECT count(*) FROM identity.tenant WHERE deleted AND id = ANY ($1::uuid[]))
-            + (SELECT count(*) FROM audit.tenant WHERE deleted AND id = ANY ($1::uuid[])) AS n`,
+            + (SELECT count(*) FROM audit.tenant WHERE deleted AND id = ANY ($1::uuid[]))
+            + (SELECT count(*) FROM device_logs.tenant WHERE deleted AND id = ANY ($1::uuid[])) AS n`,
       [deletedIds],
     );
-    return rows[0]?.n === "6";
+    return rows[0]?.n === "9";
   });
 
   const settle = (t: Target): Target => {

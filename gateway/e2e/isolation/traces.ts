@@ -46,12 +46,14 @@ export async function namesOf(owner: Owner, prefix: string): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Rows of a partner in each table of tenancy and identity that says whose its rows are. */
+/** Rows of a partner in each table of tenancy and identity that says whose its rows are, and among the logs of devices. */
 export async function rowCounts(owner: Owner, partnerId: string): Promise<Map<string, number>> {
   const tables = await owner.rows<{ name: string }>(
     `SELECT format('%I.%I', table_schema, table_name) AS name
      FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
-     WHERE table_schema IN ('tenancy', 'identity', 'webhook_dispatcher') AND column_name = 'partner_id' AND table_type = 'BASE TABLE'
+     WHERE (table_schema IN ('tenancy', 'identity') OR table_schema = 'device_logs' AND table_name ~ '^(agent|event)_log$'
+            OR table_schema = 'webhook_dispatcher' AND table_name !~ '_[0-9]{8}$')
+       AND column_name = 'partner_id' AND table_type = 'BASE TABLE'
      ORDER BY name`,
   );
   const counts = new Map<string, number>();

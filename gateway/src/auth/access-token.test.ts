@@ -132,6 +132,19 @@ describe("an access token", () => {
 });
 
 describe("public keys", () => {
+  it("that went take along what they signed, remembered tokens too", async () => {
+    let served = await jwksOf(["k1", pair.publicKey], ["k2", other.publicKey]);
+    const { verify, move } = verifier(() => Promise.resolve(served));
+    const old = await mint();
+    const next = await mint({ header: { kid: "k2" }, key: other.privateKey });
+    expect([await verify(old), await verify(next)]).toEqual([expect.anything(), expect.objectContaining({ userId })]);
+    served = await jwksOf(["k2", other.publicKey]);
+    expect(await verify(old)).toMatchObject({ userId });
+    move(6_000);
+    await verify(await mint({ header: { kid: "k3" } }));
+    expect([await verify(old), await verify(next)]).toEqual(["unauthenticated", expect.objectContaining({ userId })]);
+  });
+
   it("are read again for an unknown kid, at most once in 5 s", async () => {
     let served = jwks;
     const { verify, readings, move } = verifier(() => Promise.resolve(served));

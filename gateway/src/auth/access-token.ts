@@ -28,14 +28,21 @@ const maxTokenCharacters = 4_096;
 export function createAccessTokens(options: { keys: KeySet; max: number; now?: () => number }): AccessTokens {
   const { keys, max, now = Date.now } = options;
   const known = new LRUCache<string, AccessToken>({ max });
+  let readings = 0;
+  // A key that went must not live on in what it signed.
+  keys.onChange(() => {
+    readings += 1;
+    known.clear();
+  });
 
   const check = async (token: string, digest: string): Promise<AccessToken> => {
+    const began = readings;
     const payload = await verifySignature(token, keys, new Date(now()));
     const { sub, sid, ver, exp } = payload;
     if (typeof sub !== "string" || typeof sid !== "string" || !isUuid(sub) || !isUuid(sid)) throw invalid();
     if (typeof ver !== "number" || !Number.isSafeInteger(ver) || exp === undefined) throw invalid();
     const found = { userId: sub, sessionId: sid, userVersion: ver, expiresAtMs: exp * 1000 };
-    known.set(digest, found);
+    if (began === readings) known.set(digest, found);
     entriesGauge.set(known.size);
     return found;
   };

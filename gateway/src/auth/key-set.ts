@@ -13,6 +13,8 @@ export type KeySet = {
   current(): Promise<Loaded>;
   /** Keys read after this call, or null when the rate limit forbids a new reading now. */
   refreshed(): Promise<Loaded | null>;
+  /** Called after a reading that differs from the one before. */
+  onChange(listener: () => void): void;
   close(): void;
 };
 
@@ -21,13 +23,16 @@ export function createKeySet(options: { load: () => Promise<string>; log: Logger
   const { load, log, nowMs = () => performance.now() } = options;
   let loaded: Loaded | null = null;
   let reading: Promise<Loaded> | null = null;
+  const listeners: (() => void)[] = [];
   let readAtMs = Number.NEGATIVE_INFINITY;
 
   const read = (): Promise<Loaded> => {
     readAtMs = nowMs();
     reading ??= load()
       .then((text) => {
+        const changed = loaded !== null && loaded.text !== text;
         loaded = { text, getKey: createLocalJWKSet(JSON.parse(text) as JSONWebKeySet) };
+        if (changed) for (const listener of listeners) listener();
         return loaded;
       })
       .finally(() => {
@@ -46,6 +51,7 @@ export function createKeySet(options: { load: () => Promise<string>; log: Logger
       if (reading) return reading;
       return nowMs() - readAtMs < minIntervalMs ? null : read();
     },
+    onChange: (listener) => void listeners.push(listener),
     close: () => clearInterval(timer),
   };
 }

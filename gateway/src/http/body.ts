@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
 import { validationError } from "@muster/kit";
 import { EdgeError } from "../errors.ts";
 import type { Inbound } from "./headers.ts";
@@ -31,23 +33,39 @@ export function checkAnnouncedLength(request: IncomingMessage, limitBytes: numbe
 
 /**
  * The request's JSON body as UTF-8; no body is `{}`. Throws EdgeError `unsupported_media_type`, `payload_too_large` or
- * `invalid_json`, and AppError `validation_failed` for what parses but no store could keep.
+ * `invalid_json`, `bad_request` for broken gzip where that is taken, and AppError `validation_failed` for what parses but no store could keep.
  */
 export async function readJson(
   request: IncomingMessage,
   response: ServerResponse,
   inbound: Inbound,
   limitBytes: number,
+  takesGzip = false,
 ): Promise<unknown> {
   if (!hasBody(request)) return {};
   if (inbound.contentType === null || !jsonType.test(inbound.contentType)) {
     throw new EdgeError("unsupported_media_type", "Request body must be application/json");
   }
-  if (inbound.contentEncoding !== null && inbound.contentEncoding.toLowerCase() !== "identity") {
+  const encoding = inbound.contentEncoding?.toLowerCase() ?? "identity";
+  const isGzip = takesGzip && (encoding === "gzip" || encoding === "x-gzip");
+  if (encoding !== "identity" && !isGzip) {
     throw new EdgeError("unsupported_media_type", "Content-Encoding is not accepted here");
   }
   if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
-  return parseJson(await readBytes(request, limitBytes));
+  const bytes = await readBytes(request, limitBytes);
+  return parseJson(isGzip ? await inflate(bytes, limitBytes) : bytes);
+}
+
+const gunzipped = promisify(gunzip);
+
+/** The inflated body, which keeps within the same limit: a small body that would become a large one is stopped on the way. */
+async function inflate(bytes: Buffer, limitBytes: number): Promise<Buffer> {
+  try {
+    return await gunzipped(bytes, { maxOutputLength: limitBytes });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(limitBytes);
+    throw new EdgeError("bad_request", "Request body is not valid gzip");
+  }
 }
 
 /** After a refusal by size: reads on, within bounds, so that the client comes to read its reply. */

@@ -6,6 +6,7 @@ import { type AccessRules, type Authenticate, checkAccess, checkOwnId } from "..
 import type { Rate } from "../auth/rate-bucket.ts";
 import type { RateLimiter } from "../auth/rate-limit.ts";
 import type { Deps } from "../deps.ts";
+import { EdgeError } from "../errors.ts";
 import { type Access, type Credential, deadlinesMs, defaultBodyLimitBytes, type RouteRequest } from "../route.ts";
 import { checkAnnouncedLength, readJson } from "./body.ts";
 import type { ClientAddressRule } from "./client-address.ts";
@@ -85,7 +86,7 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
   const query = row.query ? validate(row.query, parseQuery(exchange.query)) : nothing;
   let body: unknown;
   if (row.method !== "GET") {
-    const json = await readJson(request, response, inbound, bodyLimit);
+    const json = await readJson(request, response, inbound, bodyLimit, row.gzip ?? row.access.auth === "agent");
     if (row.body) body = validate(row.body, json);
   }
   const routeRequest: RouteRequest = {
@@ -94,6 +95,7 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     query,
     body,
     rpc: rpcOf(options, exchange, session, idempotencyKey),
+    meta: () => metaOf(options, exchange),
   };
   try {
     const result = row.handle(routeRequest, options.deps);
@@ -125,7 +127,8 @@ function countRequest(options: ExchangeOptions, credential: Credential): Rate | 
 }
 
 /** What a handler's failure means outside. */
-function publicError(thrown: unknown): AppError {
+function publicError(thrown: unknown): AppError | EdgeError {
+  if (thrown instanceof EdgeError) return thrown;
   const error = toAppError(thrown);
   // A service that refuses our own caller token is a fault inside: the client's session is fine, and must not be thrown away.
   if (thrown instanceof AppError || error.code !== "unauthenticated") return error;

@@ -38,6 +38,18 @@ const device = z
     lastSeenAt: timeOut.nullable(),
     lastIpAddress: z.string().nullable(),
     autoUpdateEnabled: z.boolean(),
+    hardwareId: z.string().nullable(),
+    serialNumber: z.string().nullable(),
+    labels: z.record(z.string(), z.string()),
+    quarantineReason: z.string().nullable(),
+    reported: z
+      .object({
+        status: z.string().optional(),
+        metrics: z.record(z.string(), z.number()).optional(),
+        ipAddresses: z.array(z.string()).optional(),
+      })
+      .nullable()
+      .meta({ description: "What its agent last said of itself." }),
     createdAt: timeOut,
     updatedAt: timeOut,
   })
@@ -121,13 +133,37 @@ const decommission = route({
   access: { auth: "session", permission: "devices:delete", keyScopes: ["devices:write"] },
   tag,
   summary: "Decommission a device",
-  description: "The record stays and no longer counts against any limit.",
+  description:
+    "The record stays and no longer counts against any limit. The token of its agent is refused from then on.",
   params: idParams,
   reply: success,
   errors: ["device_not_found"],
   async handle({ params, rpc }, { services }) {
     await services.devices.decommissionDevice({ id: params.id }, await rpc());
+    // The device's event ends the token, too; the reply waits until no gateway admits it any more.
+    await services.agents.endAgent({ deviceId: params.id }, await rpc());
     return { success: true as const };
+  },
+});
+
+const approve = route({
+  method: "POST",
+  path: "/devices/:id/approve",
+  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
+  tag,
+  summary: "Trust a quarantined device",
+  description: "One that is not quarantined stays as it is. `replace` needs permission `devices:delete`, too.",
+  params: idParams,
+  body: z.object({
+    replace: z.boolean().optional().meta({
+      description: "Decommission the device that has the same hardware id; without it both stay.",
+    }),
+  }),
+  reply: device,
+  errors: ["device_not_found", "device_decommissioned", "permission_denied"],
+  async handle({ params, body, rpc }, { services }) {
+    const reply = await services.devices.approveDevice({ id: params.id, replace: body.replace ?? false }, await rpc());
+    return deviceOf(reply.device);
   },
 });
 
@@ -165,9 +201,14 @@ function deviceOf(message: Device | undefined): z.input<typeof device> {
     lastSeenAt: timeOrNull(message.lastSeenAt),
     lastIpAddress: message.lastIpAddress || null,
     autoUpdateEnabled: message.autoUpdateEnabled,
+    hardwareId: message.hardwareId || null,
+    serialNumber: message.serialNumber || null,
+    labels: message.labels,
+    quarantineReason: message.quarantineReason || null,
+    reported: message.reportedJson === "" ? null : JSON.parse(message.reportedJson),
     createdAt: timeOf(message.createdAt),
     updatedAt: timeOf(message.updatedAt),
   };
 }
 
-export const deviceRoutes: readonly Route[] = [list, get, update, decommission, autoUpdate];
+export const deviceRoutes: readonly Route[] = [list, get, update, decommission, approve, autoUpdate];

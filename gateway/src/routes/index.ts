@@ -1,11 +1,15 @@
 import type { Route } from "../route.ts";
+import { agentLogRoutes } from "./agent-logs.ts";
+import { agentRoutes } from "./agents.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { auditLogRoutes } from "./audit-logs.ts";
 import { authRoutes } from "./auth.ts";
 import { deviceGroupRoutes } from "./device-groups.ts";
+import { deviceLogRoutes } from "./device-logs.ts";
 import { deviceRoutes } from "./devices.ts";
 import { enrollmentKeyRoutes } from "./enrollment-keys.ts";
 import { eventRoutes } from "./events.ts";
+import { liveLogRoutes } from "./live-logs.ts";
 import { mfaRoutes } from "./mfa.ts";
 import { organizationRoutes } from "./organizations.ts";
 import { partnerRoutes } from "./partners.ts";
@@ -29,8 +33,12 @@ export const routes: readonly Route[] = [
   ...partnerRoutes,
   ...organizationRoutes,
   ...siteRoutes,
+  ...agentRoutes,
   ...deviceRoutes,
   ...deviceGroupRoutes,
+  ...agentLogRoutes,
+  ...deviceLogRoutes,
+  ...liveLogRoutes,
   ...auditLogRoutes,
   ...webhookRoutes,
   ...webhookDeliveryRoutes,

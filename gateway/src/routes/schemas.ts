@@ -37,9 +37,9 @@ export const listQuery = z.object({
 });
 
 /** The page as services take it. */
-export function pageOf(query: z.output<typeof listQuery>) {
+export function pageOf(query: Partial<z.output<typeof listQuery>>, maxLimit = 100) {
   const skipCount = query.skipCount === "true" || query.skipCount === "1";
-  const page = clampPage({ page: numberOf(query.page), limit: numberOf(query.limit), skipCount });
+  const page = clampPage({ page: numberOf(query.page), limit: numberOf(query.limit), skipCount }, maxLimit);
   return { ...page, cursor: query.cursor ?? "" };
 }
 

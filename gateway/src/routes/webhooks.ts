@@ -60,14 +60,10 @@ const deliveryStats = z.object({
   lastDeliveredAt: timeOut.nullable(),
 });
 
-const url = z
-  .string()
-  .min(1)
-  .max(4_096)
-  .meta({
-    description: "HTTPS, to a host that is public by name and by address.",
-    example: "https://example.com/hook",
-  });
+const url = z.string().min(1).max(4_096).meta({
+  description: "HTTPS, to a host that is public by name and by address.",
+  example: "https://example.com/hook",
+});
 const secret = z.string().max(512).meta({ description: "Signs each request; visible ASCII." });
 const events = z.array(z.string().max(100)).min(1).max(100).meta({ description: 'Known event types, or `["*"]`.' });
 const headers = z

@@ -13,6 +13,7 @@ export type {
   Handler,
   OutgoingMessage,
   Promised,
+  Relay,
   StreamName,
   Transport,
 } from "./types.ts";

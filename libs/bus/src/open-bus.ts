@@ -1,6 +1,7 @@
 import { openConnection } from "./connection.ts";
 import { startConsumer } from "./consumer.ts";
 import { startFollower } from "./follower.ts";
+import { createRelay } from "./relay.ts";
 import { keepStream } from "./stream-keeper.ts";
 import { createTransport } from "./transport.ts";
 import type { Bus, BusOptions } from "./types.ts";
@@ -15,6 +16,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
   };
   return {
     transport: createTransport(connection),
+    relay: createRelay(connection),
     ensureStream: (name) => keepStream(connection, options.name, name, options.replicas),
     consume: (settings, handler) => keep(startConsumer(connection, settings, handler)),
     follow: (settings, handlers) => keep(startFollower(connection, settings, handlers)),

@@ -58,7 +58,32 @@ export type FollowHandlers = {
 
 export type Follower = { stop(): Promise<void> };
 
+/** Core NATS, beside the streams: questions that want an answer now or never. Nothing is stored. */
+export type Relay = {
+  /**
+   * Asks and hands over every answer until stopped. `onNobody` when nobody listens on the subject, or the connection is lost:
+   * an answer would not come. Throws AppError `unavailable` without a connection.
+   */
+  ask(
+    subject: string,
+    body: Uint8Array,
+    on: { answer(body: Uint8Array): void; nobody(lost: boolean): void },
+  ): { stop(): void };
+  /** Listens; `answer` sends one message back to whoever asked (nothing when nobody did). */
+  listen(
+    subject: string,
+    handler: (body: Uint8Array, answer: (body: Uint8Array) => void, subject: string) => void,
+  ): { stop(): void };
+  /** Sends to whoever listens; lost while there is no connection. */
+  tell(subject: string, body: Uint8Array): void;
+  /** Resolves when the server has all that was sent and subscribed before. */
+  flush(): Promise<void>;
+  /** Called after each reconnect: what was told meanwhile did not arrive. */
+  onReconnect(listener: () => void): void;
+};
+
 export type Bus = {
+  relay: Relay;
   transport: Transport;
   /** Makes the stream, or brings it to our configuration, and re-creates it whenever it disappears. Owner of the stream only. */
   ensureStream(name: StreamName): Promise<void>;

@@ -1,3 +1,11 @@
+export {
+  type AgentFrame,
+  agentChunkBytes,
+  agentQueriesMax,
+  agentReplyBytes,
+  decodeAgentFrame,
+  encodeAgentFrame,
+} from "./agent-frame.ts";
 export { apiKeyPrefix, looksLikeApiKey, newApiKeyText } from "./api-key-text.ts";
 export { AppError, type ErrorCode, errorCodes, type FieldErrors, isErrorCode, validationError } from "./app-error.ts";
 export {
@@ -30,5 +38,5 @@ export {
   scopePermissions,
   scopesOpen,
 } from "./scopes.ts";
-export { type SecretBox, secretBox } from "./secret-box.ts";
+export { isSealed, type SecretBox, secretBox } from "./secret-box.ts";
 export { isUuid, uuidv7 } from "./uuid.ts";

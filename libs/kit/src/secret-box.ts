@@ -1,6 +1,8 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
 export type SecretBox = {
+  /** Id of the key that seals. */
+  keyId: string;
   /** AES-256-GCM under the first key's derivation for this purpose; `place` (table, row, column) is authenticated with it. */
   seal(plain: Buffer, place: string): Buffer;
   /** Throws when the key is unknown, or the envelope was altered, moved to another place or made for another purpose. */
@@ -8,6 +10,9 @@ export type SecretBox = {
   /** Whether the envelope is already what `seal` would make now: of the newest form, under the first key. */
   isCurrent(envelope: Buffer): boolean;
 };
+
+/** Whether bytes are an envelope at all, where a column holds also what needs no sealing: no protobuf message begins like one. */
+export const isSealed = (bytes: Buffer): boolean => bytes[0] === bareKey || bytes[0] === derivedKey;
 
 /** Envelope forms: 1 used the key itself, 2 uses a key derived from it for one purpose. Both open, 2 is made. */
 const bareKey = 1;
@@ -31,6 +36,7 @@ export function secretBox(keys: string, purpose: string): SecretBox {
   const [first] = ring;
   if (!first) throw new Error("SECRET_ENCRYPTION_KEY: at least one key is needed");
   return {
+    keyId: first.id,
     seal(plain, place) {
       const nonce = randomBytes(12);
       const cipher = createCipheriv("aes-256-gcm", first.derived, nonce);

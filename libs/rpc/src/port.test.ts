@@ -243,6 +243,8 @@ describe("drain", () => {
     const undecided = wire(to.port);
     undecided.socket.write("P");
     const drained = to.drain();
+    // What crosses this on the way was not read, and its client knows.
+    await Promise.all([idle.until("408 Request Timeout"), undecided.until("408 Request Timeout")]);
     await Promise.all([idle.closed, undecided.closed]);
     call.release();
     expect(await answer).toMatchObject({ tokens: { accessToken: "done" } });

@@ -57,6 +57,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
   const shortPath = createShortPath(routes.unary, limits);
   const stock = createStockPath(routes, limits, log);
   let draining = false;
+  const dismissed = new WeakSet<Socket>();
 
   const h1 = createHttpServer(
     {
@@ -69,7 +70,14 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     },
     (request: IncomingMessage, response: ServerResponse) => {
       response.sendDate = false;
-      if (draining) response.shouldKeepAlive = false;
+      if (draining) {
+        // Its connection was told that nothing more is read: whoever sent this repeats it elsewhere.
+        if (dismissed.has(request.socket)) {
+          request.socket.destroy();
+          return;
+        }
+        response.shouldKeepAlive = false;
+      }
       if (!shortPath(request, response)) stock(request, response);
     },
   );
@@ -93,6 +101,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
   h2.on("sessionError", (err) => log.debug({ err }, "http2 session failed"));
 
   const sockets = new Set<Socket>();
+  const h1Sockets = new Set<Socket>();
   const undecided = new Set<Socket>();
   const open = gauge("muster_rpc_server_connections", "Open connections of the RPC port.");
   const net = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) => {
@@ -101,6 +110,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     socket.on("close", () => {
       sockets.delete(socket);
       undecided.delete(socket);
+      h1Sockets.delete(socket);
       open.set(sockets.size);
     });
     undecided.add(socket);
@@ -111,6 +121,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
         socket.allowHalfOpen = false;
         h2.emit("connection", socket);
       } else {
+        h1Sockets.add(socket);
         h1.emit("connection", socket);
         // Sniffing paused it. An http2 session reads what was put back by itself, http1 waits for it to flow.
         socket.resume();
@@ -129,6 +140,12 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     });
   });
 
+  const dismiss = (socket: Socket) => {
+    if (dismissed.has(socket)) return;
+    dismissed.add(socket);
+    socket.end(notRead);
+  };
+
   const drainOnce = async (): Promise<void> => {
     draining = true;
     health.drain();
@@ -136,10 +153,14 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     health.close();
     const closed = new Promise<void>((resolve) => net.close(() => resolve()));
     for (const session of sessions) session.close();
-    h1.closeIdleConnections();
+    for (const socket of undecided) dismiss(socket);
+    // A closed connection alone would leave a client that writes this moment in doubt whether its call was carried out.
+    const dismissIdle = () => {
+      for (const socket of h1Sockets) if (!isAnswering(socket)) dismiss(socket);
+    };
+    dismissIdle();
     // Calls that began before the drain leave connections that are idle only now.
-    const sweep = setInterval(() => h1.closeIdleConnections(), 50);
-    for (const socket of undecided) socket.destroy();
+    const sweep = setInterval(dismissIdle, 50);
     const cut = setTimeout(() => {
       for (const session of sessions) session.destroy();
       for (const socket of sockets) socket.destroy();
@@ -160,3 +181,9 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     },
   };
 }
+
+/** "408 Request Timeout" says that no request was read, so that any may be repeated (RFC 9110, 15.5.9). */
+const notRead = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+/** Whether node:http has a response under way on this connection. */
+const isAnswering = (socket: Socket) => Boolean((socket as Socket & { _httpMessage?: unknown })._httpMessage);

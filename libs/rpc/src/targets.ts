@@ -3,6 +3,8 @@ import { maxHeaderBytes } from "./limits.ts";
 
 /** How long a server that refused is passed over, when there are others. */
 const shunMs = 1_000;
+/** How long a server that is draining is: longer than it goes on listening. */
+const leaveMs = 2_000;
 const connectMs = 2_000;
 
 const clientOptions = {
@@ -22,6 +24,8 @@ export type Targets = {
   /** The next server in turn that has not just refused. */
   next(): Target;
   shun(target: Target): void;
+  /** Passes over a server that answers with `Connection: close`: nothing of ours is on its connections when it cuts them. */
+  leave(target: Target): void;
   /** Dispatches on a connection that nobody has used, and that is closed afterwards. */
   dispatchFresh(target: Target, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   close(): Promise<void>;
@@ -66,6 +70,9 @@ export function createTargets(baseUrls: readonly string[], connections: number, 
     },
     shun(target) {
       target.shunnedUntilMs = performance.now() + shunMs;
+    },
+    leave(target) {
+      target.shunnedUntilMs = performance.now() + leaveMs;
     },
     dispatchFresh(target, options, handler) {
       const client = new Client(target.origin, clientOptions);

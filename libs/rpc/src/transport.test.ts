@@ -144,6 +144,42 @@ describe("the transport", () => {
     expect(server.connections()).toBeGreaterThanOrEqual(3);
   });
 
+  it("makes a call elsewhere that a leaving server has not read, also one that may not be repeated", async () => {
+    const leaving = createTcpServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () =>
+        socket.end("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
+      );
+    });
+    let made = 0;
+    const staying = createServer((request, response) => {
+      made += 1;
+      request.resume();
+      request.on("end", () => {
+        response.writeHead(200, { "content-type": "application/proto" });
+        response.end();
+      });
+    });
+    const urls = [await listen(leaving), await listen(staying)];
+    const client = createClient(SessionService, transportTo(urls));
+    for (let i = 0; i < 4; i++) await client.login({});
+    expect(made).toBe(4);
+  });
+
+  it("sends nothing more to a server that answers with Connection: close, while there are others", async () => {
+    let last = 0;
+    const leaving = createServer((request, response) => {
+      last += 1;
+      request.resume();
+      response.shouldKeepAlive = false;
+      answerEcho(response, "leaving");
+    });
+    const staying = await named("staying");
+    const client = createClient(ProbeService, transportTo([await listen(leaving), staying.url]));
+    for (let i = 0; i < 10; i++) await client.echo({});
+    expect([last, staying.calls()]).toEqual([1, 9]);
+  });
+
   it("keeps connections for short calls while long ones wait", async () => {
     const waiting = deferred();
     let held = 0;

@@ -100,13 +100,13 @@ export function createTransport(options: TransportOptions): RpcTransport {
         method,
         described,
         maxResponseBytes,
+        servers: options.baseUrls.length,
         again(again, connected) {
-          if (!connected) {
-            targets.shun(target);
-            target = targets.next();
-          }
+          if (!connected) targets.shun(target);
+          target = targets.next();
           targets.dispatchFresh(target, request, again);
         },
+        leaving: () => targets.leave(target),
         settled(error, answer) {
           clearTimeout(timer);
           signal?.removeEventListener("abort", onAbort);

@@ -10,20 +10,25 @@ type Options = {
   method: DescMethodUnary;
   described: RpcMethod;
   maxResponseBytes: number;
+  /** How many servers there are to connect to. */
+  servers: number;
   /** Sends once more on a fresh connection. */
   again: (call: UnaryCall, connected: boolean) => void;
+  /** The server takes no more calls on this connection: it is about to end. */
+  leaving: () => void;
   settled: (error: ConnectError | null, answer: Answer | null) => void;
 };
 
 /**
- * One Connect unary call on undici's dispatch interface (the raw one: no header object, no body stream). Repeated once when
- * connecting failed, or when no byte came back and the method's idempotency level allows it.
+ * One Connect unary call on undici's dispatch interface (the raw one: no header object, no body stream). Repeated while
+ * connecting fails, once per server and once more, and once when no byte came back and the method's idempotency level allows it.
  */
 export class UnaryCall implements Dispatcher.DispatchHandler {
   readonly #options: Options;
   #abort: ((error?: Error) => void) | undefined;
   #done = false;
   #repeated = false;
+  #refusals = 0;
   #connected = false;
   #answered = false;
   #status = 0;
@@ -55,6 +60,7 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
     this.#answered = true;
     this.#status = status;
     this.#rawHeaders = rawHeaders;
+    if (saysClose(rawHeaders)) this.#options.leaving();
     return true;
   }
 
@@ -67,6 +73,11 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
   }
 
   onComplete(): void {
+    // The server leaves and has not read the request.
+    if (this.#status === 408 && this.#refusals < this.#options.servers && !this.#done) {
+      this.#refused();
+      return;
+    }
     const [first = noBytes] = this.#chunks;
     const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks, this.#size) : first;
     try {
@@ -78,16 +89,33 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
 
   onError(error: Error): void {
     if (this.#done) return;
-    const mayRepeat = !this.#connected || (!this.#answered && this.#options.described.repeatable);
-    if (mayRepeat && !this.#repeated) {
+    const connected = this.#connected;
+    const mayRepeat = connected
+      ? !this.#answered && !this.#repeated && this.#options.described.repeatable
+      : this.#refusals < this.#options.servers;
+    if (mayRepeat && !connected) this.#refused();
+    else if (mayRepeat) {
       this.#repeated = true;
-      const connected = this.#connected;
-      this.#connected = false;
-      this.#abort = undefined;
-      this.#options.again(this, connected);
-      return;
-    }
-    this.#finish(new ConnectError("Service is unavailable", Code.Unavailable, undefined, undefined, error), null);
+      this.#sendAgain(true);
+    } else
+      this.#finish(new ConnectError("Service is unavailable", Code.Unavailable, undefined, undefined, error), null);
+  }
+
+  /** Whatever this server may be told again, another can be told: it did nothing. */
+  #refused(): void {
+    this.#refusals += 1;
+    this.#sendAgain(false);
+  }
+
+  #sendAgain(connected: boolean): void {
+    this.#connected = false;
+    this.#answered = false;
+    this.#abort = undefined;
+    this.#status = 0;
+    this.#rawHeaders = [];
+    this.#chunks = [];
+    this.#size = 0;
+    this.#options.again(this, connected);
   }
 
   #finish(error: ConnectError | null, answer: Answer | null): void {
@@ -141,6 +169,19 @@ class LeanAnswer implements UnaryResponse<DescMessage, DescMessage> {
     return this.#demuxed;
   }
 }
+
+/** `Connection: close`; lengths first, because every answer is looked at. */
+function saysClose(raw: Buffer[]): boolean {
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const [key, value] = [raw[at] as Buffer, raw[at + 1] as Buffer];
+    if (key.length === 10 && value.length === 5 && value.equals(close)) {
+      return key.toString("latin1").toLowerCase() === "connection";
+    }
+  }
+  return false;
+}
+
+const close = Buffer.from("close");
 
 function rawHeader(raw: Buffer[], name: string): string | undefined {
   for (let at = 0; at + 1 < raw.length; at += 2) {

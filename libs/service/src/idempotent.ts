@@ -10,9 +10,26 @@ import {
 } from "@bufbuild/protobuf";
 import { type Database, removeExpiredReplies, storeReply, type Tx, takeIdempotencyKey } from "@muster/db";
 import { AppError, type CallContext, type Logger, validationError } from "@muster/kit";
+import type { SealedColumn } from "./sealed-column.ts";
 
 /** Seals bytes so that they open at the same place alone. */
 export type ReplyBox = { seal(plain: Buffer, place: string): Buffer; open(envelope: Buffer, place: string): Buffer };
+
+const replyPlace = (key: readonly string[]) => `idempotency.reply/${key.join("/")}`;
+
+/** Stored replies; those of methods without a secret in them are in clear. The `box` of `idempotentTx` has this purpose. */
+export const sealedReplies = {
+  table: "idempotency",
+  key: [
+    ["caller", "text"],
+    ["rpc", "text"],
+    ["key", "text"],
+  ],
+  column: "reply",
+  purpose: "idempotency",
+  place: replyPlace,
+  mayBeClear: true,
+} as const satisfies SealedColumn;
 
 const visibleAscii = /^[\x21-\x7e]{1,255}$/;
 
@@ -39,7 +56,7 @@ export function idempotentTx<I extends DescMessage, O extends DescMessage>(
     key,
     sha256: createHash("sha256").update(toBinary(input, request)).digest(),
   };
-  const place = `idempotency.reply/${asked.caller}/${asked.rpc}/${key}`;
+  const place = replyPlace([asked.caller, asked.rpc, key]);
   return db.tx(context, async (tx) => {
     const stored = await takeIdempotencyKey(tx, asked);
     if (stored) {

@@ -1,8 +1,11 @@
 export { type AuditFact, auditEvent, auditPartition } from "./audit-event.ts";
+export { encryptionKeys, encryptionSettings } from "./encryption-keys.ts";
 export { requireMfa, requirePermission, requireScope } from "./guards.ts";
-export { idempotentTx, type ReplyBox } from "./idempotent.ts";
+export { idempotentTx, type ReplyBox, sealedReplies } from "./idempotent.ts";
 export { type PlatformFact, platformEvent } from "./platform-event.ts";
+export { type Reencrypted, type ReencryptOptions, reencrypt } from "./reencrypt.ts";
 export { runService, type ServiceContext, type ServiceDefinition } from "./run-service.ts";
+export type { SealedColumn } from "./sealed-column.ts";
 export { type TenancySnapshot, tenancySnapshot } from "./tenancy-snapshot.ts";
 export {
   followTenancy,

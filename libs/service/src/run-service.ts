@@ -6,6 +6,8 @@ import { createVerifier, type Registration, servePort } from "@muster/rpc";
 import { z } from "zod";
 import { startIdempotencyCleanup } from "./idempotent.ts";
 import { migrateOnly } from "./migrate-only.ts";
+import { reencryptOnly } from "./reencrypt-only.ts";
+import type { SealedColumn } from "./sealed-column.ts";
 import { tenancySnapshot } from "./tenancy-snapshot.ts";
 import {
   followTenancy,
@@ -34,8 +36,13 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
   grants?: Record<string, readonly Privilege[]>;
   /** Keeps table `tenant`, a copy of tenancy's partners, organizations and sites. */
   tenantCopy?: { onChange?: OnTenantChange; onDevices?: OnDeviceChanges };
+  /** What `main.js reencrypt` seals anew under the first encryption key. */
+  sealed?: readonly SealedColumn[];
   start(context: ServiceContext<z.infer<z.ZodObject<S & typeof serviceSettings>>>): Promise<Registration[]>;
 };
+
+/** While draining the port goes on serving for this long, so that its clients hear that they should go elsewhere. */
+const farewellMs = 500;
 
 const tenantCopySettings = {
   TENANCY_URL: z.string().describe("Base URLs of tenancy's RPC port, comma-separated; asked for its snapshot."),
@@ -43,13 +50,14 @@ const tenantCopySettings = {
 
 /**
  * The one way a service runs: settings, migrations, checks of role and schema, database, bus and relay, RPC port.
- * PostgreSQL must answer before the port opens; NATS need not: writes wait in the outbox. With the argument `migrate` it only
- * migrates.
+ * PostgreSQL must answer before the port opens; NATS need not: writes wait in the outbox. With the argument `migrate` or
+ * `reencrypt` it does only that.
  */
 export async function runService<S extends z.ZodRawShape>(definition: ServiceDefinition<S>): Promise<void> {
   const { name, tenantCopy } = definition;
   const dirs = [...(tenantCopy ? [tenantMigrations] : []), { label: name, path: fileURLToPath(definition.migrations) }];
   if (process.argv[2] === "migrate") return migrateOnly(name, dirs);
+  if (process.argv[2] === "reencrypt") return reencryptOnly(name, definition.sealed ?? []);
   type Config = z.infer<z.ZodObject<S & typeof serviceSettings>>;
   let config: Config & z.infer<z.ZodObject<typeof serviceSettings>>;
   try {
@@ -133,7 +141,7 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
         }),
         log,
         readiness: proc.readiness,
-        drainDelayMs: 0,
+        drainDelayMs: farewellMs,
         graceMs: config.DRAIN_GRACE_MS,
       });
       proc.onStop("rpc port", () => port.drain());

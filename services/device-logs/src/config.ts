@@ -1,5 +1,23 @@
+import { whole } from "@muster/kit";
+import { z } from "zod";
+
 export const version = "0.1.0";
 export const migrations = new URL("../migrations/", import.meta.url);
 
-/** No settings beyond those of every service yet. */
-export const settings = {};
+/** Settings beyond those of every service. */
+export const settings = {
+  TENANCY_URL: z.string().describe("Base URLs of tenancy's RPC port, comma-separated; asked for devices."),
+  AGENT_LOG_RETENTION_DAYS: whole(30, 1, 3_650).describe(
+    "Days that diagnostic logs are kept; whole weeks are dropped, so that a row may stay up to 7 days longer.",
+  ),
+  EVENT_LOG_RETENTION_DAYS: whole(90, 1, 3_650).describe("Days that event logs are kept after they were stored."),
+  DEVICE_LOG_ROWS_PER_MINUTE: whole(30_000, 1_000, 100_000_000).describe(
+    "Log rows that one device may send a minute; more are refused with 429. Counted by each process for itself.",
+  ),
+  LOG_QUERY_TIMEOUT_MS: whole(3_000, 100, 60_000).describe(
+    "Milliseconds that a query of stored logs may take; then its time range is too wide.",
+  ),
+  LIVE_QUERY_TIMEOUT_MS: whole(30_000, 100, 30_000).describe(
+    "Milliseconds within which a device must have answered a live query.",
+  ),
+};

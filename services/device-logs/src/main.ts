@@ -1,13 +1,48 @@
+import type { Relay } from "@muster/bus";
+import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
+import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
+import { register } from "@muster/rpc";
 import { runService } from "@muster/service";
+import { logAppender } from "./appender.ts";
 import { migrations, settings, version } from "./config.ts";
+import { deviceCopy, tenancyDevices } from "./device-copy.ts";
+import { startUpkeep } from "./jobs/retention.ts";
+import { liveLogService } from "./rpc/live.ts";
+import { deviceLogService } from "./rpc/log.ts";
+import { floodControl } from "./rules/flood.ts";
+import { applyDevices } from "./store/devices.ts";
 
 await runService({
   name: "device-logs",
   version,
   settings,
   migrations,
-  tenantCopy: {},
-  async start() {
-    return [];
+  tenantCopy: { onDevices: applyDevices },
+  async start({ db, config, process, onBus }) {
+    const now = () => new Date();
+    const { log } = process;
+    const tenancy = tenancyDevices({
+      baseUrls: config.TENANCY_URL.split(",").map((url) => url.trim()),
+      privateKeys: config.CALLER_PRIVATE_KEYS,
+    });
+    process.onStop("tenancy client for devices", () => tenancy.close());
+    const devices = deviceCopy({ db, ask: tenancy.ask, log, now });
+    const upkeep = startUpkeep({
+      db,
+      log,
+      agentLogDays: config.AGENT_LOG_RETENTION_DAYS,
+      eventLogDays: config.EVENT_LOG_RETENTION_DAYS,
+      now,
+    });
+    process.onStop("partitions and retention", () => upkeep.stop());
+    let relay: Relay | null = null;
+    onBus(async (bus) => {
+      relay = bus.relay;
+      return undefined;
+    });
+    const flood = floodControl({ rowsPerMinute: config.DEVICE_LOG_ROWS_PER_MINUTE, nowMs: () => performance.now() });
+    const stored = { db, devices, appender: logAppender(db), flood, queryTimeoutMs: config.LOG_QUERY_TIMEOUT_MS, now };
+    const live = { db, devices, relay: () => relay, timeoutMs: config.LIVE_QUERY_TIMEOUT_MS, now };
+    return [register(DeviceLogService, deviceLogService(stored)), register(LiveLogService, liveLogService(live))];
   },
 });

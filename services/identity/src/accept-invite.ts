@@ -20,7 +20,7 @@ export async function acceptInvite(
   const person = await findPrincipal(db, invite.user_id);
   if (person?.status !== "invited") throw invalidToken();
   checkNewPassword(password, person.email);
-  const passwordHash = await passwords.hash(password);
+  const passwordHash = await passwords.hash(password, context);
   const caller = principalCaller(person);
   await db.tx({ ...context, caller }, async (tx) => {
     const at = now();

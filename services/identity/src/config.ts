@@ -1,4 +1,5 @@
-import { ConfigError, whole } from "@muster/kit";
+import { whole } from "@muster/kit";
+import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 import type { LoginLimits } from "./attempts.ts";
 
@@ -9,11 +10,7 @@ export const settings = {
   JWT_PRIVATE_KEYS: z
     .string()
     .describe("kid:base64 P-256 PKCS#8 keys of access tokens, comma-separated; the first signs, all verify."),
-  SECRET_ENCRYPTION_KEY: z
-    .string()
-    .optional()
-    .describe("id:base64 32-byte keys for secrets at rest, comma-separated; the first encrypts, all decrypt."),
-  APP_ENCRYPTION_KEY: z.string().optional().describe("The same, for deployments that use this name."),
+  ...encryptionSettings,
   ENROLLMENT_KEY_PEPPER: z
     .string()
     .optional()
@@ -36,6 +33,7 @@ export const settings = {
     .describe("Password of that administrator; without it one is generated and logged once."),
   PASSWORD_SCRYPT_LOG_N: whole(17, 10, 20).describe("log2 of scrypt's cost N for new password hashes."),
   PASSWORD_QUEUE_MAX: whole(200, 1, 10_000).describe("Password checks that may wait; more are refused with 503."),
+  PASSWORD_CONCURRENCY: whole(0, 0, 64).describe("Password checks that run at a time; 0 takes one per core."),
   ACCESS_TOKEN_TTL_SECONDS: whole(900, 60, 3_600).describe("Life of an access token in seconds."),
   SESSION_IDLE_DAYS: whole(7, 1, 90).describe("Days after its last refresh at which a session ends."),
   LOGIN_FAILURES_PER_ACCOUNT: whole(10, 1, 1_000_000).describe(
@@ -48,19 +46,21 @@ export const settings = {
   UNKNOWN_KEYS_PER_MINUTE: whole(300, 1, 1_000_000).describe(
     "API keys that nobody knows, allowed from one address (IPv6: from one /64) within a minute.",
   ),
+  ENROLLMENT_RESERVATION_SECONDS: whole(60, 1, 3_600).describe(
+    "Seconds after which an enrollment that did not end is given up and its use of the key returned.",
+  ),
+  ENROLLMENT_FAILURES_PER_MINUTE: whole(60, 1, 1_000_000).describe(
+    "Enrollments with a key that is refused, allowed from one address (IPv6: from one /64) within a minute.",
+  ),
+  TENANCY_URL: z
+    .string()
+    .describe("Base URLs of tenancy's RPC port, comma-separated; makes the devices of agents that enroll."),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
   TENANT_COPY_LAG_MS: whole(1_500, 0, 10_000).describe(
     "Milliseconds to wait for a partner, organization or site that tenancy has only just made.",
   ),
   SESSION_MAX_DAYS: whole(30, 1, 365).describe("Days after sign-in at which a session ends."),
 };
-
-/** Keys for secrets at rest, under either name. Throws when neither is set. */
-export function encryptionKeys(config: { SECRET_ENCRYPTION_KEY?: string; APP_ENCRYPTION_KEY?: string }): string {
-  const keys = config.SECRET_ENCRYPTION_KEY ?? config.APP_ENCRYPTION_KEY;
-  if (!keys) throw new ConfigError(["SECRET_ENCRYPTION_KEY or APP_ENCRYPTION_KEY must be set"]);
-  return keys;
-}
 
 /** The limits on failed sign-ins of these settings. */
 export function loginLimits(config: {

@@ -1,4 +1,5 @@
 import { secretBox } from "@muster/kit";
+import { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
@@ -7,15 +8,16 @@ import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/servic
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { register } from "@muster/rpc";
-import { runService } from "@muster/service";
+import { encryptionKeys, runService } from "@muster/service";
 import { accessTokens } from "./access-tokens.ts";
-import { encryptionKeys, loginLimits, migrations, settings, version } from "./config.ts";
+import { loginLimits, migrations, settings, version } from "./config.ts";
 import { followDevices } from "./events/devices.ts";
 import { announceTenant } from "./events/tenants.ts";
 import { bootstrapAdministrator } from "./jobs/bootstrap.ts";
 import { startEdgeCleanup } from "./jobs/edge-cleanup.ts";
 import { startSweeping } from "./jobs/sweep-reservations.ts";
 import { passwords } from "./passwords.ts";
+import { agentService } from "./rpc/agent.ts";
 import { apiKeyService } from "./rpc/api-key.ts";
 import { edgeService } from "./rpc/edge.ts";
 import { enrollmentKeyService } from "./rpc/enrollment-key.ts";
@@ -25,7 +27,9 @@ import { sessionService } from "./rpc/session.ts";
 import { userService } from "./rpc/user.ts";
 import { seededRoles } from "./rules/catalogue.ts";
 import { enrollmentPeppers } from "./rules/enrollment-key.ts";
+import { sealedColumns, secretPurposes } from "./sealed-columns.ts";
 import { seedRoles } from "./store/roles.ts";
+import { tenancyDevices } from "./tenancy-devices.ts";
 import { unknownKeys } from "./unknown-keys.ts";
 
 await runService({
@@ -34,22 +38,31 @@ await runService({
   settings,
   migrations,
   tenantCopy: { onChange: announceTenant, onDevices: followDevices },
+  sealed: sealedColumns,
   async start({ db, config, process }) {
     const now = () => new Date();
-    const [pepper] = enrollmentPeppers(config);
-    const hashing = passwords({ logN: config.PASSWORD_SCRYPT_LOG_N, queueMax: config.PASSWORD_QUEUE_MAX });
+    const peppers = enrollmentPeppers(config);
+    const [pepper] = peppers;
+    const hashing = passwords({
+      logN: config.PASSWORD_SCRYPT_LOG_N,
+      queueMax: config.PASSWORD_QUEUE_MAX,
+      concurrency: config.PASSWORD_CONCURRENCY,
+    });
+    process.onStop("password hashing", () => hashing.close());
     await seedRoles(db, seededRoles, now());
     await bootstrapAdministrator(
       { db, passwords: hashing, log: process.log, now },
       { email: config.BOOTSTRAP_ADMIN_EMAIL, password: config.BOOTSTRAP_ADMIN_PASSWORD },
     );
-    const box = secretBox(encryptionKeys(config), "identity");
+    const boxOf = (purpose: string) => secretBox(encryptionKeys(config), purpose);
+    const replies = boxOf(secretPurposes.replies);
     const sessions = {
       db,
       log: process.log,
       passwords: hashing,
       tokens: accessTokens(config.JWT_PRIVATE_KEYS, config.ACCESS_TOKEN_TTL_SECONDS),
-      box,
+      box: boxOf(secretPurposes.families),
+      totpBox: boxOf(secretPurposes.totp),
       idleDays: config.SESSION_IDLE_DAYS,
       maxDays: config.SESSION_MAX_DAYS,
       loginLimits: loginLimits(config),
@@ -59,19 +72,26 @@ await runService({
       db,
       passwords: hashing,
       now,
-      box,
+      box: replies,
       mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES,
       copyLagMs: config.TENANT_COPY_LAG_MS,
     };
     const keys = {
       db,
       now,
-      box,
+      box: replies,
       mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES,
       copyLagMs: config.TENANT_COPY_LAG_MS,
     };
     const enrollmentKeys = { ...keys, pepper, defaultTtlMinutes: config.ENROLLMENT_KEY_DEFAULT_TTL_MINUTES };
-    const sweeping = startSweeping({ db, log: process.log });
+    const devices = tenancyDevices({
+      baseUrls: config.TENANCY_URL.split(",").map((url) => url.trim()),
+      privateKeys: config.CALLER_PRIVATE_KEYS,
+    });
+    process.onStop("tenancy devices", () => devices.close());
+    const refusedKeys = { max: config.ENROLLMENT_FAILURES_PER_MINUTE, windowMs: 60_000 };
+    const failures = unknownKeys({ db, limit: refusedKeys, now, kind: "enrollment" });
+    const sweeping = startSweeping({ db, discard: devices.discard, log: process.log });
     process.onStop("reservation sweeper", () => sweeping.stop());
     const cleanup = startEdgeCleanup({ db, log: process.log });
     const unknown = unknownKeys({ db, limit: { max: config.UNKNOWN_KEYS_PER_MINUTE, windowMs: 60_000 }, now });
@@ -83,6 +103,17 @@ await runService({
       register(ApiKeyService, apiKeyService(keys)),
       register(ServicePrincipalService, servicePrincipalService(keys)),
       register(EnrollmentKeyService, enrollmentKeyService(enrollmentKeys)),
+      register(
+        AgentService,
+        agentService({
+          db,
+          peppers,
+          devices,
+          failures,
+          reservationSeconds: config.ENROLLMENT_RESERVATION_SECONDS,
+          now,
+        }),
+      ),
       register(EdgeService, edgeService({ db, unknownKeys: unknown, now })),
     ];
   },

@@ -7,7 +7,7 @@ import { DeviceChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { followDevices } from "./events/devices.ts";
 import { resolveAgent } from "./resolve-agent.ts";
 import { newAgentToken } from "./rules/agent-token.ts";
-import { insertAgentToken, lockAgentToken, offerAgentToken } from "./store/agent-tokens.ts";
+import { issueAgentToken, lockAgentToken, offerAgentToken } from "./store/agent-tokens.ts";
 import { codeOf } from "./testing/identity.ts";
 import { startTestKeys, type TestKeys } from "./testing/keys.ts";
 
@@ -26,8 +26,9 @@ async function enrolled(quarantined = false) {
   const token = newAgentToken();
   const { digest } = token;
   await keys.db.tx(keys.system, (tx) =>
-    insertAgentToken(tx, { deviceId, orgId, partnerId, digest, quarantined }, new Date()),
+    issueAgentToken(tx, { deviceId, orgId, partnerId, digest, quarantined }, new Date()),
   );
+  expect((await resolve(digest))?.device_id).toBe(deviceId);
   return { deviceId, orgId, partnerId, digest };
 }
 const resolve = (digest: Buffer) => resolveAgent(keys.db, digest, new Date());

@@ -19,7 +19,8 @@ export async function resolveAgent(db: Database, digest: Uint8Array, now: Date):
     // Somebody else's first use came first, or a rotation took this one's place.
     if (!before?.next_digest?.equals(Buffer.from(digest))) return null;
     const after = await promoteAgentToken(tx, row.device_id, now);
-    return announceAgent(tx, after, [before.digest]);
+    // Nobody ever had the token before the first one.
+    return before.generation === 0 ? null : announceAgent(tx, after, [before.digest]);
   });
   if (change !== null) await afterChange({ db }, [change]);
   const current = await findAgentByDigest(db, digest);

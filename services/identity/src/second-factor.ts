@@ -15,7 +15,7 @@ import {
 import { addFailures, type Counted, clearFailures, limitedUntil, lockFailures, lockToCount } from "./store/failures.ts";
 import type { PrincipalRow } from "./store/people.ts";
 
-export type SecondFactorDeps = { db: Database; box: SecretBox; now: () => Date };
+export type SecondFactorDeps = { db: Database; totpBox: SecretBox; now: () => Date };
 
 /** Failures allowed per person, and per challenge (01-conventions, "Limits of other routes"). */
 const limit = { max: 5, windowMs: 5 * 60_000 };
@@ -69,12 +69,12 @@ export async function useCode(tx: Tx, deps: SecondFactorDeps, userId: string, co
 /** Uses up the step of a TOTP code under this sealed secret; false when it fits none, or was used before. */
 export async function useTotp(
   tx: Tx,
-  { box, now }: SecondFactorDeps,
+  { totpBox, now }: SecondFactorDeps,
   userId: string,
   sealed: Buffer,
   digits: string,
 ): Promise<boolean> {
-  const step = matchingStep(box.open(sealed, totpPlace(userId)), digits.replace(/\s/g, ""), now());
+  const step = matchingStep(totpBox.open(sealed, totpPlace(userId)), digits.replace(/\s/g, ""), now());
   return step !== null && useStep(tx, userId, step);
 }
 

@@ -12,8 +12,14 @@ export type UnknownKeys = {
 type Waiting = { resolve(until: Date | null): void; reject(error: unknown): void };
 
 /** Unknown API keys by address. What arrives while a transaction is under way shares the next one: guessing cannot flood the database. */
-export function unknownKeys(deps: { db: Database; limit: AttemptLimit; now: () => Date }): UnknownKeys {
-  const { db, limit, now } = deps;
+export function unknownKeys(deps: {
+  db: Database;
+  limit: AttemptLimit;
+  now: () => Date;
+  /** What is counted apart from all others. */
+  kind?: "api-key" | "enrollment";
+}): UnknownKeys {
+  const { db, limit, now, kind = "api-key" } = deps;
   let waiting = new Map<string, Waiting[]>();
   let counting = false;
 
@@ -62,7 +68,7 @@ export function unknownKeys(deps: { db: Database; limit: AttemptLimit; now: () =
   return {
     count: (clientAddress) =>
       new Promise((resolve, reject) => {
-        const key = `api-key/${clientNetwork(clientAddress)}`;
+        const key = `${kind}/${clientNetwork(clientAddress)}`;
         const queue = waiting.get(key) ?? [];
         queue.push({ resolve, reject });
         waiting.set(key, queue);

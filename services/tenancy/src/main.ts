@@ -1,15 +1,18 @@
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
+import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { register } from "@muster/rpc";
 import { runService } from "@muster/service";
 import { migrations, settings, version } from "./config.ts";
+import { startPresenceWatch } from "./jobs/presence-watch.ts";
 import { deviceService } from "./rpc/device.ts";
 import { deviceGroupService } from "./rpc/device-group.ts";
 import { organizationService } from "./rpc/organization.ts";
 import { partnerService } from "./rpc/partner.ts";
+import { presenceService } from "./rpc/presence.ts";
 import { siteService } from "./rpc/site.ts";
 import { snapshotService } from "./rpc/snapshot.ts";
 
@@ -18,13 +21,17 @@ await runService({
   version,
   settings,
   migrations,
-  async start({ db }) {
-    const deps = { db, now: () => new Date() };
+  async start({ db, config, process }) {
+    const heartbeatIntervalSeconds = config.HEARTBEAT_INTERVAL_SECONDS;
+    const deps = { db, now: () => new Date(), heartbeatIntervalSeconds };
+    const watch = startPresenceWatch({ db, log: process.log, heartbeatIntervalSeconds });
+    process.onStop("presence watch", () => watch.stop());
     return [
       register(PartnerService, partnerService(deps)),
       register(OrganizationService, organizationService(deps)),
       register(SiteService, siteService(deps)),
       register(DeviceService, deviceService(deps)),
+      register(PresenceService, presenceService(deps)),
       register(DeviceGroupService, deviceGroupService(deps)),
       register(SnapshotService, snapshotService(deps)),
     ];

@@ -274,6 +274,7 @@ describe("the snapshot client", () => {
     const port = await testPort("tenancy", [
       register(SnapshotService, {
         getSnapshot: () => ({ tenants: [], nextCursor: "" }),
+        getDevices: () => ({ devices: [] }),
         getSnapshotHash: () => ({ sha256: "", count: 0n }),
       }),
     ]);

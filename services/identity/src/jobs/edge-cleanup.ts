@@ -1,5 +1,6 @@
 import type { Database } from "@muster/db";
 import type { Logger } from "@muster/kit";
+import { markEndedKeys } from "../store/api-keys.ts";
 import { removeOldFailures } from "../store/failures.ts";
 import { forgetOldLeases } from "../store/gateways.ts";
 import { removeIdleWindows } from "../store/rate-windows.ts";
@@ -7,15 +8,19 @@ import { removeIdleWindows } from "../store/rate-windows.ts";
 const everyMs = 60_000;
 const batchRows = 5_000;
 
-/** Each minute removes rate windows and failures that count no more, old acknowledgements and gateways that are gone. */
+/**
+ * Each minute marks API keys whose end has come, and removes rate windows and failures that count no more, old acknowledgements and
+ * gateways that are gone.
+ */
 export function startEdgeCleanup({ db, log }: { db: Database; log: Logger }): { stop(): void } {
   const clean = async () => {
     await forgetOldLeases(db);
+    while ((await markEndedKeys(db, batchRows)) === batchRows);
     while ((await removeIdleWindows(db, batchRows)) === batchRows);
     while ((await removeOldFailures(db, batchRows, new Date())) === batchRows);
   };
   const timer = setInterval(() => {
-    clean().catch((err: unknown) => log.warn({ err }, "rate windows, failures and leases not cleaned up"));
+    clean().catch((err: unknown) => log.warn({ err }, "keys, rate windows, failures and leases not cleaned up"));
   }, everyMs);
   timer.unref();
   return { stop: () => clearInterval(timer) };

@@ -1,33 +1,52 @@
-import { type Database, sql } from "@muster/db";
+import type { Database } from "@muster/db";
 import { type Logger, systemCaller } from "@muster/kit";
-import { sweepReservations } from "../store/enrollment-uses.ts";
+import { giveUpReservations, type Reservation, returnGivenUp } from "../store/enrollment-uses.ts";
 
 const everyMs = 10_000;
-const batch = 500;
+const batch = 200;
+const parallel = 8;
 
-type Deps = { db: Database; log: Logger };
+type Deps = {
+  db: Database;
+  /** Takes a device back, or keeps it from being made (tenancy). */
+  discard(deviceId: string): Promise<void>;
+  log: Logger;
+};
 
-/** Gives back every use of an enrollment key that was not confirmed in time; how many. One replica at a time. */
-export async function sweepOnce({ db }: Pick<Deps, "db">): Promise<number> {
+/**
+ * Gives back every use of an enrollment key that was not confirmed in time; how many. Its device goes first: whoever would
+ * still make it is refused, so no device stays without somebody who holds its token.
+ */
+export async function sweepOnce({ db, discard, log }: Deps): Promise<number> {
+  const caller = systemCaller("identity");
   let returned = 0;
   for (;;) {
-    const swept = await db.tx({ caller: systemCaller("identity") }, async (tx) => {
-      const [lock] = await tx.query<{ mine: boolean }>(
-        sql`SELECT pg_try_advisory_xact_lock(hashtext('identity.sweep_reservations')) AS mine`,
-      );
-      return lock?.mine ? sweepReservations(tx, batch) : 0;
-    });
-    returned += swept;
-    if (swept < batch) return returned;
+    const late = await db.tx({ caller }, (tx) => giveUpReservations(tx, batch));
+    const gone: Reservation[] = [];
+    for (let at = 0; at < late.length; at += parallel) {
+      const taken = late.slice(at, at + parallel).map(async (reservation) => {
+        try {
+          await discard(reservation.deviceId);
+          gone.push(reservation);
+        } catch (err) {
+          // It stays given up, and the next sweep tries again.
+          log.warn({ err, deviceId: reservation.deviceId }, "device of an unfinished enrollment not taken back yet");
+        }
+      });
+      await Promise.all(taken);
+    }
+    if (gone.length > 0) returned += await db.tx({ caller }, (tx) => returnGivenUp(tx, gone));
+    if (late.length < batch || gone.length < late.length) return returned;
   }
 }
 
 /** Sweeps every ten seconds until stopped. */
-export function startSweeping({ db, log }: Deps): { stop(): Promise<void> } {
+export function startSweeping(deps: Deps): { stop(): Promise<void> } {
+  const { log } = deps;
   let running: Promise<void> | null = null;
   const sweep = async () => {
     try {
-      const returned = await sweepOnce({ db });
+      const returned = await sweepOnce(deps);
       if (returned > 0) log.info({ returned }, "uses of enrollment keys given back");
     } catch (err) {
       log.warn({ err }, "reservations of enrollment keys cannot be swept now");

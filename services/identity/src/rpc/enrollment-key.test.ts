@@ -1,11 +1,11 @@
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
-import { type Caller, uuidv7 } from "@muster/kit";
+import { type Caller, createLogger, uuidv7 } from "@muster/kit";
 import { callers } from "@muster/testing";
 import { sweepOnce } from "../jobs/sweep-reservations.ts";
 import { enrollmentDigest } from "../rules/enrollment-key.ts";
-import { confirm, release, reserve } from "../store/enrollment-uses.ts";
+import { confirm, granted, release, reserve } from "../store/enrollment-uses.ts";
 import { codeOf } from "../testing/identity.ts";
 import { startTestKeys, type TestKeys, tenantOf } from "../testing/keys.ts";
 
@@ -30,7 +30,22 @@ async function made(change: Record<string, unknown> = {}, as: Caller = tenant.or
 }
 
 const stateOf = async (id: string) => (await admin().getEnrollmentKey({ id })).enrollmentKey;
-const usesOf = async (id: string) => (await stateOf(id))?.usageCount;
+/** As the limit counts: enrollments under way included. */
+const usesOf = async (id: string) => {
+  const [row] = await keys.db.read<{ n: number }>(
+    keys.system,
+    sql`SELECT usage_count AS n FROM enrollment_keys WHERE id = ${id}`,
+  );
+  return row?.n;
+};
+const shownOf = async (id: string) => (await stateOf(id))?.usageCount;
+const discarded: string[] = [];
+const sweep = () =>
+  sweepOnce({
+    db: keys.db,
+    discard: async (id) => void discarded.push(id),
+    log: createLogger("test", "fatal"),
+  });
 
 describe("creating an enrollment key", () => {
   it("takes the caller's organization, one use and an hour, and shows the key once", async () => {
@@ -188,7 +203,7 @@ describe("deleting an enrollment key", () => {
 
 /** Takes a use for a device, as an enrollment does. */
 function use(key: string, deviceId = uuidv7()) {
-  return keys.db.tx(keys.system, (tx) => reserve(tx, [enrollmentDigest(key, keys.pepper)], deviceId));
+  return keys.db.tx(keys.system, (tx) => reserve(tx, [enrollmentDigest(key, keys.pepper)], deviceId)).then(granted);
 }
 
 const age = (seconds: number) =>
@@ -223,7 +238,9 @@ describe("using an enrollment key", () => {
     const { id, key } = await made();
     expect(await codeOf(use("0".repeat(64)))).toBe("enrollment_key_invalid");
     const other = { id: "other", secret: "another pepper" };
-    const foreign = keys.db.tx(keys.system, (tx) => reserve(tx, [enrollmentDigest(key, other)], uuidv7()));
+    const foreign = keys.db
+      .tx(keys.system, (tx) => reserve(tx, [enrollmentDigest(key, other)], uuidv7()))
+      .then(granted);
     expect(await codeOf(foreign)).toBe("enrollment_key_invalid");
     await keys.db.tx(keys.system, (tx) =>
       tx.execute(sql`UPDATE enrollment_keys SET expires_at = now() - interval '1 s' WHERE id = ${id}`),
@@ -251,18 +268,22 @@ describe("using an enrollment key", () => {
     const [kept, lost] = [uuidv7(), uuidv7()];
     await use(key, kept);
     await use(key, lost);
-    expect(await keys.db.tx(keys.system, (tx) => confirm(tx, id, kept))).toBe(true);
+    expect(await shownOf(id)).toBe(0);
+    for (let i = 0; i < 2; i++) expect(await keys.db.tx(keys.system, (tx) => confirm(tx, id, kept))).toBe(true);
+    expect(await shownOf(id)).toBe(1);
     await age(58);
-    await sweepOnce(keys);
+    await sweep();
     expect(await usesOf(id)).toBe(2);
     await age(3);
-    await Promise.all([sweepOnce(keys), sweepOnce(keys)]);
-    expect(await usesOf(id)).toBe(1);
+    await Promise.all([sweep(), sweep()]);
+    expect([await usesOf(id), await shownOf(id)]).toEqual([1, 1]);
+    expect(discarded).toContain(lost);
+    expect(discarded).not.toContain(kept);
     expect(await keys.db.tx(keys.system, (tx) => confirm(tx, id, lost))).toBe(false);
     await keys.db.tx(keys.system, (tx) => release(tx, id, kept));
     expect(await usesOf(id)).toBe(1);
     await age(90_000);
-    await sweepOnce(keys);
+    await sweep();
     expect(await usesOf(id)).toBe(1);
     const [left] = await keys.db.read(
       keys.system,

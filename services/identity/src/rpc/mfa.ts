@@ -88,12 +88,12 @@ async function stepUp(deps: SessionDeps, context: CallContext, code: string) {
 async function setupTotp(deps: SessionDeps, context: CallContext, password: string) {
   const { principal } = await signedIn(deps, context);
   if (principal.mfa_enabled) throw alreadyEnabled();
-  const matches = await deps.passwords.verify(password, await findOwnPassword(deps.db, context));
+  const matches = await deps.passwords.verify(password, await findOwnPassword(deps.db, context), context);
   const secret = randomBytes(secretBytes);
   await tryFactor(deps, context, principal, { refusal: invalidPassword() }, async (tx) => {
     if (!matches) return null;
     const now = deps.now();
-    const sealed = deps.box.seal(secret, totpPlace(principal.user_id));
+    const sealed = deps.totpBox.seal(secret, totpPlace(principal.user_id));
     if (!(await putPendingTotp(tx, principal.user_id, sealed, now))) throw alreadyEnabled();
     tx.emit(personEvent(context, principal, { action: "user.mfa.setup" }, now));
     return true;
@@ -128,7 +128,7 @@ async function enableTotp(deps: SessionDeps, context: CallContext, code: string)
 async function disableTotp(deps: SessionDeps, context: CallContext, password: string, code: string) {
   const { principal } = await signedIn(deps, context);
   if (!principal.mfa_enabled) throw notEnabled();
-  const matches = await deps.passwords.verify(password, await findOwnPassword(deps.db, context));
+  const matches = await deps.passwords.verify(password, await findOwnPassword(deps.db, context), context);
   const refusal = matches ? invalidCode() : invalidPassword();
   const changed = await tryFactor(deps, context, principal, { refusal }, async (tx) => {
     if (!matches || !(await useCode(tx, deps, principal.user_id, code))) return null;

@@ -1,5 +1,5 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { AppError, type CallContext, isUuid, type Logger, uuidv7 } from "@muster/kit";
+import { AppError, type CallContext, isUuid, type Logger, type SecretBox, uuidv7 } from "@muster/kit";
 import type { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { callContext } from "@muster/rpc";
 import { countLogin, type LoginLimits, loginAttempt, tooManyFailures } from "../attempts.ts";
@@ -17,7 +17,12 @@ import { limitedUntil, readFailures } from "../store/failures.ts";
 import { findLogin, findPrincipal, type PrincipalRow, recordRehash } from "../store/people.ts";
 import { findSession, revokeSession, rotateSession, type SessionRow } from "../store/sessions.ts";
 
-export type SessionDeps = SessionFamilyDeps & { passwords: Passwords; loginLimits: LoginLimits; log: Logger };
+export type SessionDeps = SessionFamilyDeps & {
+  passwords: Passwords;
+  totpBox: SecretBox;
+  loginLimits: LoginLimits;
+  log: Logger;
+};
 
 const dayMs = 86_400_000;
 /** Life of an mfaToken (01-conventions, "Sessions"). */
@@ -50,7 +55,7 @@ async function login(
   const limited = limitedUntil(failures, both, deps.now());
   // Before the derivation: who may not try costs nothing.
   if (limited) throw tooManyFailures(limited, deps.now());
-  const matches = await passwords.verify(password, candidate?.password_hash ?? null);
+  const matches = await passwords.verify(password, candidate?.password_hash ?? null, context);
   const principal = candidate && matches ? await findPrincipal(db, candidate.user_id) : null;
   const outcome = principal?.status === "active" ? "succeeded" : "failed";
   const until = await countLogin(db, attempt, outcome, deps.now());
@@ -61,7 +66,7 @@ async function login(
     throw refusedLogin();
   }
   const stale = candidate.password_hash !== null && passwords.isStale(candidate.password_hash);
-  const newHash = stale ? await passwords.hash(password) : null;
+  const newHash = stale ? await passwords.hash(password, context) : null;
   if (principal.mfa_enabled) return challenge(deps, context, principal, newHash);
   const family = newFamily(deps, context, principal, { newHash });
   await db.tx({ ...context, caller: family.caller }, (tx) => family.store(tx));

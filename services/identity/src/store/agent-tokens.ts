@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { type Database, sql, type Tx } from "@muster/db";
 import { ofTenant, type Tenant } from "./api-keys.ts";
 
@@ -48,11 +49,33 @@ type NewAgentToken = {
   quarantined: boolean;
 };
 
-/** Gives a device that has none its token. */
-export async function insertAgentToken(tx: Tx, agent: NewAgentToken, now: Date): Promise<void> {
-  await tx.execute(sql`
-    INSERT INTO agent_tokens (device_id, org_id, partner_id, digest, quarantined, created_at)
-    VALUES (${agent.deviceId}, ${agent.orgId}, ${agent.partnerId}, ${agent.digest}, ${agent.quarantined}, ${now})`);
+/** How long an agent whose reply was lost finds its device again. */
+export const retryMinutes = 10;
+
+/**
+ * Gives a device its first token, or another one while none was used; false when one was used, or the device is gone. Until its
+ * first use a token stands as the next one, beside one that nobody has (generation 0).
+ */
+export async function issueAgentToken(tx: Tx, agent: NewAgentToken, now: Date): Promise<boolean> {
+  const issued = await tx.execute(sql`
+    INSERT INTO agent_tokens AS a (device_id, org_id, partner_id, digest, next_digest, generation, quarantined, created_at)
+    VALUES (${agent.deviceId}, ${agent.orgId}, ${agent.partnerId}, ${randomBytes(32)}, ${agent.digest}, 0,
+            ${agent.quarantined}, ${now})
+    ON CONFLICT (device_id) DO UPDATE SET next_digest = excluded.next_digest, version = a.version + 1
+    WHERE a.generation = 0 AND a.revoked_at IS NULL`);
+  return issued === 1;
+}
+
+/** The first of these ids that an enrollment may take: of no agent, or of one that never spoke and whose enrollment is young. */
+export async function firstFreeDevice(tx: Tx, deviceIds: readonly string[]): Promise<string | null> {
+  const [row] = await tx.query<{ id: string }>(sql`
+    SELECT w.id FROM unnest(${[...deviceIds]}::uuid[]) WITH ORDINALITY AS w (id, n)
+    LEFT JOIN agent_tokens a ON a.device_id = w.id
+    WHERE (a.device_id IS NULL OR (a.generation = 0 AND a.revoked_at IS NULL
+                                   AND a.created_at > now() - make_interval(mins => ${retryMinutes})))
+      AND NOT EXISTS (SELECT FROM enrollment_reservations r WHERE r.device_id = w.id AND r.given_up_at IS NOT NULL)
+    ORDER BY w.n LIMIT 1`);
+  return row?.id ?? null;
 }
 
 /** The token of a device, locked until the end of the transaction; null when there is none in sight. */

@@ -1,5 +1,5 @@
 import { type Database, sql, type Tx } from "@muster/db";
-import type { CallContext, Page } from "@muster/kit";
+import { type CallContext, type Page, systemCaller } from "@muster/kit";
 import type { NewApiKey } from "../rules/api-key.ts";
 import type { KeyMaterial } from "../rules/key-material.ts";
 import { inSight, type NewestPage, readNewestPage } from "./newest-page.ts";
@@ -82,7 +82,7 @@ export function lockPrincipalKeys(
 
 export type ApiKeyFilter = { orgId: string | null; status: string | null };
 
-/** A page of keys, newest first (indexes api_keys_…newest). A passed expiry counts as expired. */
+/** A page of keys, newest first (indexes api_keys_…newest, …by_status, …ending). A passed expiry counts as expired. */
 export function listApiKeys(
   db: Database,
   who: CallContext,
@@ -90,10 +90,27 @@ export function listApiKeys(
   now: Date,
   page: Page,
 ): Promise<NewestPage<ApiKeyRow>> {
-  const where = sql`(${orgId}::uuid IS NULL OR org_id = ${orgId}::uuid)
-    AND (${status}::text IS NULL OR ${status}::text =
-         CASE WHEN status = 'active' AND expires_at <= ${now} THEN 'expired' ELSE status END)`;
+  const ofOrganization = orgId === null ? sql`true` : sql`org_id = ${orgId}::uuid`;
+  const where = sql`${ofOrganization} AND ${hasStatus(status, now)}`;
   return readNewestPage<ApiKeyRow>(db, who, { table: sql`api_keys`, columns, where }, page);
+}
+
+function hasStatus(status: string | null, now: Date) {
+  if (status === null) return sql`true`;
+  if (status === "active") return sql`status = 'active' AND (expires_at IS NULL OR expires_at > ${now})`;
+  if (status === "expired") return sql`(status = 'expired' OR (status = 'active' AND expires_at <= ${now}))`;
+  return sql`status = ${status}`;
+}
+
+/** Marks up to `limit` keys as expired that nobody presented since their end; how many there were. */
+export function markEndedKeys(db: Database, limit: number): Promise<number> {
+  return db.tx({ caller: systemCaller("identity") }, (tx) =>
+    tx.execute(sql`
+      UPDATE api_keys SET status = 'expired'
+      WHERE status = 'active' AND id IN (
+        SELECT id FROM api_keys WHERE status = 'active' AND expires_at <= clock_timestamp()
+        ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)`),
+  );
 }
 
 export type ApiKeyChange = {

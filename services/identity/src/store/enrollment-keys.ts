@@ -19,7 +19,8 @@ export type EnrollmentKeyRow = {
   created_at: Date;
 };
 
-const columns = sql`id, org_id, partner_id, site_id, name, key_prefix, usage_count, max_usage, expires_at, created_by,
+// What people see as the usage are the enrollments that succeeded; the limit counts those under way, too.
+const columns = sql`id, org_id, partner_id, site_id, name, key_prefix, confirmed_count AS usage_count, max_usage, expires_at, created_by,
   created_at`;
 
 type Owner = { orgId: string; partnerId: string; createdBy: string };
@@ -59,7 +60,7 @@ export async function lockEnrollmentKey(tx: Tx, who: CallContext, id: string): P
   return row ?? null;
 }
 
-/** A page of keys, newest first (indexes enrollment_keys_…newest). */
+/** A page of keys, newest first (indexes enrollment_keys_…newest, …ending). */
 export function listEnrollmentKeys(
   db: Database,
   who: CallContext,
@@ -67,8 +68,9 @@ export function listEnrollmentKeys(
   now: Date,
   page: Page,
 ): Promise<NewestPage<EnrollmentKeyRow>> {
-  const where = sql`(${orgId}::uuid IS NULL OR org_id = ${orgId}::uuid)
-    AND (${expired}::boolean IS NULL OR (expires_at <= ${now}) = ${expired}::boolean)`;
+  const ofOrganization = orgId === null ? sql`true` : sql`org_id = ${orgId}::uuid`;
+  const ended = expired === null ? sql`true` : expired ? sql`expires_at <= ${now}` : sql`expires_at > ${now}`;
+  const where = sql`${ofOrganization} AND ${ended}`;
   return readNewestPage<EnrollmentKeyRow>(db, who, { table: sql`enrollment_keys`, columns, where }, page);
 }
 
@@ -84,13 +86,13 @@ export async function rotateEnrollmentKey(
     await tx.query<EnrollmentKeyRow>(sql`
       UPDATE enrollment_keys
       SET key_prefix = ${material.prefix}, digest = ${material.digest}, pepper_id = ${material.pepper.id},
-          usage_count = 0, max_usage = ${limits.maxUsage}, expires_at = ${limits.expiresAt},
+          usage_count = 0, confirmed_count = 0, max_usage = ${limits.maxUsage}, expires_at = ${limits.expiresAt},
           generation = generation + 1, updated_at = ${now}
       WHERE id = ${id} RETURNING ${columns}`),
   );
 }
 
-/** Removes a locked key with its reservations. */
+/** Removes a locked key; enrollments under way may end. */
 export async function deleteEnrollmentKey(tx: Tx, id: string): Promise<void> {
   await tx.execute(sql`DELETE FROM enrollment_keys WHERE id = ${id}`);
 }

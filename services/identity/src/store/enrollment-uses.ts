@@ -1,8 +1,10 @@
 import { sql, type Tx } from "@muster/db";
 import { AppError } from "@muster/kit";
 
-/** Seconds within which an enrollment confirms the use it took. */
-export const reservationSeconds = 60;
+export type Refusal = "enrollment_key_invalid" | "enrollment_key_expired" | "enrollment_key_exhausted" | "given_up";
+
+/** Seconds within which an enrollment confirms the use it took, unless a setting says otherwise. */
+export const defaultReservationSeconds = 60;
 const keepConfirmed = sql`interval '1 day'`;
 
 /** Where an agent that used the key belongs. */
@@ -10,10 +12,14 @@ export type ReservedUse = { keyId: string; orgId: string; partnerId: string; sit
 
 /**
  * Takes one use of a key for a device, in a system's transaction: digests of the presented text under each pepper. Asked
- * again for the same device it answers the same and takes nothing. The clock is the database's.
- * Throws `enrollment_key_invalid`, `enrollment_key_expired`, `enrollment_key_exhausted`.
+ * again for the same device it answers the same and takes nothing. The clock is the database's. A text says why not.
  */
-export async function reserve(tx: Tx, digests: readonly Uint8Array[], deviceId: string): Promise<ReservedUse> {
+export async function reserve(
+  tx: Tx,
+  digests: readonly Uint8Array[],
+  deviceId: string,
+  reservationSeconds = defaultReservationSeconds,
+): Promise<ReservedUse | Refusal> {
   // One conditional UPDATE: of many at once only as many get through as there are uses left.
   const [taken] = await tx.query<ReservedUse>(sql`
     WITH used AS (
@@ -32,28 +38,54 @@ export async function reserve(tx: Tx, digests: readonly Uint8Array[], deviceId: 
   return taken ?? heldOrRefused(tx, digests, deviceId);
 }
 
-type KeyState = ReservedUse & { reserved: boolean; expired: boolean };
+/** The use, or the refusal thrown as the interface says. */
+export function granted(outcome: ReservedUse | Refusal): ReservedUse {
+  switch (outcome) {
+    case "enrollment_key_invalid":
+      throw new AppError(outcome, "Invalid enrollment key");
+    case "enrollment_key_expired":
+      throw new AppError(outcome, "Enrollment key is expired");
+    case "enrollment_key_exhausted":
+      throw new AppError(outcome, "Enrollment key is exhausted");
+    case "given_up":
+      throw new AppError("unavailable", "Enrollment is being taken back", { retryAfterSeconds: 1 });
+    default:
+      return outcome;
+  }
+}
 
-async function heldOrRefused(tx: Tx, digests: readonly Uint8Array[], deviceId: string): Promise<ReservedUse> {
+type KeyState = ReservedUse & { reserved: boolean; given_up: boolean; expired: boolean };
+
+async function heldOrRefused(tx: Tx, digests: readonly Uint8Array[], deviceId: string): Promise<ReservedUse | Refusal> {
   const [key] = await tx.query<KeyState>(sql`
     SELECT id AS "keyId", org_id AS "orgId", partner_id AS "partnerId", site_id AS "siteId",
            expires_at <= clock_timestamp() AS expired,
-           EXISTS (SELECT FROM enrollment_reservations r
-                   WHERE r.key_id = k.id AND r.device_id = ${deviceId} AND r.generation = k.generation) AS reserved
-    FROM enrollment_keys k WHERE digest = ANY (${buffers(digests)}::bytea[])`);
-  if (!key) throw new AppError("enrollment_key_invalid", "Invalid enrollment key");
-  const { reserved, expired, ...use } = key;
+           r.device_id IS NOT NULL AS reserved, r.given_up_at IS NOT NULL AS given_up
+    FROM enrollment_keys k LEFT JOIN enrollment_reservations r
+      ON r.key_id = k.id AND r.device_id = ${deviceId} AND r.generation = k.generation
+    WHERE digest = ANY (${buffers(digests)}::bytea[])`);
+  if (!key) return "enrollment_key_invalid";
+  const { reserved, given_up: givenUp, expired, ...use } = key;
+  if (givenUp) return "given_up";
   if (reserved) return use;
-  if (expired) throw new AppError("enrollment_key_expired", "Enrollment key is expired");
-  throw new AppError("enrollment_key_exhausted", "Enrollment key is exhausted");
+  return expired ? "enrollment_key_expired" : "enrollment_key_exhausted";
 }
 
-/** The device is enrolled: the use stays taken. False when the reservation had run out and was given back meanwhile. */
+/** The device is enrolled: the use stays taken. False when the reservation had run out and was given up meanwhile. */
 export async function confirm(tx: Tx, keyId: string, deviceId: string): Promise<boolean> {
-  const confirmed = await tx.execute(sql`
-    UPDATE enrollment_reservations SET confirmed_at = coalesce(confirmed_at, clock_timestamp())
-    WHERE key_id = ${keyId} AND device_id = ${deviceId}`);
-  return confirmed === 1;
+  const [row] = await tx.query<{ held: boolean }>(sql`
+    WITH now_confirmed AS (
+      UPDATE enrollment_reservations SET confirmed_at = clock_timestamp()
+      WHERE key_id = ${keyId} AND device_id = ${deviceId} AND given_up_at IS NULL AND confirmed_at IS NULL
+      RETURNING key_id, device_id, generation
+    ), counted AS (
+      UPDATE enrollment_keys k SET confirmed_count = confirmed_count + 1
+      FROM now_confirmed c WHERE k.id = c.key_id AND k.generation = c.generation
+    )
+    SELECT EXISTS (SELECT FROM now_confirmed) OR EXISTS (
+      SELECT FROM enrollment_reservations
+      WHERE key_id = ${keyId} AND device_id = ${deviceId} AND confirmed_at IS NOT NULL) AS held`);
+  return row?.held ?? false;
 }
 
 /** The enrollment failed: the use is there again. Nothing happens to one that was confirmed or given back before. */
@@ -65,18 +97,36 @@ export async function release(tx: Tx, keyId: string, deviceId: string): Promise<
   );
 }
 
-/** Gives back at most `limit` uses that were not confirmed in time, and forgets old confirmed ones; how many came back. */
-export async function sweepReservations(tx: Tx, limit = 500): Promise<number> {
+export type Reservation = { keyId: string; deviceId: string };
+
+/**
+ * Gives up at most `limit` uses that were not confirmed in time, and names those given up before that are still there: none of
+ * them can be confirmed any more. Forgets old confirmed ones.
+ */
+export async function giveUpReservations(tx: Tx, limit: number): Promise<Reservation[]> {
   await tx.execute(sql`
     DELETE FROM enrollment_reservations WHERE (key_id, device_id) IN (
       SELECT key_id, device_id FROM enrollment_reservations
       WHERE confirmed_at < clock_timestamp() - ${keepConfirmed} LIMIT ${limit})`);
   // Several sweepers share the work.
+  return tx.query<Reservation>(sql`
+    UPDATE enrollment_reservations r SET given_up_at = coalesce(r.given_up_at, clock_timestamp())
+    FROM (SELECT key_id, device_id FROM enrollment_reservations
+          WHERE confirmed_at IS NULL AND reserved_until <= clock_timestamp()
+          ORDER BY reserved_until LIMIT ${limit} FOR UPDATE SKIP LOCKED) late
+    WHERE r.key_id = late.key_id AND r.device_id = late.device_id
+    RETURNING r.key_id AS "keyId", r.device_id AS "deviceId"`);
+}
+
+/** Gives back uses that were given up and whose devices are taken back; how many. */
+export function returnGivenUp(tx: Tx, gone: readonly Reservation[]): Promise<number> {
   return giveBack(
     tx,
-    sql`SELECT key_id, device_id FROM enrollment_reservations
-        WHERE confirmed_at IS NULL AND reserved_until <= clock_timestamp()
-        ORDER BY key_id, device_id LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
+    sql`SELECT r.key_id, r.device_id FROM enrollment_reservations r
+        JOIN unnest(${gone.map((r) => r.keyId)}::uuid[], ${gone.map((r) => r.deviceId)}::uuid[]) AS g (key_id, device_id)
+          ON r.key_id = g.key_id AND r.device_id = g.device_id
+        WHERE r.confirmed_at IS NULL AND r.given_up_at IS NOT NULL
+        ORDER BY r.key_id, r.device_id FOR UPDATE OF r`,
   );
 }
 

@@ -14,6 +14,13 @@ import { type PageInfo, PageInfoSchema } from "@muster/proto/muster/common/v1/pa
 /** Rows that are counted one by one; a longer list says so many, as an estimate. */
 const exactCount = 50_000;
 
+/**
+ * A filter may leave a handful of a million rows, or nearly all: a plan that is kept for any value would be wrong for one of
+ * them. Neither is worth compiling, nor further workers.
+ */
+const planForValues = sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
+  set_config('max_parallel_workers_per_gather', '0', true)`;
+
 /** A list ordered by (created_at, id), newest first; `where` is spliced in behind the caller's wall. */
 export type NewestList = { table: Query; columns: Query; where: Query };
 
@@ -34,9 +41,11 @@ export async function readNewestPage<R extends { id: string; created_at: Date }>
     ORDER BY t.created_at DESC, t.id DESC LIMIT ${page.limit + 1} OFFSET ${offset}`;
   const count = sql`
     SELECT count(*) AS n FROM (SELECT FROM ${table} AS t WHERE ${wanted} LIMIT ${exactCount + 1}) AS counted`;
-  const [rows, counted = []] = page.skipCount
-    ? [await db.read<R>(who, read)]
-    : await db.readAll<[R, { n: number }]>(who, [read, count]);
+  const [, rows, counted] = await db.readAll<[unknown, R, { n: number }]>(who, [
+    planForValues,
+    read,
+    page.skipCount ? sql`SELECT 0 AS n WHERE false` : count,
+  ]);
   const shown = rows.slice(0, page.limit);
   const last = shown.at(-1);
   const n = counted[0]?.n;

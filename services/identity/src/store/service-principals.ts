@@ -74,8 +74,8 @@ export function listServicePrincipals(
   { orgId, status }: { orgId: string | null; status: string | null },
   page: Page,
 ): Promise<NewestPage<PrincipalRecord>> {
-  const where = sql`(${orgId}::uuid IS NULL OR org_id = ${orgId}::uuid)
-    AND (${status}::text IS NULL OR status = ${status}::text)`;
+  const ofOrganization = orgId === null ? sql`true` : sql`org_id = ${orgId}::uuid`;
+  const where = sql`${ofOrganization} AND ${status === null ? sql`true` : sql`status = ${status}`}`;
   return readNewestPage<PrincipalRecord>(db, who, { table: sql`service_principals`, columns, where }, page);
 }
 

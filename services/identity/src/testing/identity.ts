@@ -44,8 +44,10 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   const pkcs8 = privateKey.export({ format: "der", type: "pkcs8" }).toString("base64");
   const tokens = accessTokens(`k1:${pkcs8}`, 900);
-  const box = secretBox(`s1:${randomBytes(32).toString("base64")}`, "identity");
-  const sessions = { db, log, passwords: hashing, tokens, box, idleDays: 7, maxDays: 30, loginLimits, now };
+  const sealing = `s1:${randomBytes(32).toString("base64")}`;
+  const box = secretBox(sealing, "session");
+  const totpBox = secretBox(sealing, "totp");
+  const sessions = { db, log, passwords: hashing, tokens, box, totpBox, idleDays: 7, maxDays: 30, loginLimits, now };
   const port = await testPort("identity", [
     register(SessionService, sessionService(sessions)),
     register(MfaService, mfaService(sessions)),

@@ -3,19 +3,39 @@ import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, validationError } from "@muster/kit";
 import type { DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { callContext } from "@muster/rpc";
-import { firstStatus, type NewDevice, newDevice, requireEnrollable, requireRoom } from "../rules/device.ts";
-import { countUp, livingOfPartner } from "../store/device-counts.ts";
+import { changesBetween } from "../rules/changes.ts";
+import {
+  cloneReason,
+  firstStatus,
+  idField,
+  type NewDevice,
+  newDevice,
+  requireEnrollable,
+  requireRoom,
+} from "../rules/device.ts";
+import { checks } from "../rules/fields.ts";
+import { countDown, countUp, livingOfPartner } from "../store/device-counts.ts";
 import { findOwner, holdSite } from "../store/device-reach.ts";
-import { enrolledFields, insertDevice, isHardwareIdTaken, lockDevice } from "../store/devices.ts";
+import {
+  enrolledFields,
+  findHardwareOwner,
+  insertDevice,
+  isDiscarded,
+  lockDevice,
+  lockEnrollment,
+  markDecommissioned,
+  noteDiscarded,
+} from "../store/devices.ts";
 import { lockOrganization } from "../store/organizations.ts";
 import { lockPartner } from "../store/partners.ts";
-import { auditDevice, deviceMessage, emitDevice, siteNotFound } from "./device-message.ts";
+import { auditDevice, deviceDecommissioned, deviceMessage, emitDevice, siteNotFound } from "./device-message.ts";
 import { organizationNotFound } from "./guards.ts";
 
-type Deps = { db: Database; now: () => Date };
+type Deps = { db: Database; now: () => Date; heartbeatIntervalSeconds: number };
+type Creation = Pick<ServiceImpl<typeof DeviceService>, "createDevice" | "discardDevice">;
 
-/** How enrollment makes devices. */
-export function deviceCreation({ db, now }: Deps): Pick<ServiceImpl<typeof DeviceService>, "createDevice"> {
+/** How enrollment makes devices, and takes back what came to nothing. */
+export function deviceCreation({ db, now, heartbeatIntervalSeconds }: Deps): Creation {
   return {
     async createDevice(request, handler) {
       const context = callContext(handler);
@@ -25,23 +45,55 @@ export function deviceCreation({ db, now }: Deps): Pick<ServiceImpl<typeof Devic
       const row = await db.tx(context, async (tx) => {
         const { caller } = context;
         const owner = await lockOwner(tx, context, wanted.orgId);
+        await lockEnrollment(tx, wanted.id);
         const existing = await lockDevice(tx, caller, wanted.id);
         if (existing && existing.org_id !== wanted.orgId) {
           throw validationError({ id: ["Belongs to a device of another organization"] });
         }
-        if (existing) return existing;
+        if (existing && existing.status !== "decommissioned") return existing;
+        // The enrollment was given up meanwhile, or the device is gone already: its id is never used again.
+        if (existing || (await isDiscarded(tx, wanted.id))) return null;
         requireEnrollable(owner.partner, owner.organization);
         await requireSite(tx, context, wanted);
         await takePlace(tx, owner);
-        const taken = wanted.hardwareId !== null && (await isHardwareIdTaken(tx, wanted.orgId, wanted.hardwareId));
-        const device = { ...wanted, partnerId: owner.partner.id, status: firstStatus(taken) };
+        const ownerId =
+          wanted.hardwareId === null ? null : await findHardwareOwner(tx, wanted.orgId, wanted.hardwareId);
+        const device = {
+          ...wanted,
+          partnerId: owner.partner.id,
+          status: firstStatus(ownerId !== null),
+          quarantineReason: ownerId === null ? null : cloneReason(ownerId),
+        };
         const created = await insertDevice(tx, caller, device, at);
         emitDevice(tx, context, "created", created);
         const details = { changes: { before: {}, after: enrolledFields(created) } };
         auditDevice(tx, context, { action: "device.create", row: created, details }, at);
         return created;
       });
-      return { device: deviceMessage(row) };
+      if (row === null) throw deviceDecommissioned();
+      return { device: deviceMessage(row), heartbeatIntervalSeconds };
+    },
+
+    async discardDevice(request, handler) {
+      const context = callContext(handler);
+      requireService(context);
+      const check = checks();
+      const id = idField("id", request.id, check);
+      check.done();
+      const at = now();
+      await db.tx(context, async (tx) => {
+        await lockEnrollment(tx, id);
+        const stored = await lockDevice(tx, context.caller, id);
+        if (stored === null) return noteDiscarded(tx, id);
+        if (stored.status === "decommissioned") return;
+        const gone = await markDecommissioned(tx, context.caller, id, at);
+        await countDown(tx, gone.org_id);
+        emitDevice(tx, context, "decommissioned", gone);
+        const changes = changesBetween({ status: stored.status }, { status: gone.status });
+        const details = { ...changes, reason: "enrollment_incomplete" };
+        auditDevice(tx, context, { action: "device.delete", row: gone, details }, at);
+      });
+      return {};
     },
   };
 }

@@ -1,7 +1,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Tx } from "@muster/db";
-import { AppError, type CallContext } from "@muster/kit";
+import { AppError, type CallContext, type EventType } from "@muster/kit";
 import { DeviceChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
 import {
   type Device,
@@ -9,7 +9,7 @@ import {
   DeviceGroupSchema,
   DeviceSchema,
 } from "@muster/proto/muster/tenancy/v1/device_pb";
-import { auditEvent } from "@muster/service";
+import { auditEvent, platformEvent } from "@muster/service";
 import type { DeviceGroupRow } from "../store/device-groups.ts";
 import type { DeviceRow } from "../store/devices.ts";
 
@@ -32,6 +32,11 @@ export function deviceMessage(row: DeviceRow): Device {
     autoUpdateEnabled: row.auto_update_enabled,
     createdAt: timestampFromDate(row.created_at),
     updatedAt: timestampFromDate(row.updated_at),
+    hardwareId: row.hardware_id ?? "",
+    serialNumber: row.serial_number ?? "",
+    labels: row.labels,
+    quarantineReason: row.quarantine_reason ?? "",
+    reportedJson: row.reported ? JSON.stringify(row.reported) : "",
   });
 }
 
@@ -46,12 +51,23 @@ export function deviceGroupMessage(row: DeviceGroupRow): DeviceGroup {
   });
 }
 
-/** Emits `tenancy.device.<change>` with the row after it, in the transaction that makes the change. */
+/** What an organization's webhooks are told by each change, unless the change is one of presence. */
+const platformTypes = {
+  created: "device.enrolled",
+  updated: "device.updated",
+  decommissioned: "device.decommissioned",
+} as const;
+
+/**
+ * Emits `tenancy.device.<change>` with the row after it, and the event of the platform, in the transaction that makes the
+ * change.
+ */
 export function emitDevice(
   tx: Tx,
-  context: CallContext,
+  context: Pick<CallContext, "meta">,
   change: "created" | "updated" | "decommissioned",
   row: DeviceRow,
+  type: EventType = platformTypes[change],
 ): void {
   const event = create(DeviceChangedSchema, {
     id: row.id,
@@ -68,12 +84,31 @@ export function emitDevice(
     body: toBinary(DeviceChangedSchema, event),
     traceparent: context.meta.traceparent,
   });
+  const fact = { type, orgId: row.org_id, partnerId: row.partner_id, data: eventData(row) };
+  tx.emit(platformEvent(fact, context.meta.traceparent));
+}
+
+/** The device as webhooks are shown it. */
+function eventData(row: DeviceRow): Record<string, unknown> {
+  return {
+    deviceId: row.id,
+    siteId: row.site_id,
+    groupIds: row.group_ids,
+    hostname: row.hostname,
+    os: row.os,
+    arch: row.arch,
+    agentVersion: row.agent_version,
+    watchdogVersion: row.watchdog_version,
+    status: row.status,
+    lastSeenAt: row.last_seen_at?.toISOString() ?? null,
+    lastIpAddress: row.last_ip_address,
+  };
 }
 
 /** Emits the one audit row of a change of a device or a device group. */
 export function auditDevice(
   tx: Tx,
-  context: CallContext,
+  context: Pick<CallContext, "caller" | "meta">,
   fact: { action: string; row: DeviceRow | DeviceGroupRow; details: Record<string, unknown> },
   at: Date,
 ): void {

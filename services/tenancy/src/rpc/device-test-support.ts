@@ -103,7 +103,7 @@ export async function startFleet() {
 }
 
 async function serve(db: Database): Promise<TestPort> {
-  const deps = { db, now: () => new Date() };
+  const deps = { db, now: () => new Date(), heartbeatIntervalSeconds: 60 };
   return testPort("tenancy", [
     register(PartnerService, partnerService(deps)),
     register(OrganizationService, organizationService(deps)),

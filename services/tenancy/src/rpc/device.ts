@@ -19,6 +19,7 @@ import {
   updateDevice,
 } from "../store/devices.ts";
 import { pageInfo } from "../store/name-page.ts";
+import { deviceApproval } from "./device-approve.ts";
 import { deviceCreation } from "./device-create.ts";
 import { deviceFilter } from "./device-filter.ts";
 import {
@@ -31,13 +32,14 @@ import {
 } from "./device-message.ts";
 import { organizationNotFound, requireAllSites, requireOrganization } from "./guards.ts";
 
-type Deps = { db: Database; now: () => Date };
+type Deps = { db: Database; now: () => Date; heartbeatIntervalSeconds: number };
 
 /** Device records: created by enrollment, read and changed by people within their organizations and sites. */
 export function deviceService(deps: Deps): ServiceImpl<typeof DeviceService> {
   const { db, now } = deps;
   return {
     ...deviceCreation(deps),
+    ...deviceApproval(deps),
 
     async listDevices(request, handler) {
       const context = callContext(handler);

@@ -3,9 +3,14 @@ import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
 import { AppError, type CallContext, decodeCursor, encodeCursor, isUuid, validationError } from "@muster/kit";
-import { type TenantChanged, TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
+import {
+  DeviceChangedSchema,
+  type TenantChanged,
+  TenantChangedSchema,
+} from "@muster/proto/muster/events/v1/tenancy_pb";
 import type { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { callContext } from "@muster/rpc";
+import { devicesById } from "../store/device-facts.ts";
 import { eachSnapshotBatch, type SnapshotRow, snapshotKinds, snapshotPage } from "../store/snapshot.ts";
 
 const maxRows = 1_000;
@@ -35,6 +40,16 @@ export function snapshotService({ db }: { db: Database }): ServiceImpl<typeof Sn
         hash.update(rows.map(lineOf).join(""));
       });
       return { sha256: hash.digest("hex"), count: BigInt(count) };
+    },
+
+    async getDevices({ ids }, handler) {
+      const context = callContext(handler);
+      requireService(context);
+      if (ids.length > maxRows || !ids.every(isUuid)) {
+        throw validationError({ ids: [`Must be at most ${maxRows} UUIDs`] });
+      }
+      const rows = await devicesById(db, context, ids);
+      return { devices: rows.map((row) => create(DeviceChangedSchema, { ...row, version: BigInt(row.version) })) };
     },
   };
 }

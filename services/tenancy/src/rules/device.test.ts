@@ -13,6 +13,7 @@ const valid = {
   watchdogVersion: "",
   hardwareId: "",
   serialNumber: "",
+  labels: {},
 };
 
 /** Code of what `act` throws and the fields it names; "ok" when it throws nothing. */

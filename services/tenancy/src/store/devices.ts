@@ -22,6 +22,9 @@ export type DeviceRow = {
   version: number;
   created_at: Date;
   updated_at: Date;
+  labels: Record<string, string>;
+  quarantine_reason: string | null;
+  reported: Record<string, unknown> | null;
   /** All groups of the device. */
   group_ids: string[];
   /** Those of them that the caller sees. */
@@ -36,7 +39,7 @@ export function deviceColumns({ siteIds }: Caller): Query {
   const seen = siteIds === null ? all : groups(sql`m.group_id IN (SELECT g.id FROM device_groups g)`);
   return sql`id, org_id, partner_id, site_id, hostname, os, arch, agent_version, watchdog_version, status, hardware_id,
     serial_number, last_seen_at, host(last_ip_address) AS last_ip_address, auto_update_enabled, version, created_at,
-    updated_at, ${all} AS group_ids, ${seen} AS seen_group_ids`;
+    updated_at, labels, quarantine_reason, reported, ${all} AS group_ids, ${seen} AS seen_group_ids`;
 }
 
 /** One device that the caller reaches, or null. */
@@ -63,30 +66,30 @@ export async function lockDevices(tx: Tx, caller: Caller, ids: readonly string[]
   );
 }
 
-/** Whether a trusted living device of the organization has the hardware id (index devices_hardware). */
-export async function isHardwareIdTaken(tx: Tx, orgId: string, hardwareId: string): Promise<boolean> {
-  const rows = await tx.query(
-    sql`SELECT FROM devices WHERE org_id = ${orgId}::uuid AND hardware_id = ${hardwareId}
+/** The trusted living device of the organization that the hardware id belongs to, or null (index devices_hardware_owner). */
+export async function findHardwareOwner(tx: Tx, orgId: string, hardwareId: string): Promise<string | null> {
+  const [row] = await tx.query<{ id: string }>(
+    sql`SELECT id FROM devices WHERE org_id = ${orgId}::uuid AND hardware_id = ${hardwareId} AND NOT hardware_shared
         AND status NOT IN ('decommissioned', 'quarantined')`,
   );
-  return rows.length > 0;
+  return row?.id ?? null;
 }
 
 /** Inserts a device of a locked organization. */
 export async function insertDevice(
   tx: Tx,
   caller: Caller,
-  device: NewDevice & { partnerId: string; status: string },
+  device: NewDevice & { partnerId: string; status: string; quarantineReason: string | null },
   now: Date,
 ): Promise<DeviceRow> {
   return writtenRow(
     tx,
     sql`
       INSERT INTO devices (id, org_id, partner_id, site_id, hostname, os, arch, agent_version, watchdog_version, status,
-                           hardware_id, serial_number, created_at, updated_at)
+                           hardware_id, serial_number, labels, quarantine_reason, created_at, updated_at)
       VALUES (${device.id}, ${device.orgId}, ${device.partnerId}, ${device.siteId}, ${device.hostname}, ${device.os},
               ${device.arch}, ${device.agentVersion}, ${device.watchdogVersion}, ${device.status}, ${device.hardwareId},
-              ${device.serialNumber}, ${now}, ${now})
+              ${device.serialNumber}, ${JSON.stringify(device.labels)}::jsonb, ${device.quarantineReason}, ${now}, ${now})
       RETURNING ${deviceColumns(caller)}`,
   );
 }
@@ -119,6 +122,32 @@ export async function markDecommissioned(tx: Tx, caller: Caller, id: string, now
   );
 }
 
+/** Trusts a locked quarantined device; `shared` when the hardware id stays another's. */
+export async function markApproved(tx: Tx, caller: Caller, id: string, shared: boolean, now: Date): Promise<DeviceRow> {
+  return writtenRow(
+    tx,
+    sql`
+      UPDATE devices SET status = 'offline', quarantine_reason = NULL, hardware_shared = ${shared}, version = version + 1,
+                         updated_at = ${now}
+      WHERE id = ${id}::uuid RETURNING ${deviceColumns(caller)}`,
+  );
+}
+
+/** Whether an enrollment with this device was given up. */
+export async function isDiscarded(tx: Tx, id: string): Promise<boolean> {
+  return (await tx.query(sql`SELECT FROM discarded_devices WHERE id = ${id}::uuid`)).length > 0;
+}
+
+/** Keeps a device from being made. */
+export async function noteDiscarded(tx: Tx, id: string): Promise<void> {
+  await tx.execute(sql`INSERT INTO discarded_devices (id) VALUES (${id}::uuid) ON CONFLICT DO NOTHING`);
+}
+
+/** Whoever makes or discards a device does it alone until the end of the transaction. */
+export async function lockEnrollment(tx: Tx, id: string): Promise<void> {
+  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`enrollment/${id}`}, 0))`);
+}
+
 /** What audit rows show of an enrollment. */
 export function enrolledFields(row: DeviceRow): Record<string, unknown> {
   return {
@@ -129,7 +158,9 @@ export function enrolledFields(row: DeviceRow): Record<string, unknown> {
     watchdogVersion: row.watchdog_version,
     hardwareId: row.hardware_id,
     serialNumber: row.serial_number,
+    labels: row.labels,
     status: row.status,
+    ...(row.quarantine_reason ? { quarantineReason: row.quarantine_reason } : {}),
   };
 }
 

@@ -1,0 +1,217 @@
+import { randomUUID } from "node:crypto";
+import type { Api, ApiReply } from "./api.ts";
+import type { Figures } from "./figures.ts";
+import type { Identities, Identity } from "./identities.ts";
+import type { SimOptions } from "./options.ts";
+import type { Stopping } from "./stopping.ts";
+
+export type AgentDeps = {
+  api: Api;
+  identities: Identities;
+  figures: Figures;
+  options: SimOptions;
+  stopping: Stopping;
+  random?: () => number;
+};
+
+/** `online`: its last heartbeat was taken. `ended`: it was refused for good. */
+export type AgentState = "new" | "enrolling" | "waiting" | "online" | "quarantined" | "ended";
+
+export type SimAgent = {
+  identity: Identity;
+  readonly state: AgentState;
+  /** Why it ended. */
+  readonly reason: string;
+  /** Longest time between two heartbeats that were taken, milliseconds. */
+  readonly longestGapMs: number;
+  /** Ends when the agent does, or the process. */
+  run(): Promise<void>;
+};
+
+const backoffFirstMs = 1_000;
+const backoffMaxMs = 60_000;
+/** Share of the interval by which heartbeats are spread, so that agents that began together do not stay together. */
+const jitter = 0.1;
+const endings = [
+  "agent_token_invalid",
+  "agent_token_revoked",
+  "agent_not_found",
+  "organization_inactive",
+  "partner_inactive",
+];
+const keyEndings = ["enrollment_key_invalid", "enrollment_key_expired", "enrollment_key_exhausted"];
+
+/** One agent: enrolls unless it has a token, and then heartbeats, and posts logs and events, until it is stopped or refused. */
+export function simAgent(
+  deps: AgentDeps,
+  identity: Identity,
+  onReady: (identity: Identity) => void = () => {},
+): SimAgent {
+  const { api, identities, figures, options, stopping, random = Math.random } = deps;
+  let state: AgentState = "new";
+  let reason = "";
+  let intervalMs = (options.intervalSeconds ?? 60) * 1000;
+  let heardMs = Number.NaN;
+  let longestGapMs = 0;
+
+  const end = (why: string) => {
+    state = "ended";
+    reason = why;
+    figures.count(`ended ${why}`);
+  };
+  const obey = (seconds: unknown) => {
+    if (options.intervalSeconds === null && typeof seconds === "number" && seconds > 0) intervalMs = seconds * 1000;
+  };
+
+  /** Full jitter, and never earlier than the server asks for. */
+  const backoff = (attempt: number, { retryAfterMs }: ApiReply) =>
+    (retryAfterMs ?? 0) + random() * Math.min(backoffMaxMs, backoffFirstMs * 2 ** attempt);
+
+  const enroll = async (): Promise<boolean> => {
+    state = "enrolling";
+    const { hostname, os, arch, hardwareId, serialNumber } = identity;
+    const machine = { hostname, os, arch, hardwareId, serialNumber, agentVersion: options.agentVersion };
+    for (let attempt = 0; !stopping.stopped; attempt++) {
+      const reply = await api.call("POST", "/agents/enroll", { enrollmentKey: options.enrollmentKey, ...machine });
+      if (reply.status === 201) {
+        identity.agentId = String(reply.body.agentId);
+        identity.orgId = String(reply.body.orgId);
+        identity.token = String(reply.body.token);
+        identities.save(identity);
+        obey(reply.body.heartbeatIntervalSeconds);
+        figures.count("enrolled");
+        return true;
+      }
+      figures.count(`enrollment ${reply.code || reply.status}`);
+      const isFinal = keyEndings.includes(reply.code) || (reply.status >= 400 && reply.status < 429);
+      if (isFinal) {
+        end(reply.code);
+        return false;
+      }
+      await stopping.pause(backoff(attempt, reply));
+    }
+    return false;
+  };
+
+  const as = (method: "POST" | "PUT", path: string, body: unknown) =>
+    api.call(method, `/agents/${identity.agentId}${path}`, body, identity.token ?? "");
+
+  /** True when it was taken; false ends the agent. Tries again in between: a heartbeat that is late is better than none. */
+  const heartbeat = async (): Promise<boolean> => {
+    for (let attempt = 0; !stopping.stopped; attempt++) {
+      const startedMs = performance.now();
+      const metrics = { "cpu.percent": Math.round(random() * 100), "memory.percent": Math.round(40 + random() * 40) };
+      const reply = await as("POST", "/heartbeat", { agentVersion: options.agentVersion, metrics, status: "ok" });
+      if (reply.status === 200) {
+        const nowMs = performance.now();
+        figures.took(nowMs - startedMs);
+        figures.count("heartbeats");
+        if (!Number.isNaN(heardMs)) longestGapMs = Math.max(longestGapMs, nowMs - heardMs);
+        heardMs = nowMs;
+        state = reply.body.status === "quarantined" ? "quarantined" : "online";
+        obey(reply.body.heartbeatIntervalSeconds);
+        return true;
+      }
+      if (stopping.stopped) return false;
+      figures.count(`heartbeat ${reply.code || reply.status}`);
+      state = "waiting";
+      if (endings.includes(reply.code)) {
+        end(reply.code);
+        return false;
+      }
+      await stopping.pause(backoff(attempt, reply));
+    }
+    return false;
+  };
+
+  const rotate = async (): Promise<void> => {
+    const reply = await as("POST", "/rotate-token", {});
+    if (reply.status !== 200) return figures.count(`rotation ${reply.code || reply.status}`);
+    // The old one goes on until this one is used: it is kept before that.
+    identity.token = String(reply.body.token);
+    identities.save(identity);
+    figures.count("rotations");
+  };
+
+  const every = async (seconds: number, work: () => Promise<void>): Promise<void> => {
+    if (seconds === 0) return;
+    await stopping.pause(random() * seconds * 1000);
+    while (!stopping.stopped && state !== "ended") {
+      if (state === "online") await work();
+      await stopping.pause(seconds * 1000 * (1 - jitter + 2 * jitter * random()));
+    }
+  };
+
+  const post = async (name: "logs" | "events", method: "POST" | "PUT", path: string, entries: unknown[]) => {
+    const reply = await as(method, path, { [name]: entries });
+    if (reply.status === 200 || reply.status === 201) figures.count(name, entries.length);
+    else figures.count(`${name} ${reply.code || reply.status}`);
+  };
+
+  const beat = async (): Promise<void> => {
+    while (!stopping.stopped && (await heartbeat())) {
+      await stopping.pause(intervalMs * (1 - jitter + 2 * jitter * random()) * (1 - jitter));
+    }
+  };
+
+  return {
+    identity,
+    get state() {
+      return state;
+    },
+    get reason() {
+      return reason;
+    },
+    get longestGapMs() {
+      return longestGapMs;
+    },
+    async run() {
+      const isNew = identity.token === null;
+      if (isNew && options.enrollmentKey === null) return end("no_enrollment_key");
+      if (isNew && !(await enroll())) return;
+      // Agents that come back together are spread over an interval; a new one says at once that it is there.
+      if (!isNew && options.count > 1) {
+        state = "waiting";
+        await stopping.pause(random() * Math.min(intervalMs, 60_000));
+      }
+      if (stopping.stopped || !(await heartbeat())) return;
+      onReady(identity);
+      const firstMs = intervalMs * random();
+      await Promise.all([
+        stopping.pause(firstMs).then(beat),
+        every(options.logsSeconds, () => post("logs", "POST", "/logs", someLogs(identity, random))),
+        every(options.eventsSeconds, () => post("events", "PUT", "/eventlogs", someEvents(identity, random))),
+        every(options.rotateSeconds, rotate),
+      ]);
+    },
+  };
+}
+
+const components = ["heartbeat", "inventory", "updater", "channel", "patches"];
+const levels = ["debug", "info", "info", "info", "warn", "error"] as const;
+
+function someLogs({ hostname }: Identity, random: () => number): unknown[] {
+  return Array.from({ length: 1 + Math.floor(random() * 5) }, () => {
+    const component = pick(components, random);
+    const level = pick(levels, random);
+    const ms = Math.round(random() * 900);
+    const message =
+      level === "error" ? `${component} failed on ${hostname}, trying again` : `${component} took ${ms} ms`;
+    return { timestamp: new Date().toISOString(), level, component, message, fields: { ms } };
+  });
+}
+
+const sources = ["Service Control Manager", "disk", "Kernel-Power", "Security-Auditing"];
+
+function someEvents(_identity: Identity, random: () => number): unknown[] {
+  return Array.from({ length: 1 + Math.floor(random() * 3) }, () => ({
+    timestamp: new Date().toISOString(),
+    level: pick(["info", "info", "warning", "error"], random),
+    category: pick(["system", "security", "hardware", "application"], random),
+    source: pick(sources, random),
+    eventId: randomUUID(),
+    message: "Simulated event",
+  }));
+}
+
+const pick = <T>(list: readonly T[], random: () => number): T => list[Math.floor(random() * list.length)] as T;

@@ -1,0 +1,76 @@
+import { randomUUID } from "node:crypto";
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+
+/** What an agent is, and what it got when it enrolled. */
+export type Identity = {
+  n: number;
+  hostname: string;
+  os: "windows" | "linux" | "darwin";
+  arch: "amd64" | "arm64";
+  hardwareId: string;
+  serialNumber: string;
+  agentId: string | null;
+  orgId: string | null;
+  token: string | null;
+};
+
+export type Identities = {
+  all: Identity[];
+  /** Keeps an identity as it is now, before this returns: a token that is lost would be a device that nobody can speak for. */
+  save(identity: Identity): void;
+};
+
+/**
+ * The first `count` identities of a state file, made where they are missing. One JSON line for each change, the last one of an
+ * agent counts; only its owner may read it, since it holds tokens.
+ */
+export function openIdentities(
+  file: string,
+  count: number,
+  make: { hostname: string; os: Identity["os"] | "mixed" },
+): Identities {
+  mkdirSync(dirname(file), { recursive: true });
+  const known = new Map<number, Identity>();
+  if (existsSync(file)) {
+    for (const line of readFileSync(file, "utf8").split("\n")) {
+      const identity = parse(line);
+      if (identity) known.set(identity.n, identity);
+    }
+  }
+  const all = Array.from({ length: count }, (_, n) => known.get(n) ?? newIdentity(n, make));
+  for (const identity of all) known.set(identity.n, identity);
+  // Written anew at each start, so that it does not grow for ever; a crash leaves the old one.
+  const text = [...known.values()].map((identity) => `${JSON.stringify(identity)}\n`).join("");
+  writeFileSync(`${file}.new`, text, { mode: 0o600 });
+  chmodSync(`${file}.new`, 0o600);
+  renameSync(`${file}.new`, file);
+  return { all, save: (identity) => appendFileSync(file, `${JSON.stringify(identity)}\n`) };
+}
+
+/** Null for a line that was cut off by a crash. */
+function parse(line: string): Identity | null {
+  try {
+    const value = JSON.parse(line) as Identity;
+    return typeof value?.n === "number" && typeof value.hardwareId === "string" ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+const systems = ["windows", "linux", "darwin"] as const;
+
+function newIdentity(n: number, { hostname, os }: { hostname: string; os: Identity["os"] | "mixed" }): Identity {
+  const system = os === "mixed" ? (systems[n % systems.length] as Identity["os"]) : os;
+  return {
+    n,
+    hostname: `${hostname}-${n + 1}`,
+    os: system,
+    arch: system === "darwin" ? "arm64" : "amd64",
+    hardwareId: randomUUID(),
+    serialNumber: `SIM-${String(n + 1).padStart(6, "0")}`,
+    agentId: null,
+    orgId: null,
+    token: null,
+  };
+}

@@ -1,0 +1,115 @@
+import { parseArgs } from "node:util";
+
+export type SimOptions = {
+  /** Without a trailing slash and without /api/v1. */
+  url: string;
+  enrollmentKey: string | null;
+  count: number;
+  stateFile: string;
+  /** Enrollments begun in a second. */
+  ramp: number;
+  /** In place of the server's word; null to obey. */
+  intervalSeconds: number | null;
+  /** Seconds between posts of diagnostic logs and of events; 0 posts none. */
+  logsSeconds: number;
+  eventsSeconds: number;
+  rotateSeconds: number;
+  channel: boolean;
+  os: "windows" | "linux" | "darwin" | "mixed";
+  agentVersion: string;
+  hostname: string;
+  /** Seconds to run; null until stopped. */
+  durationSeconds: number | null;
+  figuresSeconds: number;
+  connections: number;
+  misbehave: "normal" | "silent" | "slow" | "garbage";
+};
+
+export const usage = `Simulated agents: they enroll, heartbeat, post logs and events, and answer live queries.
+
+  npm run agent-sim -- --url http://localhost:3000 --enrollment-key KEY [options]
+
+  --url URL                where the platform is (http://localhost:3000)
+  --enrollment-key KEY     needed for agents that are not in the state file yet
+  --count N                agents in this process, 1 to 50000 (1)
+  --state FILE             identities, so that a restart continues (.muster/agent-sim.jsonl)
+  --ramp N                 enrollments begun in a second (50)
+  --interval SECONDS       between heartbeats; without it as the server says
+  --logs SECONDS           between posts of diagnostic logs, 0 for none (60)
+  --events SECONDS         between posts of device events, 0 for none (120)
+  --rotate SECONDS         between rotations of the token, 0 for none (0)
+  --no-channel             no channel for live queries
+  --os OS                  windows, linux, darwin or mixed (windows)
+  --agent-version V        what they say they are (1.0.0)
+  --hostname NAME          prefix of the host names (sim)
+  --misbehave HOW          live queries: silent, slow or garbage (normal)
+  --duration SECONDS       ends by itself (runs until Ctrl-C)
+  --figures SECONDS        between lines of figures (5)
+  --connections N          HTTP connections of the whole process (64)
+  --help                   this text`;
+
+const names = {
+  url: { type: "string" },
+  "enrollment-key": { type: "string" },
+  count: { type: "string" },
+  state: { type: "string" },
+  ramp: { type: "string" },
+  interval: { type: "string" },
+  logs: { type: "string" },
+  events: { type: "string" },
+  rotate: { type: "string" },
+  "no-channel": { type: "boolean" },
+  os: { type: "string" },
+  "agent-version": { type: "string" },
+  hostname: { type: "string" },
+  misbehave: { type: "string" },
+  duration: { type: "string" },
+  figures: { type: "string" },
+  connections: { type: "string" },
+  help: { type: "boolean" },
+} as const;
+
+/** The options of a command line; "help" when that was asked for. Throws an Error that says what is wrong with them. */
+export function readOptions(args: readonly string[]): SimOptions | "help" {
+  const { values } = parseArgs({ args: [...args], options: names, strict: true, allowPositionals: false });
+  if (values.help) return "help";
+  const number = (name: keyof typeof names, otherwise: number, min: number, max: number): number => {
+    const text = values[name];
+    if (typeof text !== "string") return otherwise;
+    const value = Number(text);
+    if (text.trim() === "" || !Number.isFinite(value) || value < min || value > max) {
+      throw new Error(`--${name} must be a number from ${min} to ${max}`);
+    }
+    return value;
+  };
+  const whole = (name: keyof typeof names, otherwise: number, min: number, max: number) =>
+    Math.floor(number(name, otherwise, min, max));
+  const oneOf = <T extends string>(name: keyof typeof names, otherwise: T, known: readonly T[]): T => {
+    const text = values[name] ?? otherwise;
+    const found = known.find((each) => each === text);
+    if (found === undefined) throw new Error(`--${name} must be one of ${known.join(", ")}`);
+    return found;
+  };
+  const url = values.url ?? "http://localhost:3000";
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new Error("--url must be an http or https URL");
+  return {
+    url: url.replace(/\/+$/, ""),
+    enrollmentKey: values["enrollment-key"] ?? null,
+    count: whole("count", 1, 1, 50_000),
+    stateFile: values.state ?? ".muster/agent-sim.jsonl",
+    ramp: number("ramp", 50, 0.1, 10_000),
+    intervalSeconds: values.interval === undefined ? null : number("interval", 60, 0.5, 3_600),
+    logsSeconds: number("logs", 60, 0, 86_400),
+    eventsSeconds: number("events", 120, 0, 86_400),
+    rotateSeconds: number("rotate", 0, 0, 31_536_000),
+    channel: !values["no-channel"],
+    os: oneOf("os", "windows", ["windows", "linux", "darwin", "mixed"]),
+    agentVersion: values["agent-version"] ?? "1.0.0",
+    hostname: values.hostname ?? "sim",
+    durationSeconds: values.duration === undefined ? null : number("duration", 0, 1, 31_536_000),
+    figuresSeconds: number("figures", 5, 0.5, 3_600),
+    connections: whole("connections", 64, 1, 4_096),
+    misbehave: oneOf("misbehave", "normal", ["normal", "silent", "slow", "garbage"]),
+  };
+}

@@ -1,0 +1,197 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { availableParallelism } from "node:os";
+import { startStack } from "@muster/local";
+import { Secret, TOTP } from "otpauth";
+
+const email = "admin@muster.local";
+const password = "a password of the bench only";
+const loginClients = 100;
+/** Keyed requests per second, sent at their time whether earlier ones were answered or not. */
+const perSecond = 300;
+const rounds = 3;
+const roundMs = 10_000;
+
+type Body = Record<string, unknown>;
+type Round = { p50: number; p95: number; p99: number; max: number; asked: number; refused: number };
+
+/**
+ * `npm run bench -- logins [checks at a time]`: latency of keyed requests (GET /devices, through gateway, identity's limits and tenancy) at a steady
+ * rate, alone and while 100 clients sign in over and over with hashes of production cost, in turns.
+ */
+export async function run([concurrency = "0"]: string[] = []): Promise<void> {
+  const env = { PASSWORD_SCRYPT_LOG_N: "17", PASSWORD_CONCURRENCY: concurrency, LOG_LEVEL: "info" };
+  const cluster = await startStack({ env, adminPassword: password });
+  try {
+    const [gateway] = cluster.stack.gateways;
+    const url = gateway?.url ?? "";
+    const key = await newKey(url);
+    const identityPid = cluster.stack.services.identity?.pid ?? 0;
+    await keyed(url, key, 3_000);
+    const results: Record<string, Round[]> = { alone: [], "with 100 clients that sign in": [] };
+    const logins = { answered: 0, busy: 0, seconds: 0, cpuMs: 0 };
+    for (let round = 0; round < rounds; round++) {
+      results.alone?.push(await keyed(url, key, roundMs));
+      const load = signingIn(url);
+      const [cpu, startedMs] = [cpuMs(identityPid), performance.now()];
+      results["with 100 clients that sign in"]?.push(await keyed(url, key, roundMs));
+      logins.cpuMs += cpuMs(identityPid) - cpu;
+      logins.seconds += (performance.now() - startedMs) / 1_000;
+      const { answered, busy } = await load.stop();
+      logins.answered += answered;
+      logins.busy += busy;
+    }
+    print(results, logins);
+  } finally {
+    await cluster.stop();
+  }
+}
+
+function print(
+  results: Record<string, Round[]>,
+  logins: { answered: number; busy: number; seconds: number; cpuMs: number },
+) {
+  const median = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+  const of = (name: string, field: keyof Round) => median((results[name] ?? []).map((round) => round[field]));
+  console.log(
+    `${perSecond} keyed requests/s, ${availableParallelism()} cores, medians of ${rounds} rounds of ${roundMs / 1_000} s in turns`,
+  );
+  console.table(
+    Object.keys(results).map((name) => ({
+      "keyed requests": name,
+      "p50 ms": of(name, "p50").toFixed(2),
+      "p95 ms": of(name, "p95").toFixed(2),
+      "p99 ms": of(name, "p99").toFixed(2),
+      "max ms": of(name, "max").toFixed(1),
+      refused: of(name, "refused"),
+    })),
+  );
+  const [alone = "", loaded = ""] = Object.keys(results);
+  console.log(`p99 with sign-ins is ${(of(loaded, "p99") / of(alone, "p99")).toFixed(2)} times that alone`);
+  console.log(
+    `${logins.answered} sign-ins answered (${(logins.answered / logins.seconds).toFixed(1)}/s), ${logins.busy} refused as too many; ` +
+      `CPU of identity and its hashing ${(logins.cpuMs / Math.max(1, logins.answered)).toFixed(0)} ms each`,
+  );
+}
+
+/** Keyed requests at their times; latency counts from when each was due. */
+async function keyed(url: string, key: string, ms: number): Promise<Round> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  const samples: number[] = [];
+  let refused = 0;
+  const open: Promise<void>[] = [];
+  const startedMs = performance.now();
+  const total = Math.floor((ms / 1_000) * perSecond);
+  for (let sent = 0; sent < total; ) {
+    const dueMs = startedMs + (sent * 1_000) / perSecond;
+    if (performance.now() < dueMs) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      continue;
+    }
+    sent += 1;
+    open.push(
+      get(url, key, agent).then((status) => {
+        samples.push(performance.now() - dueMs);
+        if (status !== 200) refused += 1;
+      }),
+    );
+  }
+  await Promise.all(open);
+  agent.destroy();
+  samples.sort((a, b) => a - b);
+  const at = (quantile: number) => samples[Math.min(samples.length - 1, Math.floor(samples.length * quantile))] ?? 0;
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1), asked: total, refused };
+}
+
+function get(url: string, key: string, agent: Agent): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request(`${url}/api/v1/devices?limit=1`, { agent, headers: { "x-api-key": key } }, (reply) => {
+      reply.resume();
+      reply.once("end", () => resolve(reply.statusCode ?? 0));
+    });
+    sent.once("error", reject);
+    sent.end();
+  });
+}
+
+/** Clients that sign in over and over; a refused one waits as long as it is told. */
+function signingIn(url: string): { stop(): Promise<{ answered: number; busy: number }> } {
+  const stopping = new AbortController();
+  let [answered, busy] = [0, 0];
+  const client = async () => {
+    while (!stopping.signal.aborted) {
+      const body = JSON.stringify({ email, password });
+      const headers = { "content-type": "application/json" };
+      const sent = fetch(`${url}/api/v1/auth/login`, { method: "POST", headers, body, signal: stopping.signal });
+      const reply = await sent.catch((error: Error) => {
+        if (stopping.signal.aborted) return null;
+        throw error;
+      });
+      if (reply === null) return;
+      await reply.arrayBuffer();
+      if (reply.status === 200) answered += 1;
+      else {
+        busy += 1;
+        const waitMs = Number(reply.headers.get("retry-after") ?? 1) * 1_000;
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, waitMs);
+          stopping.signal.addEventListener("abort", () => {
+            clearTimeout(timer);
+            resolve();
+          });
+        });
+      }
+    }
+  };
+  const clients = Promise.all(Array.from({ length: loginClients }, client));
+  return {
+    async stop() {
+      stopping.abort();
+      await clients;
+      return { answered, busy };
+    },
+  };
+}
+
+/** CPU of a process and its children so far, from /proc (Linux). */
+function cpuMs(pid: number): number {
+  const own = (each: number) => {
+    const fields = readFileSync(`/proc/${each}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  };
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
+  return [pid, ...children].reduce((sum, each) => sum + own(each), 0);
+}
+
+/** An API key of a new organization, made by the administrator with a second factor for that time only. */
+async function newKey(url: string): Promise<string> {
+  const first = await call(url, "/auth/login", null, { email, password });
+  const token = String(first.accessToken);
+  const { secret } = await call(url, "/auth/mfa/totp/setup", token, { password });
+  const { recoveryCodes } = await call(url, "/auth/mfa/totp/enable", token, {
+    code: new TOTP({ secret: Secret.fromBase32(String(secret)) }).generate(),
+  });
+  const partner = await call(url, "/orgs/partners", token, { name: "Bench", slug: `b-${randomUUID()}` });
+  const wanted = { partnerId: partner.id, name: "Bench", slug: `b-${randomUUID()}` };
+  const organization = await call(url, "/orgs/organizations", token, wanted);
+  const fields = { orgId: organization.id, name: "Bench", scopes: ["devices:read"], rateLimit: 100_000 };
+  let key: Body | null = null;
+  // Identity hears of the organization a moment later.
+  for (const end = Date.now() + 10_000; key === null; ) {
+    key = await call(url, "/api-keys", token, fields).catch((error: unknown) => {
+      if (Date.now() > end) throw error;
+      return null;
+    });
+  }
+  await call(url, "/auth/mfa/totp/disable", token, { password, code: (recoveryCodes as string[])[0] });
+  return String(key.key);
+}
+
+async function call(url: string, path: string, token: string | null, body: object): Promise<Body> {
+  const headers = { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) };
+  const reply = await fetch(`${url}/api/v1${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+  const answer = (await reply.json()) as Body;
+  if (!reply.ok) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(answer)}`);
+  return answer;
+}

@@ -1,0 +1,61 @@
+import { randomUUID } from "node:crypto";
+import { Secret as Base32 } from "otpauth";
+import type { Api } from "./client.ts";
+import type { Cluster } from "./cluster.ts";
+import { noteSecret } from "./handed-out.ts";
+import { newKey } from "./keys.ts";
+import { enrollTotp, signedInAs, tokenOf } from "./people.ts";
+
+export type Stage = {
+  cluster: Cluster;
+  /** A platform administrator whose second factor counts. */
+  root: Api;
+  orgId: string;
+};
+
+/**
+ * One of each kind of secret that the product has. Those that stand in requests and in replies are noted by the client
+ * (handed-out.ts); what has another form than the client's, such as a TOTP secret's bytes, is noted here. A new kind of secret
+ * gets an entry, and with it the searches of database dump, message store, logs and traces.
+ */
+export const secretMakers: Record<string, (stage: Stage) => Promise<void>> = {
+  "password, access token and refresh token of a session": async ({ cluster }) => {
+    const person = await signedInAs(cluster, "platform-admin");
+    await answered(person.api, "/auth/refresh", { refreshToken: person.refreshToken });
+  },
+  "TOTP secret, recovery codes, mfaToken": async ({ cluster }) => {
+    const person = await signedInAs(cluster, "platform-admin");
+    const { secret, recoveryCodes } = await enrollTotp(person);
+    noteSecret(cluster, { name: "TOTP secret's bytes", value: Buffer.from(Base32.fromBase32(secret).bytes) });
+    for (const code of recoveryCodes) noteSecret(cluster, { name: "recovery code", value: code.replaceAll("-", "") });
+    const { mfaToken } = await answered(person.api, "/auth/login", { email: person.email, password: person.password });
+    await answered(person.api, "/auth/mfa/verify", { mfaToken, code: recoveryCodes[0] });
+  },
+  "invitation that nobody has taken": async ({ cluster, root }) => {
+    const { data } = (await root.call("GET", "/roles")).body as unknown as { data: { id: string; key: string }[] };
+    const roleId = data.find(({ key }) => key === "platform-admin")?.id;
+    const wanted = { email: `invited-${randomUUID()}@example.com`, name: "Invited", roleId };
+    const { inviteUrl } = await answered(root, "/users", wanted, { "idempotency-key": randomUUID() });
+    noteSecret(cluster, { name: "invitation", value: tokenOf(inviteUrl) });
+  },
+  "API key, one rotated with grace, one whose reply is stored": async ({ root, orgId }) => {
+    const { id } = await newKey(root, orgId);
+    await answered(root, `/api-keys/${id}/rotate`, { graceSeconds: 600 });
+    await answered(root, "/api-keys", { orgId, name: "Stored", scopes: [] }, { "idempotency-key": randomUUID() });
+  },
+  "enrollment key, and one rotated": async ({ root, orgId }) => {
+    const { id } = await answered(root, "/enrollment-keys", { orgId, name: "Fleet" });
+    await answered(root, `/enrollment-keys/${id}/rotate`, {});
+  },
+  "key of a service principal, and one rotated": async ({ root, orgId }) => {
+    const wanted = { orgId, name: "Principal", scopes: ["devices:read"] };
+    const { id } = await answered(root, "/service-principals", wanted, { "idempotency-key": randomUUID() });
+    await answered(root, `/service-principals/${id}/rotate`, {});
+  },
+};
+
+async function answered(by: Api, path: string, body: object, headers: Record<string, string> = {}) {
+  const reply = await by.call("POST", path, body, headers);
+  if (reply.status >= 300) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
+  return reply.body;
+}

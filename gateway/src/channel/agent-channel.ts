@@ -1,0 +1,163 @@
+import {
+  type AppError,
+  agentChunkBytes,
+  agentQueriesMax,
+  agentReplyBytes,
+  decodeAgentFrame,
+  encodeAgentFrame,
+} from "@muster/kit";
+import type WebSocket from "ws";
+import type { Agent } from "../route.ts";
+
+/** Why a channel is closed (RFC 6455 section 7.4.2: 4000-4999 are ours). */
+export const closeCodes = {
+  /** A newer connection of the same agent is there. */
+  replaced: 4000,
+  /** The token, the device or its tenant is no longer admitted. */
+  refused: 4001,
+  /** What the agent sent could not be read. */
+  protocol: 1008,
+} as const;
+
+/** Bytes that may wait for an agent that does not read. */
+const backlogMax = 1_048_576;
+
+/** A live query of which the agent has not said the last word. */
+type Query = {
+  answer: (frame: Uint8Array) => void;
+  endsAtMs: number;
+  /** Of the agent's chunks and of ours; small ones travel on together. */
+  nextSeq: number;
+  sentSeq: number;
+  bytes: number;
+  waiting: Uint8Array[];
+  waitingBytes: number;
+};
+
+const none: ReadonlyMap<string, Query> = new Map();
+
+/** One agent's connection and the live queries that are under way on it. */
+export class AgentChannel {
+  readonly socket: WebSocket;
+  readonly epoch: number;
+  readonly digest: string;
+  agent: Agent;
+  heardMs: number;
+  pingedMs: number;
+  /** Ends the subscription to the device's subject. */
+  leave: () => void = () => {};
+  #queries: Map<string, Query> | null = null;
+
+  constructor(socket: WebSocket, epoch: number, agent: Agent, digest: string, nowMs: number) {
+    this.socket = socket;
+    this.epoch = epoch;
+    this.agent = agent;
+    this.digest = digest;
+    this.heardMs = nowMs;
+    this.pingedMs = nowMs;
+  }
+
+  get queries(): ReadonlyMap<string, unknown> {
+    return this.#queries ?? none;
+  }
+
+  /** What a service sent on the device's subject. */
+  take(bytes: Uint8Array, answer: (frame: Uint8Array) => void, nowMs: number): void {
+    const head = decodeAgentFrame(bytes)?.head;
+    if (head?.type === "cancel") this.cancel(String(head.id));
+    else if (head?.type === "query" && typeof head.id === "string") this.#begin(head.id, head, answer, nowMs);
+  }
+
+  /** Forgets a query whose caller left, and tells the agent. */
+  cancel(id: string): void {
+    if (this.#queries?.delete(id)) this.send({ type: "cancel", id });
+  }
+
+  send(head: Record<string, unknown>): void {
+    if (this.socket.readyState !== this.socket.OPEN) return;
+    // An agent that reads nothing would fill our memory.
+    if (this.socket.bufferedAmount > backlogMax) this.socket.terminate();
+    else this.socket.send(encodeAgentFrame(head), { binary: true });
+  }
+
+  /** What the agent sent. False when it was no frame of ours. */
+  hear(bytes: Uint8Array): boolean {
+    const frame = decodeAgentFrame(bytes);
+    if (!frame || typeof frame.head.type !== "string") return false;
+    const { id } = frame.head;
+    const query = typeof id === "string" ? this.#queries?.get(id) : undefined;
+    // One that was cancelled, or a kind that a newer agent knows.
+    if (!query || typeof id !== "string") return true;
+    if (frame.head.type === "chunk") this.#chunk(id, query, frame.head, frame.body);
+    else if (frame.head.type === "error") this.#fail(id, query, String(frame.head.code ?? "").slice(0, 64));
+    return true;
+  }
+
+  /** Every 2 s: who asked hears that the agent is still waited for; what is past its time is given up. */
+  tick(nowMs: number): void {
+    for (const [id, query] of this.#queries ?? none) {
+      if (nowMs > query.endsAtMs) this.cancel(id);
+      else query.answer(encodeAgentFrame({ type: "working", epoch: this.epoch }));
+    }
+  }
+
+  /** Ends all queries: their agent is gone. */
+  abandon(code: "connection_lost" | "device_error"): void {
+    for (const [id, query] of this.#queries ?? none) this.#fail(id, query, code);
+  }
+
+  #begin(id: string, head: Record<string, unknown>, answer: Query["answer"], nowMs: number): void {
+    const { epoch } = this;
+    this.#queries ??= new Map();
+    if (this.#queries.size >= agentQueriesMax) {
+      answer(encodeAgentFrame({ type: "error", epoch, code: "device_busy" satisfies AppError["code"] }));
+      return;
+    }
+    const timeoutMs = Math.min(Math.max(Number(head.timeoutMs) || 0, 0), 60_000);
+    this.#queries.set(id, {
+      answer,
+      // Whoever asked waits 2 s longer than the agent may take.
+      endsAtMs: nowMs + timeoutMs + 2_500,
+      nextSeq: 0,
+      sentSeq: 0,
+      bytes: 0,
+      waiting: [],
+      waitingBytes: 0,
+    });
+    answer(encodeAgentFrame({ type: "accepted", epoch }));
+    const { operation, params, principal } = head;
+    this.send({ type: "query", id, timeoutMs, principal, operation, params });
+  }
+
+  #chunk(id: string, query: Query, head: Record<string, unknown>, body: Uint8Array): void {
+    query.bytes += body.length;
+    if (head.seq !== query.nextSeq || body.length > agentChunkBytes || query.bytes > agentReplyBytes) {
+      this.#fail(id, query, "device_error");
+      this.send({ type: "cancel", id });
+      return;
+    }
+    query.nextSeq += 1;
+    const last = head.last === true;
+    if (query.waitingBytes > 0 && query.waitingBytes + body.length > agentChunkBytes) this.#forward(query, false);
+    // A view of the socket's buffer, which will be used again.
+    query.waiting.push(Uint8Array.prototype.slice.call(body));
+    query.waitingBytes += body.length;
+    if (last) {
+      this.#queries?.delete(id);
+      this.#forward(query, true);
+    }
+  }
+
+  #forward(query: Query, last: boolean): void {
+    const body = query.waiting.length === 1 ? (query.waiting[0] as Uint8Array) : Buffer.concat(query.waiting);
+    query.waiting = [];
+    query.waitingBytes = 0;
+    query.answer(encodeAgentFrame({ type: "chunk", epoch: this.epoch, seq: query.sentSeq, last }, body));
+    query.sentSeq += 1;
+  }
+
+  #fail(id: string, query: Query, code: string): void {
+    this.#queries?.delete(id);
+    query.answer(encodeAgentFrame({ type: "error", epoch: this.epoch, code }));
+  }
+}

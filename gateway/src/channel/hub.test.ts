@@ -1,0 +1,251 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Bus, openBus } from "@muster/bus";
+import { AppError, createLogger, decodeAgentFrame, encodeAgentFrame, uuidv7 } from "@muster/kit";
+import { type TestNats, testNats, until } from "@muster/testing";
+import WebSocket from "ws";
+import type { Agent } from "../route.ts";
+import { type ChannelHub, createChannelHub, type HubOptions } from "./hub.ts";
+
+const log = createLogger("test", "silent");
+let nats: TestNats;
+let asking: Bus;
+let first: Bus;
+let second: Bus;
+const servers: Server[] = [];
+const sockets: WebSocket[] = [];
+
+beforeAll(async () => {
+  nats = await testNats();
+  const connect = (name: "device-logs" | "gateway") =>
+    openBus({ servers: nats.url, seed: nats.seeds[name], name, replicas: 1, log });
+  [asking, first, second] = await Promise.all([connect("device-logs"), connect("gateway"), connect("gateway")]);
+});
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.terminate();
+});
+afterAll(async () => {
+  for (const server of servers) {
+    server.closeAllConnections();
+    server.close();
+  }
+  for (const bus of [asking, first, second]) await bus?.close();
+  await nats?.remove();
+});
+
+/** A hub behind a server that lets everybody in as the device that the path names. */
+async function hubOn(bus: Bus | null, change: Partial<HubOptions> = {}) {
+  const hub: ChannelHub = createChannelHub({ admit: (digest) => agentOf(digest), log, ...change });
+  if (bus) {
+    hub.attach(bus.relay);
+    await bus.relay.flush();
+  }
+  const server = createServer();
+  servers.push(server);
+  server.on("upgrade", (request, socket, head) => {
+    const deviceId = (request.url ?? "").slice(1);
+    hub.upgrade(request, socket, head, (channel) => hub.open(channel, agentOf(deviceId), deviceId));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    hub,
+    async connect(deviceId: string) {
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/${deviceId}`);
+      sockets.push(socket);
+      const frames: { head: Record<string, unknown>; body: Uint8Array }[] = [];
+      const closed: number[] = [];
+      socket.on("message", (data: Buffer) => {
+        const frame = decodeAgentFrame(data);
+        if (frame) frames.push(frame);
+      });
+      socket.on("close", (code) => void closed.push(code));
+      socket.on("error", () => {});
+      await until("the connection", () => socket.readyState === WebSocket.OPEN);
+      await bus?.relay.flush();
+      const say = (head: object, body?: Uint8Array) => socket.send(encodeAgentFrame(head as never, body));
+      return { socket, frames, closed, say };
+    },
+  };
+}
+
+const agentOf = (deviceId: string) => ({ kind: "agent", id: deviceId }) as Agent;
+
+/** Asks as device-logs does; what comes back. */
+function ask(deviceId: string, head: object = {}) {
+  const answers: { head: Record<string, unknown>; body: Uint8Array }[] = [];
+  let nobody = 0;
+  const id = uuidv7();
+  const query = { type: "query", id, timeoutMs: 10_000, operation: "eventlogs.list", params: {}, ...head };
+  const asked = asking.relay.ask(`agent.rpc.${deviceId}`, encodeAgentFrame(query), {
+    answer(bytes) {
+      const frame = decodeAgentFrame(bytes);
+      if (frame) answers.push({ head: frame.head, body: Uint8Array.from(frame.body) });
+    },
+    nobody: () => void nobody++,
+  });
+  return {
+    id,
+    answers,
+    types: () => answers.map(({ head: { type } }) => type),
+    nobody: () => nobody > 0,
+    cancel() {
+      asking.relay.tell(`agent.rpc.${deviceId}`, encodeAgentFrame({ type: "cancel", id }));
+      asked.stop();
+    },
+  };
+}
+
+describe("a channel", () => {
+  it("carries a question to the agent and its chunks back, small ones together", async () => {
+    const deviceId = uuidv7();
+    const agent = await (await hubOn(first)).connect(deviceId);
+    const question = ask(deviceId, { params: { name: "System" }, principal: { type: "user", id: "u" } });
+    const { head } = await until("the question", () => agent.frames[0]);
+    expect(head).toEqual({
+      type: "query",
+      id: question.id,
+      timeoutMs: 10_000,
+      operation: "eventlogs.list",
+      params: { name: "System" },
+      principal: { type: "user", id: "u" },
+    });
+    const bytes = Buffer.alloc(600_000, "abcdefgh");
+    const size = 10_000;
+    for (let seq = 0; seq * size < bytes.length; seq++) {
+      const last = (seq + 1) * size >= bytes.length;
+      agent.say({ type: "chunk", id: question.id, seq, last }, bytes.subarray(seq * size, (seq + 1) * size));
+    }
+    await until("the answer", () => question.answers.at(-1)?.head.last === true);
+    expect(question.types()).toEqual(["accepted", "chunk", "chunk", "chunk"]);
+    expect(Buffer.concat(question.answers.map(({ body }) => body)).equals(bytes)).toBe(true);
+  });
+
+  it("refuses the fifth question at once, and takes one more when one is answered or cancelled", async () => {
+    const deviceId = uuidv7();
+    const agent = await (await hubOn(first)).connect(deviceId);
+    const questions = Array.from({ length: 5 }, () => ask(deviceId));
+    await until("the refusal", () => questions[4]?.answers[0]?.head.code === "device_busy");
+    await until("four questions", () => agent.frames.length === 4);
+    questions[0]?.cancel();
+    await until("the cancel", () =>
+      agent.frames.some(({ head: { type, id } }) => type === "cancel" && id === questions[0]?.id),
+    );
+    const next = ask(deviceId);
+    await until("the next", () => agent.frames.some(({ head: { id } }) => id === next.id));
+  });
+
+  it("tells who asked when the agent leaves, sends rubbish, or sends chunks in the wrong order", async () => {
+    const { connect } = await hubOn(first);
+    const failing = async (how: (agent: Awaited<ReturnType<typeof connect>>, id: string) => void) => {
+      const deviceId = uuidv7();
+      const agent = await connect(deviceId);
+      const question = ask(deviceId);
+      await until("the question", () => agent.frames.length > 0);
+      how(agent, question.id);
+      const error = await until("the error", () => question.answers.find(({ head: { type } }) => type === "error"));
+      return { code: error.head.code, agent };
+    };
+    expect((await failing(({ socket }) => socket.terminate())).code).toBe("connection_lost");
+    const rubbish = await failing(({ socket }) => socket.send("no frame"));
+    expect(rubbish.code).toBe("device_error");
+    await until("the close", () => rubbish.agent.closed.includes(1008));
+    expect(
+      (await failing(({ say }, id) => say({ type: "chunk", id, seq: 3, last: true }, Buffer.from("x")))).code,
+    ).toBe("device_error");
+    const huge = await failing(({ socket }) => socket.send(Buffer.alloc(300_000)));
+    expect(huge.code).toBe("connection_lost");
+  });
+
+  it("says every two seconds that the agent is still waited for", async () => {
+    const deviceId = uuidv7();
+    await (await hubOn(first)).connect(deviceId);
+    const question = ask(deviceId);
+    await until("two signs of life", () => question.types().filter((type) => type === "working").length >= 2);
+  });
+
+  it("has nobody listening when the agent is not there", async () => {
+    const deviceId = uuidv7();
+    const agent = await (await hubOn(first)).connect(deviceId);
+    agent.socket.close();
+    await until("the channel to be gone", async () => {
+      const question = ask(deviceId);
+      return until("an answer", () => question.nobody() || question.answers.length > 0).then(() => question.nobody());
+    });
+  });
+});
+
+describe("several connections of one device", () => {
+  it("leave the newest, at one gateway and across two", async () => {
+    const deviceId = uuidv7();
+    const [here, there] = [await hubOn(first), await hubOn(second)];
+    const [a, b] = [await here.connect(deviceId), await here.connect(deviceId)];
+    await until("the first to be closed", () => a.closed.includes(4000));
+    const c = await there.connect(deviceId);
+    await until("the second to be closed", () => b.closed.includes(4000));
+    const d = await here.connect(deviceId);
+    await until("the third to be closed", () => c.closed.includes(4000));
+    expect([d.closed, here.hub.size, there.hub.size]).toEqual([[], 1, 0]);
+    const question = ask(deviceId);
+    await until("the question", () => d.frames.length === 1);
+    d.say({ type: "error", id: question.id, code: "event_log_not_found" });
+    await until("the answer", () => question.answers.some(({ head: { code } }) => code === "event_log_not_found"));
+  });
+
+  it("are told apart also when they were opened before the bus was there", async () => {
+    const deviceId = uuidv7();
+    const [early, late] = [await hubOn(null), await hubOn(second)];
+    const older = await early.connect(deviceId);
+    const newer = await late.connect(deviceId);
+    early.hub.attach(first.relay);
+    await until("one to be closed", () => older.closed.length + newer.closed.length === 1);
+    expect(older.closed.length + newer.closed.length).toBe(1);
+    const question = ask(deviceId);
+    await until("the question", () => older.frames.length + newer.frames.length === 1);
+    expect(question.nobody()).toBe(false);
+  });
+});
+
+describe("the hub", () => {
+  it("pings, and gives up on a connection that shows no sign of life", async () => {
+    const { hub, connect } = await hubOn(first, { pingMs: 500, deadMs: 3_000 });
+    const [alive, dead] = [await connect(uuidv7()), await connect(uuidv7())];
+    // Takes everything in and answers nothing, pings included.
+    (dead.socket as unknown as { _socket: { pause(): void } })._socket.pause();
+    await until("the dead one to be gone", () => hub.size === 1);
+    expect(alive.closed).toEqual([]);
+  });
+
+  it("closes channels that are not admitted any more, and no other, also while identity is away", async () => {
+    const refused = new Set<string>();
+    const away = new Set<string>();
+    const { hub, connect } = await hubOn(first, {
+      admit(digest) {
+        if (refused.has(digest)) throw new AppError("agent_token_revoked", "revoked");
+        if (away.has(digest)) throw new AppError("unavailable", "away");
+        return agentOf(digest);
+      },
+    });
+    const [a, b, c] = [uuidv7(), uuidv7(), uuidv7()];
+    const channels = [await connect(a), await connect(b), await connect(c)];
+    refused.add(a);
+    away.add(b);
+    hub.recheck(() => true);
+    await until("the revoked one to be closed", () => channels[0]?.closed.includes(4001));
+    expect([channels[1]?.closed, channels[2]?.closed, hub.size]).toEqual([[], [], 2]);
+  });
+
+  it("sends its agents elsewhere over a while when it stops, and cuts who stays", async () => {
+    const { hub, connect } = await hubOn(first);
+    const [polite, stubborn] = [await connect(uuidv7()), await connect(uuidv7())];
+    polite.socket.on("message", (data: Buffer) => {
+      if (decodeAgentFrame(data)?.head.type === "reconnect") polite.socket.close();
+    });
+    await hub.drain(300);
+    expect(hub.size).toBe(0);
+    await until("both to be gone", () => polite.closed.length + stubborn.closed.length === 2);
+    expect(stubborn.frames[0]?.head).toMatchObject({ type: "reconnect", afterMs: expect.any(Number) });
+    expect(Number(stubborn.frames[0]?.head.afterMs)).toBeLessThan(300);
+  });
+});

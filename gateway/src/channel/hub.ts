@@ -1,0 +1,239 @@
+import { randomInt } from "node:crypto";
+import type { Relay } from "@muster/bus";
+import { AppError, agentChunkBytes, counter, gauge, type Logger, uuidv7 } from "@muster/kit";
+import WebSocket, { WebSocketServer } from "ws";
+import type { Agent } from "../route.ts";
+import { AgentChannel, closeCodes } from "./agent-channel.ts";
+
+export type HubOptions = {
+  /** The agent behind a digest, still admitted to its channel. Throws AppError. */
+  admit(digest: string): Agent | Promise<Agent>;
+  log: Logger;
+  pingMs?: number;
+  deadMs?: number;
+  nowMs?: () => number;
+};
+
+export type ChannelHub = {
+  /** Completes the upgrade of a request that was admitted. */
+  readonly upgrade: WebSocketServer["handleUpgrade"];
+  open(socket: WebSocket, agent: Agent, digest: string): void;
+  /** Connects the channels with the bus, once it is there. */
+  attach(relay: Relay): void;
+  /** Asks again whether these agents are admitted, and closes the channels of those that are not. */
+  recheck(matches: (channel: { agent: Agent; digest: string }) => boolean): void;
+  /** Tells each agent to reconnect within `spreadMs`, and resolves when all have left; who stays longer is cut. */
+  drain(spreadMs: number): Promise<void>;
+  readonly size: number;
+};
+
+/** An agent is asked for a sign of life this often, and given up after the second. */
+const pingEveryMs = 30_000;
+const deadAfterMs = 60_000;
+const tickMs = 1_000;
+/** After the last agent was told to leave. */
+const leaveGraceMs = 5_000;
+const recheckFlights = 20;
+const announceMax = 500;
+const epochSubject = "agent.epoch";
+const headBytes = 16 * 1024;
+
+const channelsGauge = gauge("gateway_agent_channels", "Agents connected to this gateway.");
+const closed = counter("gateway_agent_channels_closed_total", "Channels closed, by reason.", ["reason"]);
+
+/**
+ * All agent channels of this gateway: keeps them alive, connects each with its device's subject on the bus, and sees to it that
+ * of several connections of one device, here or at other gateways, the newest stays (docs/agent-channel.md).
+ */
+export function createChannelHub(options: HubOptions): ChannelHub {
+  const { admit, log, pingMs = pingEveryMs, deadMs = deadAfterMs, nowMs = () => performance.now() } = options;
+  const gatewayId = uuidv7();
+  const channels = new Map<string, AgentChannel>();
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: agentChunkBytes + headBytes,
+    perMessageDeflate: false,
+    clientTracking: false,
+    skipUTF8Validation: true,
+  });
+  let relay: Relay | null = null;
+  // Never behind any epoch that was heard of: later connections get higher ones whatever the clocks of the gateways say.
+  let lastEpoch = 0;
+  let ticks = 0;
+  let allGone: (() => void) | null = null;
+  const stale = new Set<AgentChannel>();
+  let rechecking = 0;
+
+  const isCurrent = (channel: AgentChannel) => channels.get(channel.agent.id) === channel;
+
+  const close = (channel: AgentChannel, code: keyof typeof closeCodes) => {
+    closed.inc({ reason: code });
+    channel.socket.close(closeCodes[code], code);
+    gone(channel);
+    // One that does not answer the close is cut.
+    setTimeout(() => channel.socket.terminate(), 2_000).unref();
+  };
+
+  const gone = (channel: AgentChannel) => {
+    channel.leave();
+    channel.abandon("connection_lost");
+    stale.delete(channel);
+    if (!isCurrent(channel)) return;
+    channels.delete(channel.agent.id);
+    channelsGauge.set(channels.size);
+    if (channels.size === 0) allGone?.();
+  };
+
+  const listen = (channel: AgentChannel) => {
+    if (!relay) return;
+    const subscription = relay.listen(`agent.rpc.${channel.agent.id}`, (bytes, answer) =>
+      channel.take(bytes, answer, nowMs()),
+    );
+    channel.leave = subscription.stop;
+  };
+
+  const announce = (list: readonly AgentChannel[]) => {
+    for (let from = 0; from < list.length; from += announceMax) {
+      const epochs = list.slice(from, from + announceMax).map(({ agent, epoch }) => [agent.id, epoch]);
+      relay?.tell(epochSubject, Buffer.from(JSON.stringify({ gateway: gatewayId, epochs })));
+    }
+  };
+
+  const hearEpochs = (bytes: Uint8Array) => {
+    const { gateway, epochs } = JSON.parse(Buffer.from(bytes).toString("utf8")) as {
+      gateway: string;
+      epochs: [string, number][];
+    };
+    if (gateway === gatewayId) return;
+    const newer: AgentChannel[] = [];
+    for (const [deviceId, epoch] of epochs) {
+      lastEpoch = Math.max(lastEpoch, epoch);
+      const own = channels.get(deviceId);
+      if (own && own.epoch < epoch) close(own, "replaced");
+      else if (own) newer.push(own);
+    }
+    // The other gateway was cut off when these were announced.
+    announce(newer);
+  };
+
+  const checkNext = (): void => {
+    while (rechecking < recheckFlights) {
+      const [channel] = stale;
+      if (!channel) return;
+      stale.delete(channel);
+      rechecking += 1;
+      void check(channel).finally(() => {
+        rechecking -= 1;
+        checkNext();
+      });
+    }
+  };
+
+  const check = async (channel: AgentChannel): Promise<void> => {
+    try {
+      channel.agent = await admit(channel.digest);
+    } catch (error) {
+      // Identity may be away: nobody is turned out for that, and the next tick asks again.
+      const unknown = !(error instanceof AppError) || error.code === "unavailable" || error.code === "overloaded";
+      if (unknown) setTimeout(() => isCurrent(channel) && later(channel), 5_000).unref();
+      else if (channel.socket.readyState === WebSocket.OPEN) {
+        log.info({ deviceId: channel.agent.id, code: error.code }, "agent channel closed");
+        close(channel, "refused");
+      }
+    }
+  };
+  const later = (channel: AgentChannel) => {
+    stale.add(channel);
+    checkNext();
+  };
+
+  const timer = setInterval(() => {
+    const now = nowMs();
+    ticks += 1;
+    for (const channel of channels.values()) {
+      if (now - channel.heardMs > deadMs) {
+        closed.inc({ reason: "dead" });
+        channel.socket.terminate();
+        gone(channel);
+      } else if (now - channel.pingedMs >= pingMs) {
+        channel.pingedMs = now;
+        channel.socket.ping();
+      }
+      if (ticks % 2 === 0 && channel.queries.size > 0) channel.tick(now);
+    }
+  }, tickMs);
+  timer.unref();
+
+  return {
+    upgrade: server.handleUpgrade.bind(server),
+    open(socket, agent, digest) {
+      lastEpoch = Math.max(lastEpoch + 1, Date.now());
+      const channel = new AgentChannel(socket, lastEpoch, agent, digest, nowMs());
+      const before = channels.get(agent.id);
+      channels.set(agent.id, channel);
+      if (before) close(before, "replaced");
+      channelsGauge.set(channels.size);
+      const heard = () => {
+        channel.heardMs = nowMs();
+      };
+      socket.on("message", (data) => {
+        heard();
+        if (channel.hear(bytesOf(data))) return;
+        channel.abandon("device_error");
+        close(channel, "protocol");
+      });
+      socket.on("pong", heard);
+      socket.on("ping", heard);
+      socket.on("close", () => gone(channel));
+      // Oversized or broken frames: ws closes by itself afterwards.
+      socket.on("error", (err) => log.debug({ err, deviceId: agent.id }, "agent channel failed"));
+      listen(channel);
+      announce([channel]);
+    },
+    attach(bus) {
+      relay = bus;
+      bus.listen(epochSubject, (bytes) => {
+        try {
+          hearEpochs(bytes);
+        } catch (err) {
+          log.warn({ err }, "unreadable message on agent.epoch");
+        }
+      });
+      for (const channel of channels.values()) listen(channel);
+      announce([...channels.values()]);
+      // What was announced while the connection was away did not arrive.
+      bus.onReconnect(() => announce([...channels.values()]));
+    },
+    recheck(matches) {
+      for (const channel of channels.values()) if (matches(channel)) stale.add(channel);
+      checkNext();
+    },
+    async drain(spreadMs) {
+      if (channels.size > 0) {
+        const empty = new Promise<void>((resolve) => {
+          allGone = resolve;
+        });
+        for (const channel of channels.values()) {
+          channel.send({ type: "reconnect", afterMs: spreadMs > 0 ? randomInt(spreadMs) : 0 });
+        }
+        const cut = setTimeout(() => {
+          for (const channel of [...channels.values()]) {
+            channel.socket.terminate();
+            gone(channel);
+          }
+        }, spreadMs + leaveGraceMs);
+        await empty;
+        clearTimeout(cut);
+      }
+      clearInterval(timer);
+    },
+    get size() {
+      return channels.size;
+    },
+  };
+}
+
+function bytesOf(data: WebSocket.RawData): Uint8Array {
+  if (Array.isArray(data)) return Buffer.concat(data);
+  return data instanceof ArrayBuffer ? new Uint8Array(data) : data;
+}

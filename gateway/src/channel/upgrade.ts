@@ -1,0 +1,101 @@
+import type { IncomingMessage, Server } from "node:http";
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { AppError, type Logger, uuidv7 } from "@muster/kit";
+import { agentDigestOf } from "../auth/agent-token.ts";
+import { type AccessRules, type Authenticate, bearerToken, checkAccess, checkOwnId } from "../auth/authenticate.ts";
+import type { RateLimiter } from "../auth/rate-limit.ts";
+import { EdgeError, errorReply } from "../errors.ts";
+import type { HeaderReader } from "../http/headers.ts";
+import { jsonType } from "../http/reply.ts";
+import type { FindRoute } from "../http/route-table.ts";
+import { parseTarget } from "../http/target.ts";
+import { validate } from "../http/validate.ts";
+import type { Agent } from "../route.ts";
+import { agentChannel } from "../routes/agent-logs.ts";
+import type { ChannelHub } from "./hub.ts";
+
+export type UpgradeOptions = {
+  hub: ChannelHub;
+  find: FindRoute;
+  readHeaders: HeaderReader;
+  authenticate: Authenticate;
+  accessRules: AccessRules;
+  rates: Pick<RateLimiter, "count">;
+  /** Requests an hour of one agent. */
+  agentRateLimit: number;
+  now: () => number;
+  draining: () => boolean;
+  log: Logger;
+};
+
+/**
+ * Takes agents' upgrades to their channel, with the checks of every other row. A request that offers another upgrade (h2c) is
+ * served as what it is: with this listener there, Node would leave it to us.
+ */
+export function acceptChannels(server: Server, options: UpgradeOptions): void {
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (request.headers.upgrade?.toLowerCase() !== "websocket" || request.method !== "GET") {
+      return replay(server, request, socket as Socket, head);
+    }
+    const broken = () => socket.destroy();
+    socket.on("error", broken);
+    admit(options, request).then(
+      ({ agent, digest }) => {
+        if (socket.destroyed) return;
+        socket.off("error", broken);
+        options.hub.upgrade(request, socket, head, (channel) => options.hub.open(channel, agent, digest));
+      },
+      (error: unknown) => refuse(socket, error, options.log),
+    );
+  });
+}
+
+async function admit(options: UpgradeOptions, request: IncomingMessage): Promise<{ agent: Agent; digest: string }> {
+  const inbound = options.readHeaders(request.rawHeaders);
+  const match = options.find(parseTarget(request.url ?? "").path);
+  const row = match?.entry.byMethod.get("GET")?.row;
+  if (!match || row !== agentChannel) throw new AppError("not_found", "Not found");
+  if (options.draining()) throw new AppError("unavailable", "This gateway is stopping", { retryAfterSeconds: 1 });
+  const agent = await options.authenticate(inbound, request);
+  if (agent.kind === "agent") {
+    const counted = await options.rates.count({
+      kind: "agent",
+      id: agent.id,
+      limit: options.agentRateLimit,
+      generation: 0,
+    });
+    if (!counted.admitted) {
+      throw new AppError("rate_limited", "Rate limit exceeded", { retryAfterSeconds: counted.afterSeconds });
+    }
+  }
+  checkAccess(agentChannel.access, agent, options.accessRules, options.now);
+  if (agent.kind !== "agent" || !agentChannel.params) throw new Error("somebody else than an agent was let in");
+  checkOwnId(agent, validate(agentChannel.params, match.params));
+  return { agent, digest: agentDigestOf(bearerToken(inbound.authorization) ?? "") };
+}
+
+function refuse(socket: Duplex, error: unknown, log: Logger): void {
+  if (!(error instanceof AppError || error instanceof EdgeError)) log.error({ err: error }, "agent channel not opened");
+  const requestId = uuidv7();
+  const { status, body, headers } = errorReply(error, requestId);
+  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`, `X-Request-Id: ${requestId}`];
+  for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
+  lines.push(`Content-Type: ${jsonType}`, `Content-Length: ${Buffer.byteLength(body)}`, "Connection: close");
+  socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+const ofUpgrade = new Set(["upgrade", "connection", "http2-settings"]);
+
+/** Gives the connection back to the HTTP server, its request without the offer to upgrade. */
+function replay(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
+  const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
+  for (let i = 0; i < request.rawHeaders.length; i += 2) {
+    const name = request.rawHeaders[i] ?? "";
+    if (!ofUpgrade.has(name.toLowerCase())) lines.push(`${name}: ${request.rawHeaders[i + 1]}`);
+  }
+  const bytes = Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]);
+  socket.unshift(bytes);
+  server.emit("connection", socket);
+}

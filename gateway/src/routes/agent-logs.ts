@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { EdgeError } from "../errors.ts";
+import { type Route, route } from "../route.ts";
+import { idParams, objectIn, success, timestampOf } from "./schemas.ts";
+
+const tag = "Agents";
+const access = { auth: "agent" } as const;
+
+/** Below what a service takes in one message, whatever the entries look like. */
+const bodyLimitBytes = 4 * 1024 * 1024 - 64 * 1024;
+
+/** By the device's own clock, which may be wrong by any measure. */
+const deviceTime = z.iso
+  .datetime({ offset: true, message: "Must be an ISO 8601 time" })
+  .meta({ description: "ISO 8601 time with offset." });
+
+const message = z.string().max(65_536);
+
+const logEntry = z
+  .object({
+    timestamp: deviceTime,
+    level: z.enum(["debug", "info", "warn", "error"]),
+    component: z.string().min(1).max(100),
+    message,
+    fields: objectIn.nullish(),
+    agentVersion: z.string().max(50).nullish(),
+  })
+  .meta({ id: "NewAgentLog" });
+
+const eventEntry = z
+  .object({
+    timestamp: deviceTime,
+    level: z.enum(["info", "warning", "error", "critical"]).default("info"),
+    category: z.enum(["security", "hardware", "application", "system"]).default("system"),
+    source: z.string().min(1).max(255),
+    eventId: z.string().max(100).nullish().meta({ description: "Empty is as good as absent." }),
+    message,
+    details: objectIn.nullish(),
+  })
+  .meta({ id: "NewDeviceEvent" });
+
+const appendLogs = route({
+  method: "POST",
+  path: "/agents/:id/logs",
+  access,
+  tag,
+  summary: "Store diagnostic logs of the agent",
+  description: "All entries are stored, or none. Takes gzip.",
+  params: idParams,
+  body: z.object({ logs: z.array(logEntry).max(500) }),
+  bodyLimitBytes,
+  load: "ingest",
+  status: 201,
+  reply: z.object({ received: z.int() }),
+  async handle({ params, body, rpc }, { services }) {
+    const logs = body.logs.map(({ timestamp, level, component, message: text, fields, agentVersion }) => ({
+      timestamp: timestampOf(timestamp),
+      level,
+      component,
+      message: text,
+      fieldsJson: jsonOf(fields),
+      agentVersion: agentVersion ?? "",
+    }));
+    const { received } = await services.deviceLogs.appendAgentLogs({ deviceId: params.id, logs }, await rpc());
+    return { received };
+  },
+});
+
+const submitEvents = route({
+  method: "PUT",
+  path: "/agents/:id/eventlogs",
+  access,
+  tag,
+  summary: "Store events of the device's own logs",
+  description:
+    "An event whose `source` and `eventId` are stored already is left out; `count` is what was new. Takes gzip. Audited as `agent.eventlogs.submit`.",
+  params: idParams,
+  body: z.object({ events: z.array(eventEntry).max(1_000) }),
+  bodyLimitBytes,
+  load: "ingest",
+  reply: success.extend({ count: z.int() }),
+  async handle({ params, body, rpc }, { services }) {
+    const events = body.events.map(({ timestamp, eventId, details, ...event }) => ({
+      ...event,
+      timestamp: timestampOf(timestamp),
+      eventId: eventId ?? "",
+      detailsJson: jsonOf(details),
+    }));
+    const { inserted } = await services.deviceLogs.appendEvents({ deviceId: params.id, events }, await rpc());
+    return { success: true as const, count: inserted };
+  },
+});
+
+/** What an upgrade to a WebSocket asks for is served by `channel/`; this row is its access, and its answer to everything else. */
+export const agentChannel = route({
+  method: "GET",
+  path: "/agents/:id/channel",
+  access,
+  tag,
+  summary: "The agent's channel, a WebSocket",
+  description: "Live queries come over it (docs/agent-channel.md).",
+  params: idParams,
+  load: "ingest",
+  reply: z.object({}),
+  errors: ["upgrade_required"],
+  handle() {
+    throw new EdgeError("upgrade_required", "The agent channel is a WebSocket", ["Upgrade", "websocket"]);
+  },
+});
+
+function jsonOf(object: Record<string, unknown> | null | undefined): string {
+  return object ? JSON.stringify(object) : "";
+}
+
+export const agentLogRoutes: readonly Route[] = [appendLogs, submitEvents, agentChannel];

@@ -1,0 +1,161 @@
+import { AppError } from "@muster/kit";
+import { z } from "zod";
+import { type Route, route } from "../route.ts";
+import { id, idOut, idParams, nameIn, timeOut } from "./schemas.ts";
+
+const tag = "Agents";
+const versionIn = z.string().min(1).max(50);
+const optionalVersion = z.string().max(50).nullish();
+const optionalText = z.string().max(255).nullish();
+
+const labels = z
+  .record(z.string().min(1).max(63), z.string().max(255))
+  .refine((all) => Object.keys(all).length <= 32, "At most 32 labels");
+
+const enrollment = z.object({
+  enrollmentKey: z.string().max(200),
+  hostname: nameIn,
+  os: z.enum(["windows", "linux", "darwin"]),
+  arch: z.enum(["amd64", "arm64", "386"]),
+  agentVersion: versionIn,
+  watchdogVersion: optionalVersion,
+  hardwareId: optionalText.meta({
+    description:
+      "What tells this machine from others. With it a repeat whose reply was lost finds its device again, and a second living " +
+      "machine that names it is quarantined.",
+  }),
+  serialNumber: optionalText,
+  labels: labels.nullish(),
+});
+
+const interval = z
+  .int()
+  .meta({ description: "Seconds to the next heartbeat; after three missed ones a device is offline." });
+const token = z.string().meta({ description: "Shown once: the agent's bearer token." });
+
+const enroll = route({
+  method: "POST",
+  path: "/agents/enroll",
+  access: { auth: "none" },
+  tag,
+  summary: "Enroll an agent with an enrollment key",
+  description:
+    "Makes a device in the key's organization and site. `agentId` is the `deviceId`. The same machine may repeat a request whose reply " +
+    "it did not get: it takes no second use of the key as long as no token of the device was used.",
+  body: enrollment,
+  gzip: true,
+  load: "ingest",
+  noStore: true,
+  status: 201,
+  reply: z.object({
+    agentId: idOut,
+    deviceId: idOut,
+    orgId: idOut,
+    siteId: idOut.nullable(),
+    status: z.enum(["offline", "online", "updating", "quarantined"]).meta({
+      description:
+        "Quarantined: its hardware id is another living device's; nothing but heartbeats is taken until it is approved.",
+    }),
+    token,
+    heartbeatIntervalSeconds: interval,
+  }),
+  errors: [
+    "enrollment_key_invalid",
+    "enrollment_key_expired",
+    "enrollment_key_exhausted",
+    "partner_inactive",
+    "organization_inactive",
+    "limit_reached",
+    "rate_limited",
+  ],
+  async handle({ body, rpc }, { services }) {
+    const { watchdogVersion, hardwareId, serialNumber, labels: named, ...rest } = body;
+    const wanted = {
+      ...rest,
+      watchdogVersion: watchdogVersion ?? "",
+      hardwareId: hardwareId ?? "",
+      serialNumber: serialNumber ?? "",
+      labels: named ?? {},
+    };
+    const { deviceId, siteId, status, ...reply } = await services.agents.enroll(wanted, await rpc());
+    return {
+      agentId: deviceId,
+      deviceId,
+      orgId: reply.orgId,
+      siteId: siteId || null,
+      status: status as "offline",
+      token: reply.token,
+      heartbeatIntervalSeconds: reply.heartbeatIntervalSeconds,
+    };
+  },
+});
+
+const metrics = z
+  .record(z.string().regex(/^[A-Za-z0-9_.:/-]{1,64}$/, "Letters, digits and _ . : / -, at most 64"), z.number())
+  .refine((all) => Object.keys(all).length <= 50, "At most 50 metrics");
+
+const heartbeat = route({
+  method: "POST",
+  path: "/agents/:id/heartbeat",
+  access: { auth: "agent", whileQuarantined: true },
+  tag,
+  summary: "Say that the device is there",
+  description: "Answered once it is stored.",
+  params: idParams,
+  body: z.object({
+    agentVersion: versionIn,
+    watchdogVersion: optionalVersion,
+    status: z.string().max(50).nullish().meta({ description: "What the agent says of itself." }),
+    metrics: metrics.nullish(),
+    ipAddresses: z
+      .array(z.union([z.ipv4(), z.ipv6()]))
+      .max(32)
+      .nullish(),
+  }),
+  load: "ingest",
+  reply: z.object({
+    status: z.enum(["online", "updating", "quarantined"]).meta({ description: "Of the device." }),
+    serverTime: timeOut,
+    heartbeatIntervalSeconds: interval,
+  }),
+  async handle({ session, body, meta }, { heartbeats }) {
+    const { agentVersion, watchdogVersion, ...said } = body;
+    const reported = Object.entries(said).filter(([, value]) => value !== null && value !== undefined);
+    const { requestId, clientAddress, userAgent } = meta();
+    const heard = await heartbeats({
+      deviceId: session.id,
+      orgId: session.record.orgId,
+      agentVersion,
+      watchdogVersion: watchdogVersion ?? "",
+      reportedJson: reported.length > 0 ? JSON.stringify(Object.fromEntries(reported)) : "",
+      clientAddress: clientAddress ?? "",
+      userAgent: userAgent ?? "",
+      requestId,
+    });
+    const { status, heartbeatIntervalSeconds } = heard;
+    if (status === "") throw new AppError("agent_not_found", "Agent not found");
+    if (status === "decommissioned") throw new AppError("agent_token_revoked", "Agent token is revoked");
+    return { status: status as "online", serverTime: new Date().toISOString(), heartbeatIntervalSeconds };
+  },
+});
+
+const rotateToken = route({
+  method: "POST",
+  path: "/agents/:id/rotate-token",
+  access: { auth: "agent", whileQuarantined: true },
+  tag,
+  summary: "Get a new token",
+  description:
+    "The token used here goes on until the new one is used for the first time; from then on it is refused everywhere. A new token " +
+    "that was never used is void once another one is asked for.",
+  params: z.object({ id }),
+  noStore: true,
+  load: "ingest",
+  reply: z.object({ token }),
+  async handle({ rpc }, { services }) {
+    const { token: next } = await services.agents.rotateToken({}, await rpc());
+    return { token: next };
+  },
+});
+
+export const agentRoutes: readonly Route[] = [enroll, heartbeat, rotateToken];

@@ -1,0 +1,61 @@
+import { createInbox, type Msg } from "nats";
+import { assertConnected, type Connection } from "./connection.ts";
+import type { Relay } from "./types.ts";
+
+/** Status of the server's own answer when nobody listens on the subject of a request. */
+const noResponders = 503;
+
+/** Core NATS for one connection. */
+export function createRelay(connection: Connection): Relay {
+  const { nc, inboxPrefix } = connection;
+  const asking = new Set<() => void>();
+  // No answer comes to a question whose connection is gone: its inbox heard nothing meanwhile.
+  connection.onReconnect(() => {
+    for (const lost of [...asking]) lost();
+  });
+  const isNobody = ({ headers, data }: Msg) => data.length === 0 && headers?.code === noResponders;
+  return {
+    ask(subject, body, on) {
+      assertConnected(connection);
+      const inbox = createInbox(inboxPrefix);
+      let stopped = false;
+      const subscription = nc.subscribe(inbox, {
+        callback(error, message) {
+          if (stopped) return;
+          if (error) return on.nobody(true);
+          if (isNobody(message)) on.nobody(false);
+          else on.answer(message.data);
+        },
+      });
+      const lost = () => on.nobody(true);
+      asking.add(lost);
+      nc.publish(subject, body, { reply: inbox });
+      return {
+        stop() {
+          stopped = true;
+          asking.delete(lost);
+          if (!nc.isClosed()) subscription.unsubscribe();
+        },
+      };
+    },
+    listen(subject, handler) {
+      const subscription = nc.subscribe(subject, {
+        callback(error, message) {
+          // A refused subscription is reported by the connection.
+          if (error) return;
+          handler(message.data, (body) => void (nc.isClosed() || message.respond(body)), message.subject);
+        },
+      });
+      return {
+        stop() {
+          if (!nc.isClosed()) subscription.unsubscribe();
+        },
+      };
+    },
+    tell(subject, body) {
+      if (!nc.isClosed()) nc.publish(subject, body);
+    },
+    flush: () => nc.flush(),
+    onReconnect: (listener) => void connection.onReconnect(listener),
+  };
+}

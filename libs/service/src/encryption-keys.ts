@@ -1,0 +1,21 @@
+import { ConfigError } from "@muster/kit";
+import { z } from "zod";
+
+/** Settings of a service that seals secrets at rest. */
+export const encryptionSettings = {
+  SECRET_ENCRYPTION_KEY: z
+    .string()
+    .optional()
+    .describe("id:base64 32-byte keys for secrets at rest, comma-separated; the first encrypts, all decrypt."),
+  APP_ENCRYPTION_KEY: z.string().optional().describe("The same, for deployments that use this name."),
+};
+
+/** Keys for secrets at rest, under either name. Throws ConfigError when neither is set. */
+export function encryptionKeys(config: {
+  SECRET_ENCRYPTION_KEY?: string | undefined;
+  APP_ENCRYPTION_KEY?: string | undefined;
+}): string {
+  const keys = config.SECRET_ENCRYPTION_KEY ?? config.APP_ENCRYPTION_KEY;
+  if (!keys) throw new ConfigError(["SECRET_ENCRYPTION_KEY or APP_ENCRYPTION_KEY must be set"]);
+  return keys;
+}

@@ -1,0 +1,102 @@
+import { createHash } from "node:crypto";
+
+export type Secret = { name: string; value: string | Buffer };
+
+export type Leak = { name: string; form: string; at: number };
+
+export type SecretScanner = {
+  add(secret: Secret): void;
+  /** Where these bytes hold a secret, at most 20 places. */
+  find(bytes: Buffer): Leak[];
+};
+
+type Needle = { name: string; form: string; bytes: Buffer };
+
+/** Shorter ones would be found by chance. */
+const minBytes = 8;
+const maxLeaks = 20;
+
+/**
+ * Looks for secrets as they are, in hex, in Base64 (at any offset, both alphabets) and, with `digests`, for their SHA-256 in these
+ * forms. One pass over the bytes, however many secrets there are.
+ */
+export function secretScanner(options: { digests: boolean }): SecretScanner {
+  const byStart = new Map<number, Needle[]>();
+  // One bit per hash of four bytes: nearly every place of a text is passed over by it.
+  const starts = new Uint8Array(1 << 17);
+  const seen = new Set<string>();
+  const slotOf = (start: number) => Math.imul(start, 0x9e3779b1) >>> 12;
+
+  const put = (name: string, form: string, bytes: Buffer) => {
+    if (bytes.length < minBytes) return;
+    const start = bytes.readInt32LE(0);
+    const slot = slotOf(start);
+    starts[slot >> 3] = (starts[slot >> 3] ?? 0) | (1 << (slot & 7));
+    const known = byStart.get(start);
+    if (known) known.push({ name, form, bytes });
+    else byStart.set(start, [{ name, form, bytes }]);
+  };
+
+  return {
+    add({ name, value }) {
+      const plain = Buffer.from(value as string);
+      const hex = plain.toString("hex");
+      if (plain.length < minBytes || seen.has(hex)) return;
+      seen.add(hex);
+      for (const [form, bytes] of formsOf(plain, "")) put(name, form, bytes);
+      if (typeof value === "string" && /^(?:[0-9a-f]{2}){16,}$/.test(value)) {
+        for (const [form, bytes] of formsOf(Buffer.from(value, "hex"), "decoded ")) put(name, form, bytes);
+      }
+      if (!options.digests) return;
+      const digest = createHash("sha256").update(plain).digest();
+      for (const [form, bytes] of formsOf(digest, "SHA-256 ")) put(name, form, bytes);
+    },
+    find(bytes) {
+      const leaks: Leak[] = [];
+      const last = bytes.length - minBytes;
+      if (last < 0) return leaks;
+      let start = bytes.readInt32LE(0);
+      for (let at = 0; at <= last; at++) {
+        if (at > 0) start = (start >>> 8) | ((bytes[at + 3] as number) << 24);
+        const slot = slotOf(start);
+        if (((starts[slot >> 3] as number) & (1 << (slot & 7))) === 0) continue;
+        for (const needle of byStart.get(start) ?? []) {
+          if (
+            bytes.compare(
+              needle.bytes,
+              0,
+              needle.bytes.length,
+              at,
+              Math.min(at + needle.bytes.length, bytes.length),
+            ) !== 0
+          ) {
+            continue;
+          }
+          leaks.push({ name: needle.name, form: needle.form, at });
+          if (leaks.length === maxLeaks) return leaks;
+        }
+      }
+      return leaks;
+    },
+  };
+}
+
+function formsOf(plain: Buffer, what: string): [string, Buffer][] {
+  const hex = plain.toString("hex");
+  const forms: [string, Buffer][] = [
+    [`${what}as it is`, plain],
+    [`${what}hex`, Buffer.from(hex)],
+    [`${what}HEX`, Buffer.from(hex.toUpperCase())],
+  ];
+  for (const alphabet of ["base64", "base64url"] as const) {
+    // Inside of a longer text it stands at one of three offsets; its first and last characters mix with the neighbours'.
+    for (const offset of [0, 1, 2]) {
+      const text = Buffer.concat([Buffer.alloc(offset), plain])
+        .toString(alphabet)
+        .replace(/=+$/, "");
+      const whole = text.slice(offset === 0 ? 0 : offset + 1, (offset + plain.length) % 3 === 0 ? undefined : -1);
+      forms.push([`${what}${alphabet}`, Buffer.from(whole)]);
+    }
+  }
+  return forms;
+}

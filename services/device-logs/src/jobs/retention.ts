@@ -1,0 +1,60 @@
+import type { Database } from "@muster/db";
+import { counter, gauge, type Logger } from "@muster/kit";
+import { makeWeeks, prune } from "../store/logs.ts";
+
+const weeksAhead = 8;
+const everyMs = 3_600_000;
+const dayMs = 86_400_000;
+
+const pruned = counter("muster_device_logs_pruned_total", "What retention removed.", ["kind"]);
+const failures = counter(
+  "muster_device_logs_upkeep_failures_total",
+  "Runs of the partition and retention job that failed.",
+);
+const lastRun = gauge("muster_device_logs_upkeep_timestamp_seconds", "When the job last succeeded.");
+
+export type Upkeep = { stop(): Promise<void>; run(): Promise<void> };
+
+/**
+ * At start and every hour: partitions for the next weeks, and what is past its retention goes. Every replica does it; the
+ * database makes each step happen once.
+ */
+export function startUpkeep(options: {
+  db: Database;
+  log: Logger;
+  agentLogDays: number;
+  eventLogDays: number;
+  now: () => Date;
+}): Upkeep {
+  const { db, log, agentLogDays, eventLogDays, now } = options;
+  let stopped = false;
+  let running: Promise<void> = Promise.resolve();
+  const once = async () => {
+    const made = await makeWeeks(db, weeksAhead);
+    const at = now().getTime();
+    const before = { agentLogs: new Date(at - agentLogDays * dayMs), events: new Date(at - eventLogDays * dayMs) };
+    const gone = await prune(db, before, () => !stopped);
+    pruned.inc({ kind: "agent_log_week" }, gone.weeks.length);
+    pruned.inc({ kind: "agent_log" }, gone.agentLogs);
+    pruned.inc({ kind: "event_log" }, gone.events);
+    lastRun.set(at / 1_000);
+    if (made > 0 || gone.weeks.length > 0 || gone.events > 0) log.info({ made, ...gone }, "partitions and retention");
+  };
+  const begin = () => {
+    running = running.then(once).catch((err: unknown) => {
+      failures.inc();
+      log.warn({ err }, "partitions and retention not done, tried again in an hour");
+    });
+  };
+  begin();
+  const timer = setInterval(begin, everyMs);
+  timer.unref();
+  return {
+    run: once,
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      await running;
+    },
+  };
+}

@@ -1,0 +1,256 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Bus, openBus } from "@muster/bus";
+import { createLogger, decodeAgentFrame, encodeAgentFrame } from "@muster/kit";
+import { type TestNats, testNats, until } from "@muster/testing";
+import { outcome, startDeviceLogs, type TestDevice, type TestDeviceLogs } from "../testing/device-logs.ts";
+
+const log = createLogger("test", "error");
+let nats: TestNats;
+let bus: Bus;
+let gateway: Bus;
+let service: TestDeviceLogs;
+
+beforeAll(async () => {
+  nats = await testNats();
+  const open = (name: "device-logs" | "gateway") =>
+    openBus({ servers: nats.url, seed: nats.seeds[name], name, replicas: 1, log });
+  [bus, gateway] = await Promise.all([open("device-logs"), open("gateway")]);
+  service = await startDeviceLogs({ relay: bus.relay, liveTimeoutMs: 6_500 });
+});
+afterAll(async () => {
+  await service?.stop();
+  await bus?.close();
+  await gateway?.close();
+  await nats?.remove();
+});
+
+type Head = Record<string, unknown>;
+type Talk = (query: Head, say: (head: Head, body?: Uint8Array) => void) => void;
+
+/** A gateway that holds the device's channel and answers each query as told; remembers what it heard. */
+async function holding(device: TestDevice, epoch: number, talk: Talk) {
+  const heard: Head[] = [];
+  const listening = gateway.relay.listen(`agent.rpc.${device.deviceId}`, (bytes, answer) => {
+    const head = decodeAgentFrame(bytes)?.head ?? {};
+    heard.push(head);
+    if (head.type === "query") talk(head, (more, body) => answer(encodeAgentFrame({ epoch, ...more }, body)));
+  });
+  await gateway.relay.flush();
+  return { heard, stop: listening.stop };
+}
+
+const json = (value: unknown) => Buffer.from(JSON.stringify(value));
+const aDescriptor = {
+  name: "System",
+  displayName: "System",
+  recordCount: 3,
+  maxSize: 1_048_576,
+  retentionDays: 7,
+  lastWriteTime: "2026-01-01T00:00:00.000Z",
+};
+const anEntry = (change: object = {}) => ({
+  recordId: 7,
+  timeCreated: "2026-01-01T00:00:00.000Z",
+  level: "error",
+  source: "Disk",
+  eventId: 51,
+  message: "An error was detected",
+  category: "None",
+  user: null,
+  computer: "HOST",
+  ...change,
+});
+const answers =
+  (value: unknown): Talk =>
+  (_query, say) => {
+    say({ type: "accepted" });
+    say({ type: "chunk", seq: 0, last: true }, json(value));
+  };
+
+const read = (device: TestDevice) => service.live(service.readerOf(device));
+const list = (device: TestDevice) => read(device).listEventLogs({ deviceId: device.deviceId });
+
+describe("a live query", () => {
+  it("is answered by the agent and leaves one data.access row that says what was read", async () => {
+    const device = service.device();
+    const held = await holding(device, 1, answers({ events: [anEntry()], total: 91 }));
+    const wanted = {
+      deviceId: device.deviceId,
+      name: "Microsoft-Windows-PowerShell/Operational",
+      page: 2,
+      limit: 10,
+      level: "error",
+      eventId: 51n,
+    };
+    const reply = await read(device).listLiveEvents(wanted);
+    expect(reply).toMatchObject({ page: 2, limit: 10, total: 91n });
+    expect(reply.events[0]).toMatchObject({
+      recordId: 7n,
+      eventId: 51n,
+      source: "Disk",
+    });
+    expect(held.heard[0]).toMatchObject({
+      operation: "eventlogs.events",
+      params: { name: "Microsoft-Windows-PowerShell/Operational", page: 2, limit: 10, level: "error", eventId: 51 },
+      principal: { type: "user" },
+    });
+    expect((held.heard[0]?.params as object) ?? {}).not.toHaveProperty("source");
+    const audits = await service.auditsOf(device.deviceId);
+    expect(audits.map(({ action, orgId, detailsJson }) => [action, orgId, JSON.parse(detailsJson)])).toEqual([
+      ["data.access", device.orgId, { operation: "eventlogs.events", ...(held.heard[0]?.params as object) }],
+    ]);
+    held.stop();
+  });
+
+  it("is answered within 50 ms when the device is offline", async () => {
+    const device = service.device({ status: "offline" } as never);
+    await service.hear(device, 1n, "offline");
+    await outcome(list(device));
+    const tookMs: number[] = [];
+    for (let i = 0; i < 9; i++) {
+      const startedMs = performance.now();
+      expect(await outcome(list(device))).toBe("device_offline");
+      tookMs.push(performance.now() - startedMs);
+    }
+    expect(tookMs.sort((a, b) => a - b)[4]).toBeLessThan(50);
+    expect(await service.auditsOf(device.deviceId)).toEqual([]);
+  });
+
+  it("waits up to a second for a device that is online and just changing gateways", async () => {
+    const device = service.device();
+    const asked = list(device);
+    const held = await holding(device, 1, answers({ logs: [aDescriptor] }));
+    expect((await asked).logs).toHaveLength(1);
+    held.stop();
+    const startedMs = performance.now();
+    expect(await outcome(list(device))).toBe("device_offline");
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+  });
+
+  it("is put together from chunks: 2 MB arrive whole", async () => {
+    const device = service.device();
+    const events = Array.from({ length: 100 }, (_, i) =>
+      anEntry({ recordId: i, rawXml: `<Event n="${i}">${"ä".repeat(10_400)}</Event>` }),
+    );
+    const bytes = json({ events, total: 100 });
+    expect(bytes.length).toBeGreaterThan(2_000_000);
+    const held = await holding(device, 1, (_query, say) => {
+      say({ type: "accepted" });
+      for (let from = 0, seq = 0; from < bytes.length; from += 262_144, seq++) {
+        say({ type: "chunk", seq, last: from + 262_144 >= bytes.length }, bytes.subarray(from, from + 262_144));
+      }
+    });
+    const reply = await read(device).listLiveEvents({ deviceId: device.deviceId, name: "System", limit: 100 });
+    expect(reply.events.map(({ rawXml }) => rawXml)).toEqual(events.map(({ rawXml }) => rawXml));
+    held.stop();
+  });
+
+  it("times out on a silent agent whose gateway goes on waiting, and takes its question back", async () => {
+    const device = service.device();
+    const held = await holding(device, 1, (_query, say) => {
+      say({ type: "accepted" });
+      for (const ms of [2_000, 4_000, 6_000]) setTimeout(() => say({ type: "working" }), ms);
+    });
+    const startedMs = performance.now();
+    expect(await outcome(list(device))).toBe("device_timeout");
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(6_400);
+    await until("the cancel", () => held.heard.some(({ type }) => type === "cancel"));
+    expect(held.heard[0]?.timeoutMs).toBeGreaterThan(4_000);
+    held.stop();
+  });
+
+  it("fails clearly, long before its time is up, when the gateway died with it", async () => {
+    const device = service.device();
+    const held = await holding(device, 1, (_query, say) => say({ type: "accepted" }));
+    const startedMs = performance.now();
+    expect(await outcome(list(device))).toBe("device_error");
+    expect(performance.now() - startedMs).toBeLessThan(6_200);
+    held.stop();
+  });
+
+  it.each([
+    [
+      "no JSON",
+      (_q: Head, say: (h: Head, b?: Uint8Array) => void) =>
+        say({ type: "chunk", seq: 0, last: true }, Buffer.from("%%%")),
+    ],
+    ["another shape", answers({ logs: [{ name: 3 }] })],
+    [
+      "a missing part",
+      (_q: Head, say: (h: Head, b?: Uint8Array) => void) =>
+        say({ type: "chunk", seq: 1, last: true }, Buffer.from("{}")),
+    ],
+    ["an error of its own", (_q: Head, say: (h: Head, b?: Uint8Array) => void) => say({ type: "error", code: "boom" })],
+    [
+      "too much",
+      (_q: Head, say: (h: Head, b?: Uint8Array) => void) => {
+        for (let seq = 0; seq < 33; seq++) say({ type: "chunk", seq, last: false }, Buffer.alloc(262_144, 32));
+      },
+    ],
+  ])("answers 502 to %s", async (_name, talk) => {
+    const device = service.device();
+    const held = await holding(device, 1, talk as Talk);
+    expect(await outcome(list(device))).toBe("device_error");
+    held.stop();
+  });
+
+  it.each(["event_log_not_found", "event_log_entry_not_found", "device_busy"])("passes %s on", async (code) => {
+    const device = service.device();
+    const held = await holding(device, 1, (_query, say) => say({ type: "error", code }));
+    expect(await outcome(list(device))).toBe(code);
+    held.stop();
+  });
+
+  it("takes the newest connection's answer while an older one lingers", async () => {
+    const device = service.device();
+    const stale = await holding(device, 5, (_query, say) => {
+      say({ type: "accepted" });
+      setTimeout(() => say({ type: "chunk", seq: 0, last: true }, json({ logs: [] })), 150);
+    });
+    const fresh = await holding(device, 6, (_query, say) => {
+      say({ type: "accepted" });
+      setTimeout(() => say({ type: "chunk", seq: 0, last: true }, json({ logs: [aDescriptor] })), 400);
+    });
+    expect((await list(device)).logs).toHaveLength(1);
+    stale.stop();
+    fresh.stop();
+  });
+
+  it("is only for those who read the device", async () => {
+    const device = service.device();
+    const { deviceId } = device;
+    const stranger = service.live(service.readerOf(service.device()));
+    expect(await outcome(stranger.listEventLogs({ deviceId }))).toBe("device_not_found");
+    const other = service.live(service.readerOf(device, { permissions: [] }));
+    expect(await outcome(other.getLiveEvent({ deviceId, name: "System", recordId: 1n }))).toBe("permission_denied");
+    expect(await outcome(read(device).getEventLog({ deviceId, name: "" }))).toBe("validation_failed name");
+    expect(await outcome(read(device).listLiveEvents({ deviceId, name: "System", level: "fatal" }))).toBe(
+      "validation_failed level",
+    );
+  });
+});
+
+describe("who leaves", () => {
+  it("cancels the query on the device", async () => {
+    const device = service.device();
+    const held = await holding(device, 1, (_query, say) => say({ type: "accepted" }));
+    const leaving = new AbortController();
+    const { liveQuery } = await import("../live-query.ts");
+    const asked = liveQuery(
+      { relay: () => bus.relay, timeoutMs: 5_000 },
+      {
+        deviceId: device.deviceId,
+        operation: "eventlogs.list",
+        params: {},
+        principal: { type: "user", id: "somebody" },
+        online: true,
+        signal: leaving.signal,
+      },
+    );
+    await until("the query", () => held.heard.length > 0);
+    leaving.abort();
+    expect(await outcome(asked)).toBe("cancelled");
+    await until("the cancel", () => held.heard.some(({ type, id }) => type === "cancel" && id === held.heard[0]?.id));
+    held.stop();
+  });
+});

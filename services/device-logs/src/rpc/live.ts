@@ -1,0 +1,137 @@
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Database } from "@muster/db";
+import { type CallContext, clampPage, validationError } from "@muster/kit";
+import {
+  type EventLog,
+  EventLogSchema,
+  type LiveEvent,
+  LiveEventSchema,
+  type LiveLogService,
+} from "@muster/proto/muster/devicelogs/v1/live_pb";
+import { callContext } from "@muster/rpc";
+import { auditEvent, requirePermission } from "@muster/service";
+import type { DeviceCopy } from "../device-copy.ts";
+import { type LiveQueryDeps, liveQuery, type Question } from "../live-query.ts";
+import {
+  type EventLogReply,
+  type LiveEventReply,
+  liveEventLevels,
+  readEvent,
+  readEvents,
+  readLog,
+  readLogs,
+} from "../rules/live-reply.ts";
+import type { DeviceRow } from "../store/devices.ts";
+
+export type LiveDeps = LiveQueryDeps & { db: Database; devices: DeviceCopy; now: () => Date };
+
+const maxNameLength = 512;
+
+/** Event logs read on the device itself. */
+export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogService> {
+  const { db, devices, now } = deps;
+
+  /** Asks, reads the answer, and leaves a `data.access` row before anybody sees it. */
+  const query = async <T>(
+    context: CallContext,
+    deviceId: string,
+    { operation, params }: Pick<Question, "operation" | "params">,
+    read: (bytes: Uint8Array) => T,
+  ): Promise<T> => {
+    const device = await devices.find(context, deviceId);
+    const { actor } = context.caller;
+    const reply = await liveQuery(deps, {
+      deviceId: device.id,
+      operation,
+      params,
+      principal: { type: actor.type, id: actor.id },
+      online: device.status === "online" || device.status === "updating",
+      signal: context.signal,
+    });
+    const answer = read(reply);
+    await db.tx(context, async (tx) => tx.emit(accessed(context, device, { operation, ...params }, now())));
+    return answer;
+  };
+
+  return {
+    async listEventLogs({ deviceId }, handler) {
+      const context = admit(callContext(handler));
+      const logs = await query(context, deviceId, { operation: "eventlogs.list", params: {} }, readLogs);
+      return { logs: logs.map(logMessage) };
+    },
+
+    async getEventLog({ deviceId, name }, handler) {
+      const context = admit(callContext(handler));
+      const params = { name: checkedName(name) };
+      return { log: logMessage(await query(context, deviceId, { operation: "eventlogs.get", params }, readLog)) };
+    },
+
+    async listLiveEvents(request, handler) {
+      const context = admit(callContext(handler));
+      const { level, source, startTime, endTime, eventId } = request;
+      if (level !== "" && !liveEventLevels.some((known) => known === level)) {
+        throw validationError({ level: [`Must be one of ${liveEventLevels.join(", ")}`] });
+      }
+      const { page, limit } = clampPage(request);
+      const params = {
+        name: checkedName(request.name),
+        page,
+        limit,
+        ...(level === "" ? {} : { level }),
+        ...(source === "" ? {} : { source }),
+        ...(startTime === "" ? {} : { startTime }),
+        ...(endTime === "" ? {} : { endTime }),
+        ...(eventId === undefined ? {} : { eventId: Number(eventId) }),
+      };
+      const asked = { operation: "eventlogs.events", params } as const;
+      const { events, total } = await query(context, request.deviceId, asked, readEvents);
+      return { events: events.map(eventMessage), page, limit, total: BigInt(total) };
+    },
+
+    async getLiveEvent({ deviceId, name, recordId }, handler) {
+      const context = admit(callContext(handler));
+      const params = { name: checkedName(name), recordId: Number(recordId) };
+      const event = await query(context, deviceId, { operation: "eventlogs.event", params }, readEvent);
+      return { event: eventMessage(event) };
+    },
+  };
+}
+
+function admit(context: CallContext): CallContext {
+  requirePermission(context, "devices:read");
+  return context;
+}
+
+function checkedName(name: string): string {
+  const bad = name === "" || name.length > maxNameLength || name.includes("\0");
+  if (bad) throw validationError({ name: [`Must be 1 to ${maxNameLength} characters`] });
+  return name;
+}
+
+function accessed(context: CallContext, device: DeviceRow, details: Record<string, unknown>, at: Date) {
+  const resource = { type: "device", id: device.id, name: null };
+  const owner = { orgId: device.org_id, partnerId: device.partner_id };
+  return auditEvent("device-logs", context, { action: "data.access", resource, details, ...owner }, at);
+}
+
+function logMessage(log: EventLogReply): EventLog {
+  return create(EventLogSchema, {
+    name: log.name,
+    displayName: log.displayName,
+    recordCount: BigInt(log.recordCount),
+    maxSize: BigInt(log.maxSize),
+    retentionDays: BigInt(log.retentionDays),
+    lastWriteTime: log.lastWriteTime,
+  });
+}
+
+function eventMessage({ recordId, eventId, user, rawXml, ...texts }: LiveEventReply): LiveEvent {
+  return create(LiveEventSchema, {
+    ...texts,
+    recordId: BigInt(recordId),
+    eventId: BigInt(eventId),
+    ...(typeof user === "string" ? { user } : {}),
+    ...(typeof rawXml === "string" ? { rawXml } : {}),
+  });
+}

@@ -1,0 +1,292 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { toAppError } from "@muster/rpc";
+import { callers } from "@muster/testing";
+import { aLog, anEvent, outcome, startDeviceLogs, type TestDeviceLogs } from "../testing/device-logs.ts";
+
+let service: TestDeviceLogs;
+beforeAll(async () => {
+  service = await startDeviceLogs();
+});
+afterAll(() => service?.stop());
+
+const at = (text: string) => timestampFromDate(new Date(text));
+const many = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i));
+
+describe("diagnostic logs", () => {
+  it("stores 500 entries and says so; 501 are refused and nothing is stored", async () => {
+    const device = service.device();
+    const { deviceId } = device;
+    const agent = service.logs(service.agentOf(device));
+    expect(await outcome(agent.appendAgentLogs({ deviceId, logs: many(501, () => aLog()) }))).toBe(
+      "validation_failed logs",
+    );
+    expect(await service.count("agent_log", deviceId)).toBe(0);
+    expect(await agent.appendAgentLogs({ deviceId, logs: many(500, () => aLog()) })).toMatchObject({ received: 500 });
+    expect(await agent.appendAgentLogs({ deviceId, logs: [] })).toMatchObject({ received: 0 });
+    expect(await service.count("agent_log", deviceId)).toBe(500);
+  });
+
+  it("names the one bad entry of 500 and stores none", async () => {
+    const device = service.device();
+    const { deviceId } = device;
+    const agent = service.logs(service.agentOf(device));
+    const withBad = (bad: object) => many(500, (i) => (i === 317 ? aLog(bad) : aLog()));
+    for (const [bad, field] of [
+      [{ level: "fatal" }, "level"],
+      [{ component: "" }, "component"],
+      [{ component: "x".repeat(101) }, "component"],
+      [{ agentVersion: "x".repeat(51) }, "agentVersion"],
+      [{ timestamp: undefined }, "timestamp"],
+      [{ fieldsJson: "[1]" }, "fields"],
+      [{ fieldsJson: '{"a":"\\u0000"}' }, "fields"],
+      [{ message: "a\0b" }, "message"],
+    ] as const) {
+      const answer = await outcome(agent.appendAgentLogs({ deviceId, logs: withBad(bad) }));
+      expect(answer).toBe(`validation_failed logs.317.${field}`);
+    }
+    expect(await service.count("agent_log", deviceId)).toBe(0);
+  });
+
+  it("answers another device's token, and people, as if the agent did not exist", async () => {
+    const device = service.device();
+    const { deviceId } = device;
+    for (const caller of [service.agentOf(service.device()), service.readerOf(device), callers.platformAdmin()]) {
+      expect(await outcome(service.logs(caller).appendAgentLogs({ deviceId, logs: [aLog()] }))).toBe("agent_not_found");
+      expect(await outcome(service.logs(caller).appendEvents({ deviceId, events: [anEvent()] }))).toBe(
+        "agent_not_found",
+      );
+    }
+    expect((await service.count("agent_log", deviceId)) + (await service.count("event_log", deviceId))).toBe(0);
+  });
+
+  it("takes an agent's first logs before anybody here has heard of its device", async () => {
+    const device = service.device();
+    const before = service.tenancy.asked;
+    await service.logs(service.agentOf(device)).appendAgentLogs({ deviceId: device.deviceId, logs: [aLog()] });
+    expect(service.tenancy.asked).toBe(before);
+  });
+
+  it("stores what many devices send at once under each one's own organization", async () => {
+    const devices = many(40, () => service.device());
+    await Promise.all(
+      devices.map((device, i) =>
+        service
+          .logs(service.agentOf(device))
+          .appendAgentLogs({ deviceId: device.deviceId, logs: many(5, () => aLog({ message: `of ${i}` })) }),
+      ),
+    );
+    for (const [i, device] of devices.entries()) {
+      const { logs } = await service.logs(service.readerOf(device)).listAgentLogs({ deviceId: device.deviceId });
+      expect(logs.map(({ message, orgId }) => `${message} ${orgId}`)).toEqual(many(5, () => `of ${i} ${device.orgId}`));
+    }
+  });
+
+  it("filters by levels, component, time and text, newest first, with total and cursor", async () => {
+    const device = service.device();
+    const { deviceId } = device;
+    const logs = many(30, (i) =>
+      aLog({
+        timestamp: at(`2026-01-01T00:00:${String(i).padStart(2, "0")}.000Z`),
+        level: ["debug", "info", "warn", "error"][i % 4],
+        component: i % 2 === 0 ? "ws" : "heartbeat",
+        message: i === 7 ? "100% of a_b\\c DONE" : `line ${i}`,
+        fieldsJson: i === 7 ? '{"n":7}' : "",
+      }),
+    );
+    await service.logs(service.agentOf(device)).appendAgentLogs({ deviceId, logs });
+    const reader = service.logs(service.readerOf(device));
+    const list = async (wanted: object) => {
+      const { logs: found, page } = await reader.listAgentLogs({ deviceId, ...wanted });
+      return { lines: found.map(({ message }) => message), total: Number(page?.total), next: page?.nextCursor ?? "" };
+    };
+    expect((await list({ levels: ["warn", "error"] })).total).toBe(14);
+    expect((await list({ component: "ws" })).total).toBe(15);
+    expect((await list({ component: "w" })).total).toBe(0);
+    expect((await list({ since: at("2026-01-01T00:00:10.000Z"), until: at("2026-01-01T00:00:19.000Z") })).total).toBe(
+      10,
+    );
+    for (const search of ["100%", "a_b\\c", "done"]) expect((await list({ search })).lines).toEqual([logs[7]?.message]);
+    expect((await list({ search: "1_" })).total).toBe(0);
+    const first = await list({ page: { page: 1, limit: 20 } });
+    const second = await list({ page: { cursor: first.next, limit: 20 } });
+    expect([...first.lines, ...second.lines]).toEqual(logs.map(({ message }) => message).reverse());
+    expect(second.next).toBe("");
+    expect((await list({ page: { page: 2, limit: 20 } })).lines).toEqual(second.lines);
+    expect((await reader.listAgentLogs({ deviceId, search: "done" })).logs[0]?.fieldsJson).toBe('{"n": 7}');
+    expect(await outcome(reader.listAgentLogs({ deviceId, levels: ["fatal"] }))).toBe("validation_failed level");
+    expect(await outcome(reader.listAgentLogs({ deviceId, page: { cursor: "nonsense" } }))).toBe(
+      "validation_failed cursor",
+    );
+  });
+});
+
+describe("event logs", () => {
+  it("stores one row of duplicates in one batch, a year apart and in ten batches at once, and counts honestly", async () => {
+    const device = service.device();
+    const { deviceId } = device;
+    const agent = service.logs(service.agentOf(device));
+    const send = async (events: object[]) => (await agent.appendEvents({ deviceId, events })).inserted;
+    expect(await send([anEvent(), anEvent({ message: "again" }), anEvent({ source: "Disk" })])).toBe(2);
+    expect(await send([anEvent({ timestamp: at("2025-01-01T00:00:00Z") })])).toBe(0);
+    const batch = many(50, (i) => anEvent({ eventId: `parallel-${i}` }));
+    const counts = await Promise.all(many(10, (i) => send(i % 2 === 0 ? batch : [...batch].reverse())));
+    expect(counts.reduce((sum, n) => sum + n, 0)).toBe(50);
+    expect(await service.count("event_log", deviceId)).toBe(52);
+  });
+
+  it("never takes events without an id for repeats; an empty id is none", async () => {
+    const device = service.device();
+    const agent = service.logs(service.agentOf(device));
+    const events = [anEvent({ eventId: "" }), anEvent({ eventId: "" })];
+    expect((await agent.appendEvents({ deviceId: device.deviceId, events })).inserted).toBe(2);
+    expect((await agent.appendEvents({ deviceId: device.deviceId, events })).inserted).toBe(2);
+  });
+
+  it("stores the same event of two devices twice", async () => {
+    for (const device of [service.device(), service.device()]) {
+      const sent = { deviceId: device.deviceId, events: [anEvent()] };
+      expect((await service.logs(service.agentOf(device)).appendEvents(sent)).inserted).toBe(1);
+    }
+  });
+
+  it("leaves one audit row per submission, by the agent, with the honest count", async () => {
+    const device = service.device();
+    const { deviceId, orgId } = device;
+    const agent = service.logs(service.agentOf(device));
+    await agent.appendEvents({ deviceId, events: [anEvent(), anEvent()] });
+    await agent.appendEvents({ deviceId, events: [] });
+    const audits = await service.auditsOf(deviceId);
+    expect(
+      audits.map(({ action, actorType, actorId, chainId, detailsJson }) => [
+        action,
+        actorType,
+        actorId,
+        chainId,
+        JSON.parse(detailsJson),
+      ]),
+    ).toEqual([
+      ["agent.eventlogs.submit", "agent", deviceId, orgId, { submitted: 2, inserted: 1 }],
+      ["agent.eventlogs.submit", "agent", deviceId, orgId, { submitted: 0, inserted: 0 }],
+    ]);
+  });
+
+  it("refuses 1,001 events, and names a bad one; nothing is stored or audited", async () => {
+    const device = service.device();
+    const { deviceId } = device;
+    const agent = service.logs(service.agentOf(device));
+    const events = many(1_001, (i) => anEvent({ eventId: `${i}` }));
+    expect(await outcome(agent.appendEvents({ deviceId, events }))).toBe("validation_failed events");
+    const bad = many(1_000, (i) => anEvent({ eventId: `${i}`, ...(i === 999 ? { category: "other" } : {}) }));
+    expect(await outcome(agent.appendEvents({ deviceId, events: bad }))).toBe("validation_failed events.999.category");
+    expect(await service.count("event_log", deviceId)).toBe(0);
+    expect(await service.auditsOf(deviceId)).toEqual([]);
+    const sent = { deviceId, events: events.slice(0, 1_000) };
+    expect((await agent.appendEvents(sent)).inserted).toBe(1_000);
+  });
+
+  it("filters by category, level, source and time; 500 rows a page at most", async () => {
+    const device = service.device();
+    const { deviceId } = device;
+    const events = many(600, (i) =>
+      anEvent({
+        eventId: `${i}`,
+        level: ["info", "warning", "error", "critical"][i % 4],
+        category: ["security", "hardware", "application", "system"][i % 4],
+        source: i < 10 ? "Disk" : "Other",
+        timestamp: timestampFromDate(new Date(Date.UTC(2026, 0, 1) + i * 1_000)),
+      }),
+    );
+    await service.logs(service.agentOf(device)).appendEvents({ deviceId, events });
+    const reader = service.logs(service.readerOf(device));
+    const total = async (wanted: object) => Number((await reader.listEvents({ deviceId, ...wanted })).page?.total);
+    expect(await total({ category: "security" })).toBe(150);
+    expect(await total({ level: "critical", source: "Disk" })).toBe(2);
+    expect(await total({ from: at("2026-01-01T00:09:50.000Z") })).toBe(10);
+    const { events: page, page: info } = await reader.listEvents({ deviceId, page: { page: 1, limit: 9_999 } });
+    expect([page.length, info?.limit, page[0]?.eventId]).toEqual([500, 500, "599"]);
+    expect(await outcome(reader.listEvents({ deviceId, level: "fatal" }))).toBe("validation_failed level");
+  });
+});
+
+describe("who reads", () => {
+  it("shows the logs of a device that enrolled just now, though no event of it has come yet", async () => {
+    const device = service.device();
+    const reader = service.logs(service.readerOf(device));
+    expect(await outcome(reader.listAgentLogs({ deviceId: device.deviceId }))).toBe("ok");
+  });
+
+  it("answers 404 on foreign, unknown and malformed ids, and says when only tenancy could tell", async () => {
+    const device = service.device();
+    const stranger = service.logs(service.readerOf(service.device()));
+    for (const deviceId of [device.deviceId, "00000000-0000-7000-8000-00000000dead", "x"]) {
+      expect(await outcome(stranger.listAgentLogs({ deviceId }))).toBe("device_not_found");
+      expect(await outcome(stranger.listEvents({ deviceId }))).toBe("device_not_found");
+    }
+    const unheard = service.device();
+    service.tenancy.isAway = true;
+    const call = service.logs(service.readerOf(unheard)).listEvents({ deviceId: unheard.deviceId });
+    expect(await outcome(call)).toBe("unavailable");
+    service.tenancy.isAway = false;
+  });
+
+  it("shows people limited to sites their sites' devices only, also after a device has moved", async () => {
+    const device = service.device();
+    const { deviceId, siteId } = device;
+    await service.logs(service.agentOf(device)).appendAgentLogs({ deviceId, logs: [aLog()] });
+    const limited = service.logs(service.readerOf(device, { siteIds: [siteId] }));
+    expect((await limited.listAgentLogs({ deviceId })).logs).toHaveLength(1);
+    await service.hear({ ...device, siteId: "00000000-0000-7000-8000-000000000002" }, 2n);
+    expect(await outcome(limited.listAgentLogs({ deviceId }))).toBe("device_not_found");
+    await service.hear(device, 1n);
+    expect(await outcome(limited.listAgentLogs({ deviceId }))).toBe("device_not_found");
+  });
+
+  it("needs devices:read", async () => {
+    const device = service.device();
+    const reader = service.logs(service.readerOf(device, { permissions: ["organizations:read"] }));
+    expect(await outcome(reader.listAgentLogs({ deviceId: device.deviceId }))).toBe("permission_denied");
+    expect(await outcome(reader.listEvents({ deviceId: device.deviceId }))).toBe("permission_denied");
+  });
+});
+
+describe("limits", () => {
+  it("holds back a device that floods, and says for how long; its neighbours go on", async () => {
+    const small = await startDeviceLogs({ rowsPerMinute: 1_000 });
+    try {
+      const [loud, quiet] = [small.device(), small.device()];
+      const send = (device: typeof loud) =>
+        small.logs(small.agentOf(device)).appendAgentLogs({ deviceId: device.deviceId, logs: many(500, () => aLog()) });
+      await send(loud);
+      await send(loud);
+      const refused = await send(loud).then(() => null, toAppError);
+      expect(refused?.code).toBe("rate_limited");
+      expect(refused?.retryAfterSeconds).toBeGreaterThan(20);
+      expect(refused?.retryAfterSeconds).toBeLessThan(31);
+      await send(quiet);
+    } finally {
+      await small.stop();
+    }
+  });
+
+  it("ends a query that takes too long, and asks for a narrower time range", async () => {
+    const hurried = await startDeviceLogs({ queryTimeoutMs: 100 });
+    try {
+      const device = hurried.device();
+      await hurried.hear(device, 1n);
+      // The slowest query there is: one that waits.
+      const { asOwner } = await import("@muster/testing");
+      const answer = await asOwner(hurried.database, async (owner) => {
+        await owner.query("BEGIN; LOCK TABLE agent_log IN ACCESS EXCLUSIVE MODE");
+        const refused = await outcome(
+          hurried.logs(hurried.readerOf(device)).listAgentLogs({ deviceId: device.deviceId }),
+        );
+        await owner.query("ROLLBACK");
+        return refused;
+      });
+      expect(answer).toBe("time_range_too_wide");
+    } finally {
+      await hurried.stop();
+    }
+  });
+});

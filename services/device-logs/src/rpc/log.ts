@@ -1,0 +1,219 @@
+import { create } from "@bufbuild/protobuf";
+import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Database } from "@muster/db";
+import { AppError, type CallContext, clampPage, type Page, uuidv7, validationError } from "@muster/kit";
+import { PageInfoSchema } from "@muster/proto/muster/common/v1/page_pb";
+import {
+  type AgentLog,
+  AgentLogSchema,
+  type DeviceEvent,
+  DeviceEventSchema,
+  type DeviceLogService,
+} from "@muster/proto/muster/devicelogs/v1/log_pb";
+import { callContext } from "@muster/rpc";
+import { auditEvent, requirePermission } from "@muster/service";
+import type { Appender } from "../appender.ts";
+import type { DeviceCopy } from "../device-copy.ts";
+import { agentLogLevels, checkAgentLogs, checkEvents, eventCategories, eventLevels } from "../rules/entries.ts";
+import type { FloodControl } from "../rules/flood.ts";
+import {
+  type AgentLogRow,
+  appendEvents,
+  type EventRow,
+  type Filter,
+  type LogPage,
+  type NewAgentLog,
+  type NewEvent,
+  type Owner,
+  queryAgentLogs,
+  queryEvents,
+} from "../store/logs.ts";
+
+export type LogDeps = {
+  db: Database;
+  devices: DeviceCopy;
+  appender: Appender;
+  flood: FloodControl;
+  /** Milliseconds a query may take. */
+  queryTimeoutMs: number;
+  now: () => Date;
+};
+
+/** Interface, "Limits". */
+const maxAgentLogPage = 1_000;
+const maxEventPage = 500;
+
+/** Stored logs: written by agents for their own device, read by whoever reads the device. */
+export function deviceLogService(deps: LogDeps): ServiceImpl<typeof DeviceLogService> {
+  const { db, devices, appender, flood, now } = deps;
+  return {
+    async appendAgentLogs({ deviceId, logs }, handler) {
+      const owner = ownDevice(callContext(handler), deviceId);
+      checkAgentLogs(logs);
+      flood.admit(deviceId, logs.length);
+      await appender.append(logs.map((log) => newAgentLog(owner, log)));
+      return { received: logs.length };
+    },
+
+    async appendEvents({ deviceId, events }, handler) {
+      const context = callContext(handler);
+      const owner = ownDevice(context, deviceId);
+      checkEvents(events);
+      flood.admit(deviceId, events.length);
+      const rows = events.map((event) => newEvent(owner, event));
+      const at = now();
+      const store = async (tx: Parameters<Parameters<Database["tx"]>[1]>[0]) => {
+        const inserted = rows.length === 0 ? 0 : await appendEvents(tx, rows);
+        const details = { submitted: rows.length, inserted };
+        const resource = { type: "device", id: deviceId, name: context.caller.actor.name };
+        const fact = {
+          action: "agent.eventlogs.submit",
+          resource,
+          details,
+          orgId: owner.orgId,
+          partnerId: owner.partnerId,
+        };
+        tx.emit(auditEvent("device-logs", context, fact, at));
+        return inserted;
+      };
+      return { inserted: await db.tx(context, store, { retry: true }) };
+    },
+
+    async listAgentLogs(request, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "devices:read");
+      const unknown = request.levels.filter((level) => !agentLogLevels.some((known) => known === level));
+      if (unknown.length > 0) throw validationError({ level: [`Must be of ${agentLogLevels.join(", ")}`] });
+      const device = await devices.find(context, request.deviceId);
+      const { component, search, levels } = request;
+      const range = { from: dateOf(request.since), to: dateOf(request.until) };
+      const filter: Filter = { ...anything, deviceId: device.id, levels, component, search, ...range };
+      const page = clampPage(request.page ?? {}, maxAgentLogPage);
+      const listed = await inTime(deps, context, (who) => queryAgentLogs(db, who, filter, page));
+      return { logs: listed.rows.map(agentLogMessage), page: pageInfo(page, listed) };
+    },
+
+    async listEvents(request, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "devices:read");
+      const { category, level, source } = request;
+      checkOneOf("category", category, eventCategories);
+      checkOneOf("level", level, eventLevels);
+      const device = await devices.find(context, request.deviceId);
+      const range = { from: dateOf(request.from), to: dateOf(request.to) };
+      const levels = level === "" ? [] : [level];
+      const filter: Filter = { ...anything, deviceId: device.id, category, levels, source, ...range };
+      const page = clampPage(request.page ?? {}, maxEventPage);
+      const listed = await inTime(deps, context, (who) => queryEvents(db, who, filter, page));
+      return { events: listed.rows.map(eventMessage), page: pageInfo(page, listed) };
+    },
+  };
+}
+
+const anything = { levels: [], component: "", category: "", source: "", search: "", from: null, to: null };
+
+/** An agent speaks for its own device alone. Throws `agent_not_found`. */
+function ownDevice({ caller }: CallContext, deviceId: string): Owner {
+  const { actor, orgId, partnerId } = caller;
+  if (actor.type !== "agent" || actor.id !== deviceId || orgId === null || partnerId === null) {
+    throw new AppError("agent_not_found", "Agent not found");
+  }
+  return { deviceId, orgId, partnerId };
+}
+
+/** Runs a query within its own time. Throws `time_range_too_wide` when that was what ended it. */
+async function inTime<T>(deps: LogDeps, context: CallContext, run: (who: CallContext) => Promise<T>): Promise<T> {
+  const ownMs = performance.now() + deps.queryTimeoutMs;
+  try {
+    return await run({ ...context, deadlineMs: Math.min(context.deadlineMs ?? ownMs, ownMs) });
+  } catch (error) {
+    const outOfTime =
+      error instanceof AppError && error.code === "deadline_exceeded" && performance.now() >= ownMs - 50;
+    if (!outOfTime) throw error;
+    throw new AppError("time_range_too_wide", "The query takes too long: narrow the time range", { cause: error });
+  }
+}
+
+function checkOneOf(field: string, value: string, known: readonly string[]): void {
+  if (value !== "" && !known.includes(value))
+    throw validationError({ [field]: [`Must be one of ${known.join(", ")}`] });
+}
+
+function newAgentLog(owner: Owner, log: AgentLog): NewAgentLog {
+  return {
+    ...owner,
+    id: uuidv7(),
+    timestamp: textOf(log.timestamp),
+    level: log.level,
+    component: log.component,
+    message: log.message,
+    fieldsJson: log.fieldsJson || null,
+    agentVersion: log.agentVersion || null,
+  };
+}
+
+function newEvent(owner: Owner, event: DeviceEvent): NewEvent {
+  return {
+    ...owner,
+    id: uuidv7(),
+    timestamp: textOf(event.timestamp),
+    level: event.level,
+    category: event.category,
+    source: event.source,
+    eventId: event.eventId || null,
+    message: event.message,
+    detailsJson: event.detailsJson || null,
+  };
+}
+
+function agentLogMessage(row: AgentLogRow): AgentLog {
+  return create(AgentLogSchema, {
+    id: row.id,
+    deviceId: row.device_id,
+    orgId: row.org_id,
+    timestamp: timestampFromDate(row.timestamp),
+    level: row.level,
+    component: row.component,
+    message: row.message,
+    fieldsJson: row.fields ?? "",
+    agentVersion: row.agent_version ?? "",
+    createdAt: timestampFromDate(row.created_at),
+  });
+}
+
+function eventMessage(row: EventRow): DeviceEvent {
+  return create(DeviceEventSchema, {
+    id: row.id,
+    deviceId: row.device_id,
+    orgId: row.org_id,
+    timestamp: timestampFromDate(row.timestamp),
+    level: row.level,
+    category: row.category,
+    source: row.source,
+    eventId: row.event_id ?? "",
+    message: row.message,
+    detailsJson: row.details ?? "",
+    createdAt: timestampFromDate(row.created_at),
+  });
+}
+
+/** Of an entry that was checked. */
+function textOf(timestamp: Timestamp | undefined): string {
+  if (!timestamp) throw new Error("an entry without a time was let through");
+  return timestampDate(timestamp).toISOString();
+}
+
+function dateOf(timestamp: Timestamp | undefined): Date | null {
+  return timestamp === undefined ? null : timestampDate(timestamp);
+}
+
+function pageInfo(page: Page, { total, totalIsEstimate, nextCursor }: Omit<LogPage<unknown>, "rows">) {
+  return create(PageInfoSchema, {
+    page: page.page,
+    limit: page.limit,
+    nextCursor,
+    totalIsEstimate,
+    ...(total === null ? {} : { total: BigInt(total) }),
+  });
+}

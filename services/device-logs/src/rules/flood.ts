@@ -1,0 +1,41 @@
+import { AppError, counter } from "@muster/kit";
+
+const refusedCounter = counter(
+  "muster_device_log_flood_total",
+  "Requests refused because their device sends too much.",
+);
+
+/** Devices remembered; the one that was quiet longest is forgotten first, which only ever helps it. */
+const maxDevices = 100_000;
+
+export type FloodControl = {
+  /** Counts rows of a device. Throws `rate_limited` that says when there is room again. */
+  admit(deviceId: string, rows: number): void;
+};
+
+/** A minute's rows of each device, refilled all the time (token bucket). A request counts as one row at least. */
+export function floodControl({ rowsPerMinute, nowMs }: { rowsPerMinute: number; nowMs: () => number }): FloodControl {
+  const buckets = new Map<string, { left: number; atMs: number }>();
+  const perMs = rowsPerMinute / 60_000;
+  return {
+    admit(deviceId, rows) {
+      const now = nowMs();
+      const wanted = Math.max(1, rows);
+      const known = buckets.get(deviceId);
+      const left = known ? Math.min(rowsPerMinute, known.left + (now - known.atMs) * perMs) : rowsPerMinute;
+      const admitted = wanted <= left;
+      // Deleted and set again, so that the map is ordered by last use.
+      buckets.delete(deviceId);
+      buckets.set(deviceId, { left: admitted ? left - wanted : left, atMs: now });
+      if (buckets.size > maxDevices) {
+        const [oldest] = buckets.keys();
+        if (oldest !== undefined) buckets.delete(oldest);
+      }
+      if (admitted) return;
+      refusedCounter.inc();
+      throw new AppError("rate_limited", "The device sends too many log entries", {
+        retryAfterSeconds: Math.ceil((wanted - left) / perMs / 1_000),
+      });
+    },
+  };
+}

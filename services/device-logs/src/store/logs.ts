@@ -1,0 +1,235 @@
+import { type Database, type Query, sql, type Tx } from "@muster/db";
+import {
+  type CallContext,
+  decodeCursor,
+  encodeCursor,
+  isUuid,
+  type Page,
+  systemCaller,
+  validationError,
+} from "@muster/kit";
+
+// The store: append, query and prune of the two kinds of logs. A second engine would take this file's place.
+
+export type Owner = { deviceId: string; orgId: string; partnerId: string };
+
+export type NewAgentLog = Owner & {
+  id: string;
+  /** ISO 8601. */
+  timestamp: string;
+  level: string;
+  component: string;
+  message: string;
+  fieldsJson: string | null;
+  agentVersion: string | null;
+};
+
+export type NewEvent = Owner & {
+  id: string;
+  timestamp: string;
+  level: string;
+  category: string;
+  source: string;
+  eventId: string | null;
+  message: string;
+  detailsJson: string | null;
+};
+
+export type AgentLogRow = {
+  id: string;
+  device_id: string;
+  org_id: string;
+  timestamp: Date;
+  level: string;
+  component: string;
+  message: string;
+  fields: string | null;
+  agent_version: string | null;
+  created_at: Date;
+};
+
+export type EventRow = {
+  id: string;
+  device_id: string;
+  org_id: string;
+  timestamp: Date;
+  level: string;
+  category: string;
+  source: string;
+  event_id: string | null;
+  message: string;
+  details: string | null;
+  created_at: Date;
+};
+
+export type Filter = {
+  deviceId: string;
+  levels: readonly string[];
+  component: string;
+  category: string;
+  source: string;
+  search: string;
+  from: Date | null;
+  to: Date | null;
+};
+
+export type LogPage<R> = { rows: R[]; total: number | null; totalIsEstimate: boolean; nextCursor: string };
+
+/** Rows that are counted one by one; a longer list's total is the planner's estimate. */
+const exactCount = 50_000;
+const pruneRows = 5_000;
+
+/** Stores entries of any devices in one statement. */
+export function appendAgentLogs(tx: Tx, logs: readonly NewAgentLog[]): Promise<number> {
+  return tx.execute(sql`
+    INSERT INTO agent_log (id, device_id, org_id, partner_id, "timestamp", level, component, message, fields, agent_version)
+    SELECT * FROM unnest(
+      ${logs.map((l) => l.id)}::uuid[], ${logs.map((l) => l.deviceId)}::uuid[], ${logs.map((l) => l.orgId)}::uuid[],
+      ${logs.map((l) => l.partnerId)}::uuid[], ${logs.map((l) => l.timestamp)}::timestamptz[],
+      ${logs.map((l) => l.level)}::text[], ${logs.map((l) => l.component)}::varchar[],
+      ${logs.map((l) => l.message)}::text[], ${logs.map((l) => l.fieldsJson)}::jsonb[],
+      ${logs.map((l) => l.agentVersion)}::varchar[])`);
+}
+
+/**
+ * Stores the events that are not there yet, and says how many those were. In one order for all, so that two that store the
+ * same events wait for each other, and never in a circle.
+ */
+export function appendEvents(tx: Tx, events: readonly NewEvent[]): Promise<number> {
+  return tx.execute(sql`
+    INSERT INTO event_log (id, device_id, org_id, partner_id, "timestamp", level, category, source, event_id, message, details)
+    SELECT * FROM unnest(
+      ${events.map((e) => e.id)}::uuid[], ${events.map((e) => e.deviceId)}::uuid[], ${events.map((e) => e.orgId)}::uuid[],
+      ${events.map((e) => e.partnerId)}::uuid[], ${events.map((e) => e.timestamp)}::timestamptz[],
+      ${events.map((e) => e.level)}::text[], ${events.map((e) => e.category)}::text[],
+      ${events.map((e) => e.source)}::varchar[], ${events.map((e) => e.eventId)}::varchar[],
+      ${events.map((e) => e.message)}::text[], ${events.map((e) => e.detailsJson)}::jsonb[])
+      AS e (id, device_id, org_id, partner_id, "timestamp", level, category, source, event_id, message, details)
+    ORDER BY e.device_id, e.source, e.event_id
+    ON CONFLICT DO NOTHING`);
+}
+
+/** A page of a device's diagnostic logs, newest first (index agent_log_of_device). */
+export function queryAgentLogs(
+  db: Database,
+  who: CallContext,
+  filter: Filter,
+  page: Page,
+): Promise<LogPage<AgentLogRow>> {
+  const columns = sql`id, device_id, org_id, "timestamp", level, component, message, fields::text AS fields, agent_version, created_at`;
+  return query(db, who, { table: sql`agent_log`, columns, where: whereOf(filter) }, page);
+}
+
+/** A page of a device's stored events, newest first (index event_log_of_device). */
+export function queryEvents(db: Database, who: CallContext, filter: Filter, page: Page): Promise<LogPage<EventRow>> {
+  const columns = sql`id, device_id, org_id, "timestamp", level, category, source, event_id, message, details::text AS details, created_at`;
+  return query(db, who, { table: sql`event_log`, columns, where: whereOf(filter) }, page);
+}
+
+/** Drops weeks of diagnostic logs that ended before the first time, deletes events stored before the second one. */
+export async function prune(
+  db: Database,
+  before: { agentLogs: Date; events: Date },
+  go: () => boolean,
+): Promise<{ weeks: string[]; agentLogs: number; events: number }> {
+  const system = { caller: systemCaller("device-logs") };
+  const done = { weeks: [] as string[], agentLogs: 0, events: 0 };
+  while (go()) {
+    const [row] = await db.tx(system, (tx) =>
+      tx.query<{ week: string | null }>(sql`SELECT drop_agent_log_week(${before.agentLogs}) AS week`),
+    );
+    if (!row?.week) break;
+    done.weeks.push(row.week);
+  }
+  done.agentLogs = await deleteInChunks(db, sql`agent_log_default`, before.agentLogs, go);
+  for (let part = 0; part < 16; part++) {
+    done.events += await deleteInChunks(db, eventPartitions[part] as Query, before.events, go);
+  }
+  return done;
+}
+
+/** Makes the partitions of this week and the next ones; gives how many were missing. */
+export async function makeWeeks(db: Database, weeksAhead: number): Promise<number> {
+  const [row] = await db.tx({ caller: systemCaller("device-logs") }, (tx) =>
+    tx.query<{ made: number }>(sql`SELECT make_agent_log_weeks(${weeksAhead}) AS made`),
+  );
+  return row?.made ?? 0;
+}
+
+const eventPartitions: readonly Query[] = Array.from({ length: 16 }, (_, part) =>
+  sql([`event_log_${part}`] as unknown as TemplateStringsArray),
+);
+
+/** Short transactions: nothing waits behind a long delete. Found by the BRIN index on created_at. */
+async function deleteInChunks(db: Database, table: Query, before: Date, go: () => boolean): Promise<number> {
+  let all = 0;
+  while (go()) {
+    const gone = await db.tx({ caller: systemCaller("device-logs") }, (tx) =>
+      tx.execute(sql`
+        DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+          SELECT ctid FROM ${table} WHERE created_at < ${before} LIMIT ${pruneRows} FOR UPDATE SKIP LOCKED))`),
+    );
+    all += gone;
+    if (gone < pruneRows) break;
+  }
+  return all;
+}
+
+function whereOf(filter: Filter): Query {
+  const parts = [sql`device_id = ${filter.deviceId}::uuid`];
+  if (filter.levels.length > 0) parts.push(sql`level = ANY (${filter.levels}::text[])`);
+  if (filter.component !== "") parts.push(sql`component = ${filter.component}`);
+  if (filter.category !== "") parts.push(sql`category = ${filter.category}`);
+  if (filter.source !== "") parts.push(sql`source = ${filter.source}`);
+  if (filter.from) parts.push(sql`"timestamp" >= ${filter.from}`);
+  if (filter.to) parts.push(sql`"timestamp" <= ${filter.to}`);
+  if (filter.search !== "") parts.push(sql`message ILIKE ${`%${filter.search.replace(/[\\%_]/g, "\\$&")}%`}`);
+  return parts.reduce((all, next) => sql`${all} AND ${next}`);
+}
+
+type List = { table: Query; columns: Query; where: Query };
+
+async function query<R extends { id: string; timestamp: Date }>(
+  db: Database,
+  who: CallContext,
+  list: List,
+  page: Page,
+): Promise<LogPage<R>> {
+  const after = page.cursor === null ? sql`true` : behind(page.cursor);
+  const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
+  const read = async (tx: Tx): Promise<LogPage<R>> => {
+    const rows = await tx.query<R>(sql`
+      SELECT ${list.columns} FROM ${list.table} WHERE ${list.where} AND ${after}
+      ORDER BY "timestamp" DESC, id DESC LIMIT ${page.limit + 1} OFFSET ${offset}`);
+    const complete = page.cursor === null && page.page === 1 && rows.length <= page.limit;
+    const n = page.skipCount ? null : complete ? rows.length : await count(tx, list);
+    const shown = rows.slice(0, page.limit);
+    const last = shown.at(-1);
+    const nextCursor = rows.length > page.limit && last ? encodeCursor([last.timestamp.toISOString(), last.id]) : "";
+    const many = n !== null && n > exactCount;
+    return { rows: shown, total: many ? await estimate(tx, list) : n, totalIsEstimate: many, nextCursor };
+  };
+  return db.tx(who, read, { readOnly: true });
+}
+
+function behind(cursor: string): Query {
+  const [at = "", id = ""] = decodeCursor(cursor, 2);
+  if (!isUuid(id) || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(at) || Number.isNaN(Date.parse(at))) {
+    throw validationError({ cursor: ["Not a cursor of this list"] });
+  }
+  return sql`("timestamp", id) < (${at}::timestamptz, ${id}::uuid)`;
+}
+
+async function count(tx: Tx, { table, where }: List): Promise<number> {
+  const [row] = await tx.query<{ n: number }>(
+    sql`SELECT count(*) AS n FROM (SELECT FROM ${table} WHERE ${where} LIMIT ${exactCount + 1}) AS counted`,
+  );
+  return row?.n ?? 0;
+}
+
+type Plan = { "QUERY PLAN": { Plan: { "Plan Rows": number } }[] };
+
+async function estimate(tx: Tx, { table, where }: List): Promise<number> {
+  const [row] = await tx.query<Plan>(sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table} WHERE ${where}`);
+  return Math.max(row?.["QUERY PLAN"][0]?.Plan["Plan Rows"] ?? 0, exactCount + 1);
+}

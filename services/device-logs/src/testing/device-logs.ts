@@ -1,0 +1,142 @@
+import { fileURLToPath } from "node:url";
+import { create, fromBinary } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { Relay } from "@muster/bus";
+import { sql } from "@muster/db";
+import { AppError, type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
+import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
+import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
+import { type DeviceChanged, DeviceChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
+import { register, toAppError } from "@muster/rpc";
+import { tenantMigrations } from "@muster/service";
+import { callers, type TestDatabase, testDatabase, testPort } from "@muster/testing";
+import { logAppender } from "../appender.ts";
+import { deviceCopy } from "../device-copy.ts";
+import { liveLogService } from "../rpc/live.ts";
+import { deviceLogService } from "../rpc/log.ts";
+import { floodControl } from "../rules/flood.ts";
+import { applyDevices } from "../store/devices.ts";
+
+export type TestDevice = { deviceId: string; orgId: string; partnerId: string; siteId: string };
+
+/** The service on a real port and a real database; tenancy is a list of devices. */
+export async function startDeviceLogs(
+  options: { relay?: Relay; rowsPerMinute?: number; queryTimeoutMs?: number; liveTimeoutMs?: number } = {},
+) {
+  const database: TestDatabase = await testDatabase({
+    service: "device-logs",
+    dirs: [
+      tenantMigrations,
+      { label: "device-logs", path: fileURLToPath(new URL("../../migrations/", import.meta.url)) },
+    ],
+  });
+  const { db } = database;
+  const now = () => new Date();
+  const known = new Map<string, DeviceChanged>();
+  let asked = 0;
+  let tenancyIsAway = false;
+  const ask = async (ids: string[]) => {
+    asked += 1;
+    if (tenancyIsAway) throw new AppError("unavailable", "away");
+    return ids.flatMap((id) => known.get(id) ?? []);
+  };
+  const devices = deviceCopy({ db, ask, log: createLogger("test", "error"), now });
+  const flood = floodControl({ rowsPerMinute: options.rowsPerMinute ?? 100_000, nowMs: () => performance.now() });
+  const stored = {
+    db,
+    devices,
+    appender: logAppender(db),
+    flood,
+    queryTimeoutMs: options.queryTimeoutMs ?? 3_000,
+    now,
+  };
+  const live = { db, devices, relay: () => options.relay ?? null, timeoutMs: options.liveTimeoutMs ?? 30_000, now };
+  const port = await testPort("device-logs", [
+    register(DeviceLogService, deviceLogService(stored)),
+    register(LiveLogService, liveLogService(live)),
+  ]);
+  const system = { caller: systemCaller("device-logs") };
+
+  return {
+    database,
+    port,
+    agentOf: ({ deviceId, orgId, partnerId }: TestDevice): Caller =>
+      callers.orgAdmin(partnerId, orgId, { actor: { type: "agent", id: deviceId, email: null }, permissions: [] }),
+    readerOf: ({ orgId, partnerId }: TestDevice, change: Partial<Caller> = {}): Caller =>
+      callers.orgAdmin(partnerId, orgId, { permissions: ["devices:read"], ...change }),
+    logs: (caller: Caller) => port.client(DeviceLogService, caller),
+    live: (caller: Caller) => port.client(LiveLogService, caller),
+    /** A device that tenancy has; the copy hears of it only when told to. */
+    device(change: Partial<TestDevice & { status: string }> = {}): TestDevice {
+      const device = { deviceId: uuidv7(), orgId: uuidv7(), partnerId: uuidv7(), siteId: uuidv7(), ...change };
+      known.set(device.deviceId, deviceChanged(device, 1n, change.status ?? "online"));
+      return device;
+    },
+    async hear(device: TestDevice, version: bigint, status = "online"): Promise<void> {
+      await db.tx(system, (tx) => applyDevices(tx, [deviceChanged(device, version, status)]));
+    },
+    tenancy: {
+      get asked() {
+        return asked;
+      },
+      set isAway(away: boolean) {
+        tenancyIsAway = away;
+      },
+    },
+    async auditsOf(resourceId: string): Promise<AuditEvent[]> {
+      const rows = await db.read<{ body: Buffer }>(system, sql`SELECT body FROM outbox ORDER BY id`);
+      return rows
+        .map(({ body }) => fromBinary(AuditEventSchema, body))
+        .filter((audit) => audit.resourceId === resourceId);
+    },
+    async count(table: "agent_log" | "event_log", deviceId: string): Promise<number> {
+      const name = table === "agent_log" ? sql`agent_log` : sql`event_log`;
+      const [row] = await db.read<{ n: number }>(
+        system,
+        sql`SELECT count(*) AS n FROM ${name} WHERE device_id = ${deviceId}::uuid`,
+      );
+      return row?.n ?? 0;
+    },
+    async stop() {
+      await port.close();
+      await database.drop();
+    },
+  };
+}
+
+export type TestDeviceLogs = Awaited<ReturnType<typeof startDeviceLogs>>;
+
+function deviceChanged({ deviceId, ...place }: TestDevice, version: bigint, status: string): DeviceChanged {
+  return create(DeviceChangedSchema, { id: deviceId, ...place, version, status });
+}
+
+export const aLog = (change: object = {}) => ({
+  timestamp: timestampFromDate(new Date()),
+  level: "info",
+  component: "updater",
+  message: "checked for updates",
+  ...change,
+});
+
+export const anEvent = (change: object = {}) => ({
+  timestamp: timestampFromDate(new Date()),
+  level: "error",
+  category: "system",
+  source: "Service Control Manager",
+  eventId: "7036",
+  message: "a service stopped",
+  ...change,
+});
+
+/** The code a call is refused with, and the fields it names; "ok" when it is answered. */
+export async function outcome(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+    return "ok";
+  } catch (error) {
+    const { code, facts } = toAppError(error);
+    const fields = (facts.details as { fieldErrors?: object } | undefined)?.fieldErrors;
+    return fields ? `${code} ${Object.keys(fields).join(" ")}` : code;
+  }
+}

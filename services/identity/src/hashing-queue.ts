@@ -1,0 +1,98 @@
+import { AppError, gauge } from "@muster/kit";
+import type { Waiting } from "./passwords.ts";
+
+export type HashingQueue = {
+  /**
+   * Runs work when its turn comes. Throws `overloaded` when the queue, or the half of it that one address may fill, is full, or when
+   * the turn would come past the deadline; `deadline_exceeded` when the caller leaves before.
+   */
+  run<T>(work: () => Promise<T>, waiting?: Waiting): Promise<T>;
+};
+
+type Job = { start(): void };
+
+/** Weight of the newest duration in the average that waiting times are told from. */
+const newest = 0.2;
+
+/** A few at a time; those that wait take turns by client address, so that nobody's flood keeps another's sign-in out. */
+export function hashingQueue({ concurrency, queueMax }: { concurrency: number; queueMax: number }): HashingQueue {
+  const lanes = new Map<string, Job[]>();
+  const perLane = Math.ceil(queueMax / 2);
+  const queued = gauge("identity_password_queue", "Password checks waiting or running");
+  const wait = gauge("identity_password_queue_seconds", "How long one that came now would wait, in seconds");
+  let running = 0;
+  let count = 0;
+  let averageMs = 0;
+
+  const waitMs = () => ((count + running) * averageMs) / concurrency;
+  const told = () => {
+    queued.set(running + count);
+    wait.set(waitMs() / 1_000);
+  };
+  const full = () =>
+    new AppError("overloaded", "Too many sign-ins at once", {
+      retryAfterSeconds: Math.min(30, Math.max(2, Math.ceil(waitMs() / 1_000))),
+    });
+
+  /** The longest waiting of the next address; the address goes to the end of the row. */
+  const next = (): Job | undefined => {
+    for (const [lane, jobs] of lanes) {
+      const job = jobs.shift();
+      lanes.delete(lane);
+      if (jobs.length > 0) lanes.set(lane, jobs);
+      if (job) return job;
+    }
+    return undefined;
+  };
+
+  const turn = (waiting: Waiting | undefined): Promise<void> => {
+    const lane = waiting?.meta.clientAddress ?? "";
+    const jobs = lanes.get(lane) ?? [];
+    const { deadlineMs = null, signal } = waiting ?? {};
+    const late = deadlineMs !== null && performance.now() + waitMs() + averageMs > deadlineMs;
+    if (count >= queueMax || jobs.length >= perLane || late) return Promise.reject(full());
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        const at = jobs.indexOf(job);
+        if (at < 0) return;
+        jobs.splice(at, 1);
+        if (jobs.length === 0) lanes.delete(lane);
+        count -= 1;
+        told();
+        reject(new AppError("deadline_exceeded", "The request took too long"));
+      };
+      const job: Job = {
+        start() {
+          signal?.removeEventListener("abort", leave);
+          resolve();
+        },
+      };
+      jobs.push(job);
+      lanes.set(lane, jobs);
+      count += 1;
+      if (signal?.aborted) leave();
+      else signal?.addEventListener("abort", leave, { once: true });
+    });
+  };
+
+  return {
+    async run(work, waiting) {
+      if (running < concurrency) running += 1;
+      else await turn(waiting);
+      told();
+      const startedMs = performance.now();
+      try {
+        return await work();
+      } finally {
+        const tookMs = performance.now() - startedMs;
+        averageMs = averageMs === 0 ? tookMs : averageMs * (1 - newest) + tookMs * newest;
+        const job = next();
+        if (job) {
+          count -= 1;
+          job.start();
+        } else running -= 1;
+        told();
+      }
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { AppError, isUuid } from "@muster/kit";
+import type { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
+import { callContext } from "@muster/rpc";
+import { auditEvent, requirePermission } from "@muster/service";
+import { type EnrollDeps, enroll } from "../enroll.ts";
+import { announceAgent } from "../events/agent-facts.ts";
+import { afterChange } from "../events/changes.ts";
+import { newAgentToken } from "../rules/agent-token.ts";
+import { lockAgentToken, offerAgentToken, revokeAgentTokens } from "../store/agent-tokens.ts";
+
+/** How agents come in, change their token, and go (design, "Enrollment and heartbeat"). */
+export function agentService(deps: EnrollDeps): ServiceImpl<typeof AgentService> {
+  const { db, now } = deps;
+  return {
+    async enroll(request, handler) {
+      const context = callContext(handler);
+      const { actor } = context.caller;
+      if (actor.type !== "system" || actor.id !== "gateway") {
+        throw new AppError("permission_denied", "Agents enroll through a gateway");
+      }
+      const { enrollmentKey, ...fields } = request;
+      const { device, token, heartbeatIntervalSeconds } = await enroll(deps, context, enrollmentKey, fields);
+      const { id: deviceId, orgId, siteId, status } = device;
+      return { deviceId, orgId, siteId, status, token, heartbeatIntervalSeconds };
+    },
+
+    async rotateToken(_request, handler) {
+      const context = callContext(handler);
+      const { actor } = context.caller;
+      if (actor.type !== "agent") throw new AppError("permission_denied", "Only an agent rotates its token");
+      const { token, digest } = newAgentToken();
+      const at = now();
+      const found = await db.tx(context, async (tx) => {
+        const before = await lockAgentToken(tx, actor.id);
+        if (before === null || before.revoked_at !== null) return false;
+        await offerAgentToken(tx, actor.id, digest);
+        const resource = { type: "device", id: actor.id, name: null };
+        const { org_id: orgId, partner_id: partnerId, generation } = before;
+        const fact = { action: "agent.token.rotate", resource, orgId, partnerId, details: { generation } };
+        tx.emit(auditEvent("identity", context, fact, at));
+        return true;
+      });
+      if (!found) throw new AppError("agent_token_revoked", "Agent token is revoked");
+      return { token };
+    },
+
+    async endAgent({ deviceId }, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "devices:delete");
+      if (!isUuid(deviceId)) return {};
+      const changes = await db.tx(context, async (tx) =>
+        (await revokeAgentTokens(tx, [deviceId], now())).map((row) => announceAgent(tx, row)),
+      );
+      await afterChange({ db }, changes);
+      return {};
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import { type SealedColumn, sealedReplies } from "@muster/service";
+import { totpPlace } from "./second-factor.ts";
+import { familyPlace } from "./session-families.ts";
+
+/** What each kind of secret is sealed for: none opens in the place of another. */
+export const secretPurposes = { families: "session", totp: "totp", replies: sealedReplies.purpose } as const;
+
+/** Every column of identity that `secretBox` seals; what is missing here keeps an old key needed for ever. */
+export const sealedColumns: readonly SealedColumn[] = [
+  {
+    table: "sessions",
+    key: [["id", "uuid"]],
+    column: "family_secret",
+    purpose: secretPurposes.families,
+    place: ([id = ""]) => familyPlace(id),
+  },
+  {
+    table: "user_totp",
+    key: [["user_id", "uuid"]],
+    column: "secret",
+    purpose: secretPurposes.totp,
+    place: ([userId = ""]) => totpPlace(userId),
+  },
+  sealedReplies,
+];

@@ -1,0 +1,66 @@
+import type { Database } from "@muster/db";
+import { counter, type Logger, systemCaller, uuidv7 } from "@muster/kit";
+import { emitDevice } from "../rpc/device-message.ts";
+import { findGone, forgetDiscarded, takeWatch } from "../store/presence.ts";
+
+type Deps = { db: Database; log: Logger; heartbeatIntervalSeconds: number };
+
+const everyMs = 1_000;
+const batchRows = 1_000;
+const cleanEveryMs = 3_600_000;
+
+const offline = counter("tenancy_devices_gone_offline_total", "Devices that missed three heartbeats.");
+
+/** Finds devices that missed their heartbeats and says so; how many. Nothing while another replica watches, or after a pause. */
+export async function lookOnce({ db, heartbeatIntervalSeconds }: Omit<Deps, "log">): Promise<number> {
+  const caller = systemCaller("tenancy");
+  const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+  let total = 0;
+  for (;;) {
+    const { looked, gone } = await db.tx(
+      { caller },
+      async (tx) => {
+        const watch = await takeWatch(tx, heartbeatIntervalSeconds);
+        if (watch === null || watch.patient) return { looked: 0, gone: [] };
+        const found = await findGone(tx, caller, heartbeatIntervalSeconds, batchRows);
+        for (const row of found.gone) emitDevice(tx, { meta }, "updated", row, "device.offline");
+        return found;
+      },
+      { retry: true },
+    );
+    offline.inc(gone.length);
+    total += gone.length;
+    if (looked < batchRows) return total;
+  }
+}
+
+/** Looks every second until stopped. */
+export function startPresenceWatch(deps: Deps): { stop(): Promise<void> } {
+  const { db, log } = deps;
+  let running: Promise<void> | null = null;
+  const look = async () => {
+    try {
+      const gone = await lookOnce(deps);
+      if (gone > 0) log.info({ gone }, "devices are offline");
+    } catch (err) {
+      log.warn({ err }, "devices cannot be watched now");
+    } finally {
+      running = null;
+    }
+  };
+  const timer = setInterval(() => {
+    running ??= look();
+  }, everyMs);
+  const cleaning = setInterval(() => {
+    db.tx({ caller: systemCaller("tenancy") }, forgetDiscarded).catch((err: unknown) => {
+      log.warn({ err }, "discarded enrollments not cleaned up");
+    });
+  }, cleanEveryMs);
+  return {
+    async stop() {
+      clearInterval(timer);
+      clearInterval(cleaning);
+      await running;
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import { type Query, sql, type Tx } from "@muster/db";
+import type { Caller } from "@muster/kit";
+import { missedMax, watchPauseSeconds } from "../rules/presence.ts";
+import { type DeviceRow, deviceColumns } from "./devices.ts";
+
+/** A heartbeat as the gateway tells it; null where the agent said nothing. */
+export type Heartbeat = {
+  deviceId: string;
+  orgId: string;
+  agentVersion: string;
+  watchdogVersion: string | null;
+  reportedJson: string | null;
+  clientAddress: string | null;
+};
+
+const told = (heartbeats: readonly Heartbeat[]): Query => sql`
+  unnest(${heartbeats.map((h) => h.deviceId)}::uuid[], ${heartbeats.map((h) => h.orgId)}::uuid[],
+         ${heartbeats.map((h) => h.agentVersion)}::text[], ${heartbeats.map((h) => h.watchdogVersion)}::text[],
+         ${heartbeats.map((h) => h.reportedJson)}::text[], ${heartbeats.map((h) => h.clientAddress)}::inet[])
+    AS told (id, org_id, agent_version, watchdog_version, reported, address)`;
+
+/**
+ * Notes the time of those heartbeats that say nothing new, one of a device at most and in the order of their ids; status by
+ * device. No index is touched. A device that is not in the answer is unknown, decommissioned, or has something to tell.
+ */
+export async function touchDevices(tx: Tx, heartbeats: readonly Heartbeat[]): Promise<Map<string, string>> {
+  const rows = await tx.query<{ id: string; status: string }>(sql`
+    UPDATE devices d SET last_seen_at = clock_timestamp(), reported = coalesce(told.reported::jsonb, d.reported)
+    FROM ${told(heartbeats)}
+    WHERE d.id = told.id AND d.org_id = told.org_id AND d.status IN ('online', 'quarantined', 'updating')
+      AND d.agent_version = told.agent_version AND d.last_seen_at IS NOT NULL
+      AND (told.watchdog_version IS NULL OR d.watchdog_version = told.watchdog_version)
+      AND (told.address IS NULL OR d.last_ip_address = told.address)
+    RETURNING d.id, d.status`);
+  return new Map(rows.map(({ id, status }) => [id, status]));
+}
+
+/** Writes a heartbeat of a locked device with all that it changes; `tells` when others learn of it. */
+export async function writeHeartbeat(
+  tx: Tx,
+  caller: Caller,
+  heartbeat: Heartbeat,
+  after: { status: string; tells: boolean; intervalSeconds: number },
+): Promise<DeviceRow> {
+  const { status, tells, intervalSeconds } = after;
+  const [row] = await tx.query<DeviceRow>(sql`
+    UPDATE devices
+    SET last_seen_at = clock_timestamp(), status = ${status}, agent_version = ${heartbeat.agentVersion},
+        watchdog_version = coalesce(${heartbeat.watchdogVersion}, watchdog_version),
+        reported = coalesce(${heartbeat.reportedJson}::jsonb, reported),
+        last_ip_address = coalesce(${heartbeat.clientAddress}::inet, last_ip_address),
+        offline_check_at = CASE WHEN ${status} = 'online' AND devices.status <> 'online'
+          THEN clock_timestamp() + make_interval(secs => ${missedMax * intervalSeconds}) ELSE offline_check_at END,
+        version = version + ${tells ? 1 : 0}, updated_at = CASE WHEN ${tells} THEN clock_timestamp() ELSE updated_at END
+    WHERE id = ${heartbeat.deviceId}::uuid RETURNING ${deviceColumns(caller)}`);
+  if (!row) throw new Error("a device that was locked has gone");
+  return row;
+}
+
+/**
+ * Takes the watch for this transaction; false when another replica holds it. After a pause in watching devices have an interval
+ * and a half to come by, since nobody may have heard them: then `patient` is true.
+ */
+export async function takeWatch(tx: Tx, intervalSeconds: number): Promise<{ patient: boolean } | null> {
+  const [mine] = await tx.query(sql`SELECT FROM presence_watch WHERE one FOR UPDATE SKIP LOCKED`);
+  if (!mine) return null;
+  const [row] = await tx.query<{ patient: boolean }>(sql`
+    UPDATE presence_watch
+    SET looked_at = clock_timestamp(),
+        patient_until = CASE WHEN looked_at < clock_timestamp() - make_interval(secs => ${watchPauseSeconds})
+          THEN clock_timestamp() + make_interval(secs => ${1.5 * intervalSeconds}) ELSE patient_until END
+    WHERE one RETURNING patient_until > clock_timestamp() AS patient`);
+  return { patient: row?.patient ?? false };
+}
+
+/**
+ * Looks at up to `limit` devices whose time has come (index devices_offline_check): those heard of meanwhile get a new time, the
+ * others are offline now and returned. `looked` is the number of both.
+ */
+export async function findGone(
+  tx: Tx,
+  caller: Caller,
+  intervalSeconds: number,
+  limit: number,
+): Promise<{ looked: number; gone: DeviceRow[] }> {
+  const patience = sql`make_interval(secs => ${missedMax * intervalSeconds})`;
+  const rows = await tx.query<DeviceRow>(sql`
+    WITH due AS (
+      SELECT id FROM devices WHERE status = 'online' AND offline_check_at <= clock_timestamp()
+      ORDER BY offline_check_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
+    )
+    UPDATE devices
+    SET status = CASE WHEN last_seen_at > clock_timestamp() - ${patience} THEN 'online' ELSE 'offline' END,
+        offline_check_at = CASE WHEN last_seen_at > clock_timestamp() - ${patience} THEN last_seen_at + ${patience} END,
+        version = version + CASE WHEN last_seen_at > clock_timestamp() - ${patience} THEN 0 ELSE 1 END,
+        updated_at = CASE WHEN last_seen_at > clock_timestamp() - ${patience} THEN updated_at ELSE clock_timestamp() END
+    WHERE id IN (SELECT id FROM due)
+    RETURNING ${deviceColumns(caller)}`);
+  return { looked: rows.length, gone: rows.filter(({ status }) => status === "offline") };
+}
+
+/** Forgets discarded enrollments that nobody can finish any more; gives their number. */
+export function forgetDiscarded(tx: Tx): Promise<number> {
+  return tx.execute(sql`DELETE FROM discarded_devices WHERE discarded_at < now() - interval '7 days'`);
+}
