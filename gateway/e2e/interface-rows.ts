@@ -355,4 +355,20 @@ export const additionalRows: readonly InterfaceRow[] = [
     DELETE /devices/:id
     DELETE /device-groups/:id`,
   ),
+  ...rows(
+    8,
+    { permission: "webhooks:read" },
+    `
+    GET /webhooks/event-types
+    GET /webhooks/:id/deliveries/:deliveryId
+    GET /webhooks/dead-letters`,
+  ),
+  ...rows(
+    8,
+    { permission: "webhooks:write" },
+    `
+    POST /webhooks/:id/rotate-secret
+    POST /webhooks/dead-letters/:id/requeue`,
+  ),
+  ...rows(8, { permission: "events:write" }, "POST /events"),
 ];

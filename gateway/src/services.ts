@@ -16,6 +16,9 @@ import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organizatio
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
+import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
+import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
+import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 
 export const serviceNames = [
   "identity",
@@ -45,6 +48,9 @@ export type Services = {
   presence: Client<typeof PresenceService>;
   deviceGroups: Client<typeof DeviceGroupService>;
   auditLogs: Client<typeof AuditLogService>;
+  webhooks: Client<typeof WebhookService>;
+  deliveries: Client<typeof DeliveryService>;
+  events: Client<typeof EventService>;
   deviceLogs: Client<typeof DeviceLogService>;
   liveLogs: Client<typeof LiveLogService>;
   probes: Record<ServiceName, Client<typeof ProbeService>>;
@@ -70,6 +76,9 @@ export function createServices(transports: Record<ServiceName | "edge", Transpor
     presence: createClient(PresenceService, transports.tenancy),
     deviceGroups: createClient(DeviceGroupService, transports.tenancy),
     auditLogs: createClient(AuditLogService, transports.audit),
+    webhooks: createClient(WebhookService, transports["webhook-dispatcher"]),
+    deliveries: createClient(DeliveryService, transports["webhook-dispatcher"]),
+    events: createClient(EventService, transports["webhook-dispatcher"]),
     deviceLogs: createClient(DeviceLogService, transports["device-logs"]),
     liveLogs: createClient(LiveLogService, transports["device-logs"]),
     probes: Object.fromEntries(probes) as Services["probes"],

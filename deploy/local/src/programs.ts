@@ -77,6 +77,7 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     DATABASE_URL_APP: around.database.app[program],
     ...serviceUrls(around.instances),
   };
+  if (program === "webhook-dispatcher") return { ...service, SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey };
   if (program !== "identity") return service;
   const { password } = around.admin;
   return {

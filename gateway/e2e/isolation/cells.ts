@@ -30,6 +30,7 @@ export type Cell = {
 const emptyFilters: Record<string, readonly string[]> = {
   "GET /devices": ["siteId", "groupId"],
   "GET /device-groups": ["siteId"],
+  "GET /webhooks/dead-letters": ["webhookId"],
 };
 
 /** Asked of the device, and none of these has an agent that is connected. */
@@ -65,7 +66,9 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
     case "list": {
       if (away) return [{ ...whole, expected: away }];
       const closed = closedTo(actor, subject);
-      const cell = { ...whole, expected: closed ?? success, listed: listedOf(world, actor, subject.kind, null) };
+      const lacking = lackingContext(subject, actor);
+      const listed = listedOf(world, actor, subject.kind, null);
+      const cell = { ...whole, expected: closed ?? lacking ?? success, listed };
       return [cell, ...varied(world, cell, closed ?? success)];
     }
     case "create": {
@@ -92,6 +95,11 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
       return subject.shape satisfies never;
   }
 }
+
+/** Lists of one organization, which partner and system callers name. */
+const listsOfOne = ["GET /webhooks", "GET /webhooks/dead-letters"];
+const lackingContext = ({ key }: Subject, { scope }: Actor) =>
+  listsOfOne.includes(key) && scope !== "organization" ? refused(400, "organization_context_required") : null;
 
 const closedTo = (actor: Actor, { needs }: Subject) =>
   actor.siteIds !== null && closedToSiteRestricted(needs) ? refused(403, "site_restricted") : null;
@@ -135,6 +143,10 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
   // The role is what the person is judged by: it is looked for first.
   if (reference.kind === "role") return refused(404, "role_not_found");
   if (otherwise.status >= 400) return otherwise;
+  if (reference.kind !== "organization") {
+    const lacking = lackingContext(subject, actor);
+    if (lacking) return lacking;
+  }
   // Ids that are unknown or out of reach are dropped.
   if (key === "PATCH /orgs/organizations/order") return otherwise;
   if (emptyFilters[key]?.includes(reference.field)) return otherwise;
@@ -208,5 +220,6 @@ function listedOf(world: World, actor: Actor, kind: Kind | null, filter: Cell["v
 /** Kinds whose routes are served, and those that everything else stands on. */
 export function servedKinds(subjects: readonly Subject[]): Set<Kind> {
   const always: Kind[] = ["partner", "organization", "site", "device", "device_group", "user", "role"];
-  return new Set([...always, ...subjects.flatMap(({ kind }) => (kind === null ? [] : [kind]))]);
+  const served = subjects.flatMap(({ kind }) => (kind === null ? [] : [kind]));
+  return new Set([...always, ...served, ...(served.includes("webhook") ? (["delivery"] as const) : [])]);
 }

@@ -3,7 +3,9 @@ import type { Api } from "../client.ts";
 import type { Cluster } from "../cluster.ts";
 import { enroller } from "../enrolled.ts";
 import { operator, roleId } from "../people.ts";
+import type { Owner } from "./database.ts";
 import type { Kind, State, Target } from "./model.ts";
+import { webhookMakers } from "./webhooks.ts";
 
 /** Where a record is to stand. */
 export type Spot = {
@@ -21,8 +23,11 @@ export type Makers = {
   roleIds: Readonly<Record<"platform-admin" | "partner-technician" | "org-viewer", string>>;
   /** A new record of that kind, made by a platform administrator; of a place that cannot hold one it throws. */
   make(kind: Kind, spot: Spot): Promise<Target>;
-  /** Keys that came with service principals. */
+  /** Keys that came with service principals, and webhooks that came with dead letters. */
   principalKeys: Target[];
+  webhookUrl: string;
+  /** The failed delivery that each webhook was made with. */
+  deliveryOf(webhookId: string): string;
   /** As make, with the secret of a key. */
   makeKey(spot: Spot, scopes: readonly string[]): Promise<{ target: Target; key: string }>;
   makePrincipal(spot: Spot, scopes: readonly string[]): Promise<{ target: Target; key: string; keyTarget: Target }>;
@@ -31,7 +36,7 @@ export type Makers = {
 const lifeMs = 3_600_000;
 
 /** Makes records over HTTP, devices as an enrollment does. */
-export async function makersFor(cluster: Cluster): Promise<Makers> {
+export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers> {
   const root = await operator(cluster);
   const enroll = await enroller(cluster);
   const run = `iso-${randomUUID().slice(0, 8)}`;
@@ -42,6 +47,7 @@ export async function makersFor(cluster: Cluster): Promise<Makers> {
   };
 
   const principalKeys: Target[] = [];
+  const hooks = await webhookMakers(cluster, root, owner);
 
   async function post(path: string, body: object) {
     const reply = await root.call("POST", path, body);
@@ -49,7 +55,7 @@ export async function makersFor(cluster: Cluster): Promise<Makers> {
     return reply.body;
   }
 
-  const targetAt = (kind: Kind, spot: Spot, id: string, marker: string): Target => {
+  const targetAt = (kind: Kind, spot: Spot, id: string, marker: string | null): Target => {
     const { place, partnerId, orgId, siteId, state = "living" } = spot;
     const own = { partner: { partnerId: id }, organization: { orgId: id }, site: { siteId: id } };
     return { kind, place, id, partnerId, orgId, siteId, marker, state, ...(own as Record<string, object>)[kind] };
@@ -88,6 +94,13 @@ export async function makersFor(cluster: Cluster): Promise<Makers> {
       const wanted = { hostname: name, ...(spot.siteId ? { siteId: spot.siteId } : {}) };
       return targetAt(kind, spot, await enroll(spot.orgId ?? "", wanted), name);
     }
+    if (kind === "webhook") return targetAt(kind, spot, await hooks.webhook(spot, name), name);
+    if (kind === "delivery") return targetAt(kind, spot, hooks.deliveryOf(await hooks.webhook(spot, name)), name);
+    if (kind === "dead_letter") {
+      const webhookId = await hooks.webhook(spot, name);
+      principalKeys.push(targetAt("webhook", spot, webhookId, name));
+      return targetAt(kind, spot, await hooks.deadLetter(webhookId), null);
+    }
     const { id, key } = await post(...bodyOf(kind, name, spot));
     if (kind === "service_principal") {
       principalKeys.push(targetAt("api_key", spot, (key as { id: string }).id, name));
@@ -100,6 +113,8 @@ export async function makersFor(cluster: Cluster): Promise<Makers> {
     run,
     roleIds,
     principalKeys,
+    webhookUrl: hooks.url,
+    deliveryOf: hooks.deliveryOf,
     make,
     async makeKey(spot, scopes) {
       const name = `${run}-actor-key-${randomUUID().slice(0, 8)}`;

@@ -16,6 +16,10 @@ export type Kind =
   | "api_key"
   | "service_principal"
   | "enrollment_key"
+  | "webhook"
+  | "delivery"
+  | "dead_letter"
+  | "event"
   | "role";
 
 /** `orphaned`: its organization was deleted. `ended`: decommissioned, still to be read. */
@@ -140,5 +144,5 @@ export function closedToSiteRestricted({ method, path }: InterfaceRow): boolean 
   if (path.startsWith("/audit-logs") || path.startsWith("/service-principals")) return true;
   if (method === "GET") return false;
   if (path.startsWith("/orgs/sites")) return method !== "PATCH";
-  return /^\/(users|roles|api-keys|orgs)/.test(path);
+  return /^\/(users|roles|api-keys|orgs|webhooks|events)/.test(path);
 }

@@ -64,11 +64,14 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
     roleIds: makers.roleIds,
     deviceId: await companion(runner, subject, cell, "device", target),
     keyId: await companion(runner, subject, cell, "api_key", target),
+    webhookUrl: makers.webhookUrl,
     varied,
   };
+  const deliveryId = makers.deliveryOf(target?.id ?? "");
   const params: Record<string, string> = {
     id: target?.id ?? "",
     deviceId: route.path.startsWith("/system-tools/devices/:deviceId") ? (target?.id ?? "") : from.deviceId,
+    deliveryId,
     ...examples,
   };
   const query = new URLSearchParams(queryOf(key));
@@ -76,7 +79,9 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
   const isOwnSession = subject.shape === "open" || (subject.shape === "self" && route.path.startsWith("/auth/"));
   if (route.body) body = isOwnSession ? {} : bodyOf(key, from);
   if (varied && named) {
-    if (varied.within === "params") params[varied.field] = named.id;
+    // A webhook that is changed is a new one, and so is the delivery of it that is named.
+    const isRenewed = varied.kind === "delivery" && changes && target !== cell.target;
+    if (varied.within === "params") params[varied.field] = isRenewed ? deliveryId : named.id;
     else if (varied.within === "query") query.set(varied.field, named.id);
     else body = { ...body, [varied.field]: varied.many ? [named.id] : named.id };
   }

@@ -29,6 +29,9 @@ const collections: Record<string, Kind> = {
   "/api-keys": "api_key",
   "/service-principals": "service_principal",
   "/enrollment-keys": "enrollment_key",
+  "/webhooks": "webhook",
+  "/webhooks/dead-letters": "dead_letter",
+  "/events": "event",
 };
 
 /** Lists whose path is not that of a collection. */
@@ -40,7 +43,7 @@ const otherLists: Record<string, Kind> = {
 
 /** Rows about the caller's own partner, and rows that are the same for everybody who may call them. */
 const selfRows = ["GET /orgs/partners/me", "PATCH /orgs/partners/me", "PATCH /orgs/organizations/order"];
-const openRows = ["GET /roles", "GET /permissions"];
+const openRows = ["GET /roles", "GET /permissions", "GET /webhooks/event-types"];
 
 /** The device stands under another name than `id`. */
 const liveFamily = /^\/system-tools\/devices\/:deviceId\//;
@@ -58,6 +61,8 @@ const referenced: Record<string, Kind> = {
   deviceIds: "device",
   roleId: "role",
   keyId: "api_key",
+  webhookId: "webhook",
+  deliveryId: "delivery",
 };
 
 const sameRow = (method: string, path: string) =>
