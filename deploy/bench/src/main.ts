@@ -5,6 +5,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   auth: () => import("./auth.ts"),
   read: () => import("./read.ts"),
   chaos: () => import("./chaos.ts"),
+  webhooks: () => import("./webhooks.ts"),
   logins: () => import("./logins.ts"),
   ingest: () => import("./ingest.ts"),
   live: () => import("./live.ts"),
