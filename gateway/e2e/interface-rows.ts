@@ -361,6 +361,8 @@ export const additionalRows: readonly InterfaceRow[] = [
     `
     GET /webhooks/event-types
     GET /webhooks/:id/deliveries/:deliveryId
+    GET /webhooks/:id/replays
+    GET /webhooks/:id/replays/:replayId
     GET /webhooks/dead-letters`,
   ),
   ...rows(
@@ -368,6 +370,8 @@ export const additionalRows: readonly InterfaceRow[] = [
     { permission: "webhooks:write" },
     `
     POST /webhooks/:id/rotate-secret
+    POST /webhooks/:id/replay
+    DELETE /webhooks/:id/replays/:replayId
     POST /webhooks/dead-letters/:id/requeue`,
   ),
   ...rows(8, { permission: "events:write" }, "POST /events"),

@@ -18,6 +18,7 @@ import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
+import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 
 export const serviceNames = [
@@ -51,6 +52,7 @@ export type Services = {
   webhooks: Client<typeof WebhookService>;
   deliveries: Client<typeof DeliveryService>;
   events: Client<typeof EventService>;
+  replays: Client<typeof ReplayService>;
   deviceLogs: Client<typeof DeviceLogService>;
   liveLogs: Client<typeof LiveLogService>;
   probes: Record<ServiceName, Client<typeof ProbeService>>;
@@ -79,6 +81,7 @@ export function createServices(transports: Record<ServiceName | "edge", Transpor
     webhooks: createClient(WebhookService, transports["webhook-dispatcher"]),
     deliveries: createClient(DeliveryService, transports["webhook-dispatcher"]),
     events: createClient(EventService, transports["webhook-dispatcher"]),
+    replays: createClient(ReplayService, transports["webhook-dispatcher"]),
     deviceLogs: createClient(DeviceLogService, transports["device-logs"]),
     liveLogs: createClient(LiveLogService, transports["device-logs"]),
     probes: Object.fromEntries(probes) as Services["probes"],

@@ -53,6 +53,8 @@ const actions: Record<string, string> = {
   "POST /webhooks/:id/rotate-secret": "webhook.rotate_secret",
   "POST /webhooks/:id/test": "webhook.test",
   "POST /webhooks/:id/retry/:deliveryId": "webhook.retry",
+  "POST /webhooks/:id/replay": "webhook.replay",
+  "DELETE /webhooks/:id/replays/:replayId": "webhook.replay.cancel",
   "POST /webhooks/dead-letters/:id/requeue": "webhook.requeue",
 };
 

@@ -82,7 +82,14 @@ describe("bad input", () => {
     const target = isAgent ? agent.device : world.targets.find((t) => t.kind === subject.kind && t.place === "own");
     const member = world.targets.find((t) => t.kind === "device" && t.place === "own");
     const deliveryId = makers.deliveryOf(target?.id ?? "");
-    const path = pathOf(subject, { id: target?.id ?? "", deviceId: member?.id ?? "", deliveryId, ...examples });
+    const replayId = makers.replayOf(target?.id ?? "");
+    const path = pathOf(subject, {
+      id: target?.id ?? "",
+      deviceId: member?.id ?? "",
+      deliveryId,
+      replayId,
+      ...examples,
+    });
     // A logout takes no body and does what it is for; what it reads before is what every row reads.
     const takesBody = row.method !== "GET" && subject.key !== "POST /auth/logout";
     const inputs: BadInput[] = [

@@ -221,5 +221,5 @@ function listedOf(world: World, actor: Actor, kind: Kind | null, filter: Cell["v
 export function servedKinds(subjects: readonly Subject[]): Set<Kind> {
   const always: Kind[] = ["partner", "organization", "site", "device", "device_group", "user", "role"];
   const served = subjects.flatMap(({ kind }) => (kind === null ? [] : [kind]));
-  return new Set([...always, ...served, ...(served.includes("webhook") ? (["delivery"] as const) : [])]);
+  return new Set([...always, ...served, ...(served.includes("webhook") ? (["delivery", "replay"] as const) : [])]);
 }

@@ -19,6 +19,7 @@ import { siteRoutes } from "./sites.ts";
 import { tenantCredentialRoutes } from "./tenant-credentials.ts";
 import { userRoutes } from "./users.ts";
 import { webhookDeliveryRoutes } from "./webhook-deliveries.ts";
+import { webhookReplayRoutes } from "./webhook-replays.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
 /** Everything the gateway serves by itself; docs come from Express. */
@@ -42,6 +43,7 @@ export const routes: readonly Route[] = [
   ...auditLogRoutes,
   ...webhookRoutes,
   ...webhookDeliveryRoutes,
+  ...webhookReplayRoutes,
   ...eventRoutes,
   ...platformRoutes,
 ];

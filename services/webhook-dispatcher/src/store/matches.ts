@@ -21,8 +21,9 @@ export async function storeMatches(
   const byOrg = new Map<string, Subscriber[]>();
   for (const each of subscribers) byOrg.set(each.org_id, [...(byOrg.get(each.org_id) ?? []), each]);
   const matched = events
-    .map((event) => ({
+    .map((event, place) => ({
       event,
+      place,
       hooks: (byOrg.get(event.orgId) ?? []).filter(
         (hook) => hook.events.includes(event.type) || hook.events[0] === anyEvent,
       ),
@@ -39,8 +40,8 @@ export async function storeMatches(
   const isFresh = new Set(fresh.map((row) => `${row.org_id}/${row.event_id}`));
   const stored = matched.filter(({ event }) => isFresh.has(`${event.orgId}/${event.id}`));
   if (stored.length === 0) return 0;
-  const deliveries = stored.flatMap(({ event, hooks }) =>
-    hooks.map((hook) => ({ id: deliveryId(hook.id, event.orgId, event.id), hook, event })),
+  const deliveries = stored.flatMap(({ event, hooks, place }) =>
+    hooks.map((hook) => ({ id: deliveryId(hook.id, event.orgId, event.id), hook, event, place })),
   );
   const column = <T>(of: (delivery: (typeof deliveries)[number]) => T) => deliveries.map(of);
   const ids = column(({ id }) => id);
@@ -63,9 +64,10 @@ export async function storeMatches(
                   ${eventIds}::uuid[], ${column(({ event }) => event.type)}::text[])`),
     tx.execute(sql`
       INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at)
-      SELECT *, statement_timestamp()
+      -- A microsecond apart, in the order of the stream: ordered webhooks go by it.
+      SELECT id, at, hook, org, partner, event, statement_timestamp() + place * interval '1 microsecond'
       FROM unnest(${ids}::uuid[], ${times}::timestamptz[], ${hookIds}::uuid[], ${orgIds}::uuid[], ${partnerIds}::uuid[],
-                  ${eventIds}::uuid[])`),
+                  ${eventIds}::uuid[], ${column(({ place }) => place)}::int[]) AS x (id, at, hook, org, partner, event, place)`),
   ]);
   return deliveries.length;
 }
