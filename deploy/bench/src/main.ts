@@ -6,6 +6,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   read: () => import("./read.ts"),
   chaos: () => import("./chaos.ts"),
   webhooks: () => import("./webhooks.ts"),
+  "webhooks-chaos": () => import("./webhooks-chaos.ts"),
   logins: () => import("./logins.ts"),
   ingest: () => import("./ingest.ts"),
   live: () => import("./live.ts"),

@@ -32,6 +32,8 @@ type Local = {
 export type Receiver = {
   ports: number[];
   counts(): Promise<ReceiverCounts>;
+  /** `<port> <event id>` of everything that arrived. */
+  arrivals(): Promise<Set<string>>;
   reset(): void;
   hang(ports: number[]): void;
   stop(): void;
@@ -145,7 +147,7 @@ export function eventFor(hook: Hook, id: string = randomUUID(), at: Date = new D
   };
 }
 
-async function startReceiver(origins: number, scheme: string, remember: boolean): Promise<Receiver> {
+export async function startReceiver(origins: number, scheme: string, remember: boolean): Promise<Receiver> {
   const child = fork(receiverProgram, [String(origins), scheme, remember ? "remember" : ""], {
     serialization: "advanced",
   });
@@ -159,6 +161,11 @@ async function startReceiver(origins: number, scheme: string, remember: boolean)
       new Promise((resolve) => {
         child.once("message", (message) => resolve(message as ReceiverCounts));
         ask({ type: "counts" });
+      }),
+    arrivals: () =>
+      new Promise((resolve) => {
+        child.once("message", (message: { ids: string[] }) => resolve(new Set(message.ids)));
+        ask({ type: "ids" });
       }),
     reset: () => ask({ type: "reset" }),
     hang: (given) => ask({ type: "hang", ports: given }),

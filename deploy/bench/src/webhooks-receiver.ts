@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { testCertificate } from "@muster/testing";
 
 /** What the parent asks, and what it is told. */
-export type ReceiverAsk = { type: "reset" } | { type: "counts" } | { type: "hang"; ports: number[] };
+export type ReceiverAsk = { type: "reset" } | { type: "counts" } | { type: "ids" } | { type: "hang"; ports: number[] };
 export type ReceiverCounts = {
   requests: number;
   connections: number;
@@ -25,6 +25,8 @@ const [origins = "50", scheme = "http", remember = ""] = process.argv.slice(2);
 const hanging = new Set<number>();
 let counts = fresh();
 const seen = new Map<string, number>();
+/** `<port> <event id>` of everything that arrived. */
+const arrivals = new Set<string>();
 
 function fresh() {
   return { requests: 0, connections: 0, flagged: 0, silentRepeats: 0, latencies: [] as number[] };
@@ -44,6 +46,7 @@ function onRequest(request: IncomingMessage, response: ServerResponse): void {
       const before = seen.get(id) ?? 0;
       if (before > 0 && !isFlagged && !isRetry) counts.silentRepeats += 1;
       seen.set(id, before + 1);
+      arrivals.add(`${request.socket.localPort} ${request.headers["x-service-event-id"]}`);
       const text = Buffer.concat(chunks).toString();
       const at = /"timestamp":"([^"]+)"/.exec(text)?.[1];
       if (at && !isRetry) counts.latencies.push(Date.now() - Date.parse(at));
@@ -69,6 +72,7 @@ process.on("message", (message: ReceiverAsk) => {
     seen.clear();
   }
   if (message.type === "hang") for (const port of message.ports) hanging.add(port);
+  if (message.type === "ids") process.send?.({ type: "ids", ids: [...arrivals] });
   if (message.type === "counts") {
     const { user, system } = process.cpuUsage();
     process.send?.({ type: "counts", ...counts, distinct: seen.size, cpuUs: user + system });

@@ -6,6 +6,8 @@ import { type Cluster, receiverHost } from "../cluster.ts";
 import type { Owner } from "./database.ts";
 import type { Spot } from "./makers.ts";
 
+const absentId = "00000000-0000-4000-8000-000000000000";
+
 /** Makes paused webhooks over HTTP, each with one delivery that failed, as the dispatcher stores it after half a minute of retries. */
 export async function webhookMakers(cluster: Cluster, root: Api, owner: Owner) {
   const ports = JSON.parse(await readFile(join(dirname(cluster.dataDir), "receivers.json"), "utf8")) as number[];
@@ -22,8 +24,9 @@ export async function webhookMakers(cluster: Cluster, root: Api, owner: Owner) {
 
   return {
     url,
-    replayOf: (webhookId: string) => replays.get(webhookId) ?? "",
-    deliveryOf: (webhookId: string) => deliveries.get(webhookId) ?? "",
+    // Of a webhook that is not there: an id of nothing.
+    replayOf: (webhookId: string) => replays.get(webhookId) ?? absentId,
+    deliveryOf: (webhookId: string) => deliveries.get(webhookId) ?? absentId,
 
     async webhook({ orgId }: Spot, name: string): Promise<string> {
       const { id } = await expectStatus(201, "POST", "/webhooks", { orgId, name, url, events: ["*"] });

@@ -39,6 +39,7 @@ export function retryAfterMs(status: number, header: string | string[] | undefin
   const text = (Array.isArray(header) ? header[0] : header)?.trim();
   if (!text) return null;
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000;
-  const at = Date.parse(text);
+  // V8 takes nearly anything for a date; one of HTTP names its weekday.
+  const at = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? null : Math.max(0, at - now.getTime());
 }

@@ -28,6 +28,8 @@ export type Finisher = {
 
 const batchMax = 256;
 const batchMs = 4;
+/** Batches on their way at a time; rows that two of them touch are locked in one order. */
+const storesMax = 2;
 const service = "webhook-dispatcher";
 const who = () => ({ caller: systemCaller(service) });
 
@@ -35,25 +37,26 @@ const attemptsCounter = counter("muster_webhook_attempts_total", "Attempts, by w
 const deadCounter = counter("muster_webhook_dead_letters_total", "Deliveries whose retries were exhausted.");
 const breakerCounter = counter("muster_webhook_breaker_opened_total", "Times that a webhook's breaker opened.");
 
-/** Stores outcomes in batches, in order, again until the database takes them: an outcome is never dropped. */
+/** Stores outcomes in batches, again until the database takes them: an outcome is never dropped. */
 export function createFinisher({ db, log, now, limits, onStored }: FinisherDeps): Finisher {
   const pending: Outcome[] = [];
   let storing = 0;
+  let stores = 0;
   let isStuck = false;
   let timer: NodeJS.Timeout | undefined;
-  let chain: Promise<void> = Promise.resolve();
+  let onIdle: (() => void) | null = null;
 
+  // What comes while batches are on their way waits and goes together: a transaction costs as much as dozens of rows.
   const flush = () => {
     clearTimeout(timer);
     timer = undefined;
-    const batch = pending.splice(0, batchMax);
-    if (batch.length === 0) return;
-    storing += batch.length;
-    chain = chain.then(() => store(batch));
-    if (pending.length > 0) flush();
+    while (pending.length > 0 && stores < storesMax) void store(pending.splice(0, batchMax));
+    if (pending.length === 0 && stores === 0) onIdle?.();
   };
 
   const store = async (batch: Outcome[]) => {
+    stores += 1;
+    storing += batch.length;
     for (let attempt = 0; ; attempt++) {
       try {
         await db.tx(who(), (tx) => storeBatch(tx, batch), { retry: true });
@@ -65,9 +68,13 @@ export function createFinisher({ db, log, now, limits, onStored }: FinisherDeps)
       }
     }
     isStuck = false;
+    stores -= 1;
     storing -= batch.length;
     for (const { next } of batch) attemptsCounter.inc({ outcome: next.status });
     onStored(batch);
+    if (pending.length >= batchMax) flush();
+    else if (pending.length > 0) timer ??= setTimeout(flush, batchMs);
+    else if (stores === 0) onIdle?.();
   };
 
   const storeBatch = async (tx: Tx, batch: readonly Outcome[]) => {
@@ -110,9 +117,12 @@ export function createFinisher({ db, log, now, limits, onStored }: FinisherDeps)
     },
     waiting: () => pending.length + storing,
     stuck: () => isStuck,
-    async drained() {
+    drained() {
+      const idle = new Promise<void>((resolve) => {
+        onIdle = resolve;
+      });
       flush();
-      await chain;
+      return idle;
     },
   };
 }

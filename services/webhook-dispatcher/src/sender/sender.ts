@@ -30,6 +30,7 @@ const mostPerClaim = 256;
 /** Between looks when nothing happens, and at least between any two. */
 const pollMs = 250;
 const gapMs = 15;
+const busyGapMs = 2;
 
 const inFlightGauge = gauge("muster_webhook_in_flight", "Requests of this process under way.");
 const claimedCounter = counter("muster_webhook_claimed_total", "Deliveries taken for an attempt.");
@@ -93,15 +94,18 @@ export function startSender(deps: SenderDeps): Sender {
   };
 
   const loop = async () => {
+    let least = 1;
     for (let failures = 0; !stopping.signal.aborted; ) {
       rung = false;
       const free = Math.min(mostPerClaim, concurrency - inFlight, 4 * concurrency - finisher.waiting());
       let taken = 0;
-      if (free > 0 && !finisher.stuck()) {
+      if (free >= least && !finisher.stuck()) {
         try {
           const { claims, payloads } = await claim(free);
           failures = 0;
           taken = claims.length;
+          // With much to do a claim waits until it is worth its price.
+          least = taken === free ? Math.ceil(concurrency / 4) : 1;
           claimedCounter.inc(taken);
           for (const each of claims)
             void run(each, payloads.get(keyOf(each.org_id, each.event_id, each.created_at)) ?? null);
@@ -111,8 +115,8 @@ export function startSender(deps: SenderDeps): Sender {
           continue;
         }
       }
-      await sleep(gapMs, stopping.signal);
-      if (taken === free || rung || stopping.signal.aborted) continue;
+      await sleep(least > 1 ? busyGapMs : gapMs, stopping.signal);
+      if (least > 1 || taken > 0 || rung || stopping.signal.aborted) continue;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, pollMs);
         ring = () => {
