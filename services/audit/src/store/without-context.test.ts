@@ -9,7 +9,6 @@ import {
   type TestDatabase,
   tablesWithoutContext,
 } from "@muster/testing";
-import pg from "pg";
 import { sealMessages } from "../events/sealer.ts";
 import type { Range } from "../rules/range.ts";
 import { auditDatabase, auditMessage } from "../testing.ts";
@@ -23,7 +22,6 @@ const id = uuidv7();
 beforeAll(async () => {
   database = await auditDatabase();
   await fillCommonTables(database, true);
-  await fillOwnTables();
   const log = createLogger("audit-test", "fatal");
   const sealer = { db: database.db, log, now: () => new Date(), batchRows: 500, batchBytes: 1_048_576 };
   await sealMessages(sealer, [auditMessage({ id, partnerId, orgId }), auditMessage({ partnerId }), auditMessage()]);
@@ -43,25 +41,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await database?.drop();
 });
-
-/** A row in each table that only jobs write. */
-async function fillOwnTables(): Promise<void> {
-  const owner = new pg.Client({ connectionString: database.ownerUrl });
-  await owner.connect();
-  try {
-    await owner.query(`
-      INSERT INTO retention_policy (org_id, partner_id) VALUES ('${orgId}', '${partnerId}');
-      INSERT INTO chain_cleanup (chain_id, org_id, partner_id, last_cleanup_at)
-        VALUES ('${orgId}', '${orgId}', '${partnerId}', now());
-      INSERT INTO prune_receipts (chain_id, org_id, partner_id, first_seq, last_seq, last_checksum, pruned_at, note)
-        VALUES ('${orgId}', '${orgId}', '${partnerId}', 1, 1, 'x', now(), 'x');
-      INSERT INTO checkpoint (chain_id, seq, org_id, partner_id, checksum, note, created_at)
-        VALUES ('${orgId}', 1, '${orgId}', '${partnerId}', 'x', 'x', now());
-      INSERT INTO anchor (up_to, chains, root, note, created_at) VALUES (1, 1, 'x', 'x', now())`);
-  } finally {
-    await owner.end();
-  }
-}
 
 const page = { page: 1, limit: 50, cursor: null, skipCount: false };
 const meta = { requestId: "r", clientAddress: null, userAgent: null, traceparent: null };
