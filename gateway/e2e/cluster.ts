@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { until } from "@muster/testing";
+import { testCaFile, until } from "@muster/testing";
 import { prepareOperator } from "./operator.ts";
 
 /** `stack.json` of the local stack, as far as tests need it. */
@@ -30,6 +30,9 @@ export const admin = { email: "admin@muster.local", password: "correct horse bat
 
 const launcher = fileURLToPath(new URL("../../deploy/local/dist/main.js", import.meta.url));
 const startMs = 120_000;
+/** The name that stands for this machine, and how many ports of it webhooks reach. */
+export const receiverHost = "hooks.example.test";
+const receivers = 12;
 
 /** A cluster of its own for a test that breaks things; stopped and removed by `stop`. */
 export async function ownCluster(env: Record<string, string> = {}): Promise<Cluster & { stop(): Promise<void> }> {
@@ -74,6 +77,8 @@ const letPostgresIn = (directory: string) => chmod(directory, 0o711);
 async function start(directory: string, env: Record<string, string>): Promise<{ cluster: Cluster; pid: number }> {
   const port = await freePort();
   const dataDir = join(directory, "data");
+  const receiverPorts = await Promise.all(Array.from({ length: receivers }, freePort));
+  await writeFile(join(directory, "receivers.json"), JSON.stringify(receiverPorts));
   const output = await open(join(directory, "launcher.log"), "a");
   const child = spawn(process.execPath, [launcher], {
     detached: true,
@@ -92,6 +97,9 @@ async function start(directory: string, env: Record<string, string>): Promise<{ 
       UNKNOWN_KEYS_PER_MINUTE: "100000",
       EVENT_LOOP_LAG_MAX_MS: "10000",
       NATS_SERVER_BIN: process.env.MUSTER_TEST_NATS_BIN,
+      // What webhooks reach on this machine: see receiver.ts.
+      EGRESS_TEST_EXCEPTIONS: receiverPorts.map((each) => `${receiverHost}:${each}=127.0.0.1`).join(","),
+      NODE_EXTRA_CA_CERTS: testCaFile,
       ...env,
     },
   });

@@ -391,4 +391,24 @@ export const additionalRows: readonly InterfaceRow[] = [
     DELETE /devices/:id
     DELETE /device-groups/:id`,
   ),
+  ...rows(
+    8,
+    { permission: "webhooks:read" },
+    `
+    GET /webhooks/event-types
+    GET /webhooks/:id/deliveries/:deliveryId
+    GET /webhooks/:id/replays
+    GET /webhooks/:id/replays/:replayId
+    GET /webhooks/dead-letters`,
+  ),
+  ...rows(
+    8,
+    { permission: "webhooks:write" },
+    `
+    POST /webhooks/:id/rotate-secret
+    POST /webhooks/:id/replay
+    DELETE /webhooks/:id/replays/:replayId
+    POST /webhooks/dead-letters/:id/requeue`,
+  ),
+  ...rows(8, { permission: "events:write" }, "POST /events"),
 ];

@@ -24,6 +24,10 @@ import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organizatio
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
+import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
+import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
+import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
+import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 
 export const serviceNames = [
   "identity",
@@ -57,6 +61,10 @@ export type Services = {
   presence: Client<typeof PresenceService>;
   deviceGroups: Client<typeof DeviceGroupService>;
   auditLogs: Client<typeof AuditLogService>;
+  webhooks: Client<typeof WebhookService>;
+  deliveries: Client<typeof DeliveryService>;
+  events: Client<typeof EventService>;
+  replays: Client<typeof ReplayService>;
   auditExports: Client<typeof ExportService>;
   auditReports: Client<typeof ReportService>;
   auditRetention: Client<typeof RetentionService>;
@@ -93,6 +101,10 @@ export function createServices(transports: Record<TransportName, Transport>): Se
     presence: createClient(PresenceService, transports.tenancy),
     deviceGroups: createClient(DeviceGroupService, transports.tenancy),
     auditLogs: createClient(AuditLogService, transports.audit),
+    webhooks: createClient(WebhookService, transports["webhook-dispatcher"]),
+    deliveries: createClient(DeliveryService, transports["webhook-dispatcher"]),
+    events: createClient(EventService, transports["webhook-dispatcher"]),
+    replays: createClient(ReplayService, transports["webhook-dispatcher"]),
     auditExports: createClient(ExportService, transports.audit),
     auditReports: createClient(ReportService, transports.audit),
     auditRetention: createClient(RetentionService, transports.audit),

@@ -95,7 +95,13 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     DATABASE_URL_APP: around.database.app[program],
     ...serviceUrls(around.instances),
   };
-  if (program === "audit") return { ...service, CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey };
+  if (program === "webhook-dispatcher") return { ...service, SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey };
+  if (program === "audit")
+    return {
+      ...service,
+      CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey,
+      SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey,
+    };
   if (program !== "identity") return service;
   const { password } = around.admin;
   return {

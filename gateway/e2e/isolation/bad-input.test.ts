@@ -48,7 +48,7 @@ let calls = 0;
 beforeAll(async () => {
   cluster = await sharedCluster();
   owner = await ownerOf(cluster);
-  makers = await makersFor(cluster);
+  makers = await makersFor(cluster, owner);
   world = await makeWorld(owner, makers, servedKinds(knownSubjects(routes)));
   const { own } = world.spots;
   const nowhere = { ...own, partnerId: null, orgId: null };
@@ -69,8 +69,11 @@ function validBody(subject: Subject, actor: Actor): Record<string, unknown> {
   const { own } = world.spots;
   const { roleIds, run } = makers;
   const ids = { deviceId: idOf("device"), keyId: idOf("api_key") };
+  const { webhookUrl } = makers;
   const known = sessionBodies[subject.key];
-  return known ?? bodyOf(subject.key, { actor, home: own, name: `${run}-bad`, roleIds, ...ids, varied: null });
+  return (
+    known ?? bodyOf(subject.key, { actor, home: own, name: `${run}-bad`, roleIds, webhookUrl, ...ids, varied: null })
+  );
 }
 
 /** What is wrong with a refusal; null when it is one, with the error body. */
@@ -87,7 +90,15 @@ describe("bad input", () => {
     const actor = isAgent ? agent : subject.needs.scopes.includes("system") ? system : partner;
     const target = isAgent ? agent.device : world.targets.find((t) => t.kind === subject.kind && t.place === "own");
     const member = world.targets.find((t) => t.kind === "device" && t.place === "own");
-    const path = pathOf(subject, { id: target?.id ?? nobodys, deviceId: member?.id ?? "", ...examples });
+    const deliveryId = makers.deliveryOf(target?.id ?? "");
+    const replayId = makers.replayOf(target?.id ?? "");
+    const path = pathOf(subject, {
+      id: target?.id ?? nobodys,
+      deviceId: member?.id ?? "",
+      deliveryId,
+      replayId,
+      ...examples,
+    });
     // A logout takes no body and does what it is for; what it reads before is what every row reads.
     const takesBody = row.method !== "GET" && subject.key !== "POST /auth/logout";
     const inputs: BadInput[] = [

@@ -12,6 +12,8 @@ export type Ingredients = {
   roleIds: Readonly<Record<"platform-admin" | "partner-technician" | "org-viewer", string>>;
   deviceId: string;
   keyId: string;
+  /** Where nobody listens, though webhooks may go there. */
+  webhookUrl: string;
   /** The field whose value is being varied: others make room for it. */
   varied: Reference | null;
 };
@@ -61,6 +63,12 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
     ...(varied?.field === "orgId" && !actor.siteIds ? {} : { siteId: home.siteId }),
   }),
   "POST /enrollment-keys/:id/rotate": () => ({}),
+  "POST /webhooks": ({ name, home, webhookUrl }) => ({ name, orgId: home.orgId, url: webhookUrl, events: ["*"] }),
+  "PATCH /webhooks/:id": ({ name }) => ({ name }),
+  "POST /webhooks/:id/test": () => ({}),
+  "POST /webhooks/:id/rotate-secret": () => ({}),
+  "POST /webhooks/:id/replay": () => ({ since: "2020-01-01" }),
+  "POST /events": ({ name, home }) => ({ type: "alert.triggered", orgId: home.orgId, data: { name } }),
   "PATCH /audit-logs/retention": ({ home }) => ({ orgId: home.orgId, retentionDays: 400 }),
   "POST /agents/:id/logs": ({ name }) => ({ logs: [{ timestamp, level: "info", component: "ws", message: name }] }),
   "PUT /agents/:id/eventlogs": ({ name }) => ({ events: [{ timestamp, source: name, message: name }] }),

@@ -31,6 +31,7 @@ export type Cell = {
 const emptyFilters: Record<string, readonly string[]> = {
   "GET /devices": ["siteId", "groupId"],
   "GET /device-groups": ["siteId"],
+  "GET /webhooks/dead-letters": ["webhookId"],
 };
 
 /** Asked of the device, and none of these has an agent that is connected. */
@@ -65,7 +66,9 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
     case "list": {
       if (away) return [{ ...whole, expected: away }];
       const closed = closedTo(actor, subject);
-      const cell = { ...whole, expected: closed ?? success, listed: listedOf(world, actor, subject.kind, null) };
+      const lacking = lackingContext(subject, actor);
+      const listed = listedOf(world, actor, subject.kind, null);
+      const cell = { ...whole, expected: closed ?? lacking ?? success, listed };
       return [cell, ...varied(world, cell, closed ?? success)];
     }
     case "create": {
@@ -109,6 +112,11 @@ function onOneself({ route }: Subject): Outcome | null {
   if (!route.path.endsWith("/:id")) return null;
   return refused(404, route.path.includes("/passkeys/") ? "passkey_not_found" : "session_not_found");
 }
+
+/** Lists of one organization, which partner and system callers name. */
+const listsOfOne = ["GET /webhooks", "GET /webhooks/dead-letters"];
+const lackingContext = ({ key }: Subject, { scope }: Actor) =>
+  listsOfOne.includes(key) && scope !== "organization" ? refused(400, "organization_context_required") : null;
 
 const closedTo = (actor: Actor, { needs }: Subject) =>
   actor.siteIds !== null && closedToSiteRestricted(needs) ? refused(403, "site_restricted") : null;
@@ -156,6 +164,10 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
   const { key } = subject;
   if (target.state === "malformed") return invalid;
   if (otherwise.status >= 400) return otherwise;
+  if (reference.kind !== "organization") {
+    const lacking = lackingContext(subject, actor);
+    if (lacking) return lacking;
+  }
   if (reference.kind === "role") return giving(world, cell, target, otherwise);
   if (key === "PATCH /users/:id") return granting(cell, reference, target, otherwise);
   // Ids that are unknown or out of reach are dropped.
@@ -262,5 +274,6 @@ function listedOf(world: World, actor: Actor, kind: Kind | null, filter: Cell["v
 /** Kinds whose routes are served, and those that everything else stands on. */
 export function servedKinds(subjects: readonly Subject[]): Set<Kind> {
   const always: Kind[] = ["partner", "organization", "site", "device", "device_group", "user", "role"];
-  return new Set([...always, ...subjects.flatMap(({ kind }) => (kind === null ? [] : [kind]))]);
+  const served = subjects.flatMap(({ kind }) => (kind === null ? [] : [kind]));
+  return new Set([...always, ...served, ...(served.includes("webhook") ? (["delivery", "replay"] as const) : [])]);
 }

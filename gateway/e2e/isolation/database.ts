@@ -25,6 +25,7 @@ export async function audited(owner: Owner, chainIds: readonly string[]): Promis
       const [row] = await owner.rows<{ missing: string }>(
         `SELECT count(*) AS missing FROM (
            SELECT msg_id FROM tenancy.outbox WHERE subject LIKE 'audit.%' UNION ALL
+           SELECT msg_id FROM webhook_dispatcher.outbox WHERE subject LIKE 'audit.%' UNION ALL
            SELECT msg_id FROM audit.outbox WHERE subject LIKE 'audit.%' UNION ALL
            SELECT msg_id FROM device_logs.outbox WHERE subject LIKE 'audit.%' UNION ALL
            SELECT msg_id FROM identity.outbox WHERE subject LIKE 'audit.%') AS said

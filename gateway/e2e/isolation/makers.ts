@@ -3,7 +3,9 @@ import type { Api } from "../client.ts";
 import type { Cluster } from "../cluster.ts";
 import { enroller } from "../enrolled.ts";
 import { operator, roleId } from "../people.ts";
+import type { Owner } from "./database.ts";
 import type { Kind, State, Target } from "./model.ts";
+import { webhookMakers } from "./webhooks.ts";
 
 /** Where a record is to stand. */
 export type Spot = {
@@ -23,8 +25,13 @@ export type Makers = {
   make(kind: Kind, spot: Spot): Promise<Target>;
   /** A device that is quarantined because another one, made for that, has its hardware id. */
   makeClone(spot: Spot): Promise<Target>;
-  /** Keys that came with service principals. */
+  /** Keys that came with service principals, and webhooks that came with dead letters. */
   principalKeys: Target[];
+  webhookUrl: string;
+  /** The failed delivery that each webhook was made with. */
+  deliveryOf(webhookId: string): string;
+  /** The replay that each webhook was made with; it waits, because its webhook is paused. */
+  replayOf(webhookId: string): string;
   /** As make, with the secret of a key. */
   makeKey(spot: Spot, scopes: readonly string[]): Promise<{ target: Target; key: string }>;
   makePrincipal(spot: Spot, scopes: readonly string[]): Promise<{ target: Target; key: string; keyTarget: Target }>;
@@ -33,7 +40,7 @@ export type Makers = {
 const lifeMs = 3_600_000;
 
 /** Makes records over HTTP, devices as an enrollment does. */
-export async function makersFor(cluster: Cluster): Promise<Makers> {
+export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers> {
   const root = await operator(cluster);
   const enroll = await enroller(cluster);
   const run = `iso-${randomUUID().slice(0, 8)}`;
@@ -44,6 +51,7 @@ export async function makersFor(cluster: Cluster): Promise<Makers> {
   };
 
   const principalKeys: Target[] = [];
+  const hooks = await webhookMakers(cluster, root, owner);
 
   async function post(path: string, body: object) {
     const reply = await root.call("POST", path, body);
@@ -52,7 +60,7 @@ export async function makersFor(cluster: Cluster): Promise<Makers> {
     return reply.body;
   }
 
-  const targetAt = (kind: Kind, spot: Spot, id: string, marker: string): Target => {
+  const targetAt = (kind: Kind, spot: Spot, id: string, marker: string | null): Target => {
     const { place, partnerId, orgId, siteId, state = "living" } = spot;
     const own = { partner: { partnerId: id }, organization: { orgId: id }, site: { siteId: id } };
     return { kind, place, id, partnerId, orgId, siteId, marker, state, ...(own as Record<string, object>)[kind] };
@@ -95,6 +103,14 @@ export async function makersFor(cluster: Cluster): Promise<Makers> {
       const wanted = { hostname: name, ...(spot.siteId ? { siteId: spot.siteId } : {}) };
       return targetAt(kind, spot, await enroll(spot.orgId ?? "", wanted), name);
     }
+    if (kind === "webhook") return targetAt(kind, spot, await hooks.webhook(spot, name), name);
+    if (kind === "delivery") return targetAt(kind, spot, hooks.deliveryOf(await hooks.webhook(spot, name)), name);
+    if (kind === "replay") return targetAt(kind, spot, hooks.replayOf(await hooks.webhook(spot, name)), null);
+    if (kind === "dead_letter") {
+      const webhookId = await hooks.webhook(spot, name);
+      principalKeys.push(targetAt("webhook", spot, webhookId, name));
+      return targetAt(kind, spot, await hooks.deadLetter(webhookId), null);
+    }
     const { id, key } = await post(...bodyOf(kind, name, spot));
     if (kind === "service_principal") {
       principalKeys.push(targetAt("api_key", spot, (key as { id: string }).id, name));
@@ -107,6 +123,9 @@ export async function makersFor(cluster: Cluster): Promise<Makers> {
     run,
     roleIds,
     principalKeys,
+    webhookUrl: hooks.url,
+    deliveryOf: hooks.deliveryOf,
+    replayOf: hooks.replayOf,
     make,
     async makeClone(spot) {
       const name = `${run}-${spot.place}-clone-${randomUUID().slice(0, 8)}`;

@@ -18,6 +18,11 @@ export type Kind =
   | "api_key"
   | "service_principal"
   | "enrollment_key"
+  | "webhook"
+  | "delivery"
+  | "replay"
+  | "dead_letter"
+  | "event"
   | "role";
 
 /** `orphaned`: its organization was deleted. `ended`: decommissioned, still to be read. */
@@ -152,5 +157,5 @@ export function closedToSiteRestricted({ method, path }: InterfaceRow): boolean 
   if (path.startsWith("/audit-logs") || path.startsWith("/service-principals")) return true;
   if (method === "GET") return false;
   if (path.startsWith("/orgs/sites")) return method !== "PATCH";
-  return /^\/(users|roles|api-keys|orgs)/.test(path);
+  return /^\/(users|roles|api-keys|orgs|webhooks|events)/.test(path);
 }

@@ -67,11 +67,16 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
     roleIds: makers.roleIds,
     deviceId: await companion(runner, subject, cell, "device", target),
     keyId: await companion(runner, subject, cell, "api_key", target),
+    webhookUrl: makers.webhookUrl,
     varied,
   };
+  const deliveryId = makers.deliveryOf(target?.id ?? "");
+  const replayId = makers.replayOf(target?.id ?? "");
   const params: Record<string, string> = {
     id: target?.id ?? nobodys,
     deviceId: route.path.startsWith("/system-tools/devices/:deviceId") ? (target?.id ?? "") : from.deviceId,
+    deliveryId,
+    replayId,
     ...examples,
   };
   const query = new URLSearchParams(queryOf(key));
@@ -79,7 +84,12 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
   const isOwnSession = subject.shape === "open" || (subject.shape === "self" && route.path.startsWith("/auth/"));
   if (route.body) body = isOwnSession ? {} : bodyOf(key, from);
   if (varied && named) {
-    if (varied.within === "params") params[varied.field] = named.id;
+    // A webhook that is changed is a new one, and so is the delivery or replay of it that is named.
+    const isRenewed = changes && target !== cell.target;
+    const renewedId = isRenewed
+      ? ({ delivery: deliveryId, replay: replayId } as Record<string, string>)[varied.kind]
+      : null;
+    if (varied.within === "params") params[varied.field] = renewedId ?? named.id;
     else if (varied.within === "query") query.set(varied.field, named.id);
     else body = { ...body, [varied.field]: varied.many ? [named.id] : named.id };
   }

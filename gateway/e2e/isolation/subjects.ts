@@ -31,6 +31,9 @@ const collections: Record<string, Kind> = {
   "/api-keys": "api_key",
   "/service-principals": "service_principal",
   "/enrollment-keys": "enrollment_key",
+  "/webhooks": "webhook",
+  "/webhooks/dead-letters": "dead_letter",
+  "/events": "event",
 };
 
 /** Lists whose path is not that of a collection. */
@@ -54,7 +57,7 @@ const ofOrganization: Record<string, Kind> = {
 
 /** Rows about the caller's own partner, and rows that are the same for everybody who may call them. */
 const selfRows = ["GET /orgs/partners/me", "PATCH /orgs/partners/me", "PATCH /orgs/organizations/order"];
-const openRows = ["GET /permissions"];
+const openRows = ["GET /permissions", "GET /webhooks/event-types"];
 
 /** Ids that machines give, not records of ours. */
 const notOurs = ["hardwareId", "eventId", "recordId"];
@@ -75,6 +78,9 @@ const referenced: Record<string, Kind> = {
   deviceIds: "device",
   roleId: "role",
   keyId: "api_key",
+  webhookId: "webhook",
+  deliveryId: "delivery",
+  replayId: "replay",
 };
 
 const sameRow = (method: string, path: string) =>

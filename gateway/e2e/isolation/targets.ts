@@ -101,7 +101,15 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
       add(living, "enrollment_key", spots[place]);
     }
   }
+  for (const kind of ["webhook", "dead_letter"] as const) {
+    if (!kinds.has(kind)) continue;
+    for (const place of ["own", "sibling", "other"] as const) add(living, kind, { ...spots[place], siteId: null });
+  }
   await Promise.all(wanted);
+  for (const hook of living.filter(({ kind }) => kind === "webhook")) {
+    living.push({ ...hook, kind: "delivery", id: makers.deliveryOf(hook.id), marker: null });
+    living.push({ ...hook, kind: "replay", id: makers.replayOf(hook.id), marker: null });
+  }
 
   const ended = await Promise.all([make("device", spots.own), make("device_group", spots.own)]);
   const endedTargets = [

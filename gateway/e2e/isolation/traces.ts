@@ -12,6 +12,10 @@ const tables: Partial<Record<Kind, { table: string; without: string }>> = {
   role: { table: "identity.roles", without: "" },
   api_key: { table: "identity.api_keys", without: "- 'last_used_at' - 'usage_count'" },
   service_principal: { table: "identity.service_principals", without: "" },
+  webhook: { table: "webhook_dispatcher.webhooks", without: "" },
+  delivery: { table: "webhook_dispatcher.webhook_deliveries", without: "" },
+  replay: { table: "webhook_dispatcher.webhook_replays", without: "" },
+  dead_letter: { table: "webhook_dispatcher.webhook_dead_letters", without: "" },
   enrollment_key: { table: "identity.enrollment_keys", without: "" },
 };
 
@@ -35,7 +39,7 @@ export async function namesOf(owner: Owner, prefix: string): Promise<string[]> {
   const columns = await owner.rows<{ text: string }>(
     `SELECT format('SELECT %I AS name FROM %I.%I', column_name, table_schema, table_name) AS text
      FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
-     WHERE table_schema IN ('tenancy', 'identity') AND column_name IN ('name', 'hostname') AND table_type = 'BASE TABLE'`,
+     WHERE table_schema IN ('tenancy', 'identity', 'webhook_dispatcher') AND column_name IN ('name', 'hostname') AND table_type = 'BASE TABLE'`,
   );
   const union = columns.map(({ text }) => text).join(" UNION ");
   const rows = await owner.rows<{ name: string }>(`SELECT name FROM (${union}) n WHERE starts_with(name, $1)`, [
@@ -49,7 +53,8 @@ export async function rowCounts(owner: Owner, partnerId: string): Promise<Map<st
   const tables = await owner.rows<{ name: string }>(
     `SELECT format('%I.%I', table_schema, table_name) AS name
      FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
-     WHERE (table_schema IN ('tenancy', 'identity') OR table_schema = 'device_logs' AND table_name ~ '^(agent|event)_log$')
+     WHERE (table_schema IN ('tenancy', 'identity') OR table_schema = 'device_logs' AND table_name ~ '^(agent|event)_log$'
+            OR table_schema = 'webhook_dispatcher' AND table_name !~ '_[0-9]{8}$')
        AND column_name = 'partner_id' AND table_type = 'BASE TABLE'
      ORDER BY name`,
   );

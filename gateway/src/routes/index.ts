@@ -13,6 +13,7 @@ import { deviceGroupRoutes } from "./device-groups.ts";
 import { deviceLogRoutes } from "./device-logs.ts";
 import { deviceRoutes } from "./devices.ts";
 import { enrollmentKeyRoutes } from "./enrollment-keys.ts";
+import { eventRoutes } from "./events.ts";
 import { liveLogRoutes } from "./live-logs.ts";
 import { mfaRoutes } from "./mfa.ts";
 import { organizationRoutes } from "./organizations.ts";
@@ -24,6 +25,9 @@ import { servicePrincipalRoutes } from "./service-principals.ts";
 import { siteRoutes } from "./sites.ts";
 import { tenantCredentialRoutes } from "./tenant-credentials.ts";
 import { userRoutes } from "./users.ts";
+import { webhookDeliveryRoutes } from "./webhook-deliveries.ts";
+import { webhookReplayRoutes } from "./webhook-replays.ts";
+import { webhookRoutes } from "./webhooks.ts";
 
 /** Everything the gateway serves by itself; docs come from Express. */
 export const routes: readonly Route[] = [
@@ -47,6 +51,10 @@ export const routes: readonly Route[] = [
   ...deviceLogRoutes,
   ...liveLogRoutes,
   ...auditLogRoutes,
+  ...webhookRoutes,
+  ...webhookDeliveryRoutes,
+  ...webhookReplayRoutes,
+  ...eventRoutes,
   ...auditExportRoutes,
   ...auditReportRoutes,
   ...auditRetentionRoutes,

@@ -60,7 +60,8 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
     "muster.tenancy.v1.DeviceService/DiscardDevice",
   ),
   tenancy: onlyItself(),
-  audit: onlyItself(...snapshotRpcs),
+  // Streams of audit rows go out where deliveries do.
+  audit: onlyItself(...snapshotRpcs, "muster.webhook.v1.PushService/CheckUrl", "muster.webhook.v1.PushService/Push"),
   "device-logs": onlyItself(...snapshotRpcs, "muster.tenancy.v1.SnapshotService/GetDevices"),
   "webhook-dispatcher": onlyItself(...snapshotRpcs),
   "agent-release": onlyItself(...snapshotRpcs),

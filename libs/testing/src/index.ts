@@ -4,6 +4,7 @@ export * from "./database.ts";
 export * from "./nats.ts";
 export { type TestPort, testPort } from "./rpc.ts";
 export { type Leak, type Secret, type SecretScanner, secretScanner } from "./secret-scan.ts";
+export { testCaFile, testCertificate } from "./tls.ts";
 export { until } from "./until.ts";
 export { wireSmoke } from "./wire-smoke.ts";
 export {

@@ -1,13 +1,88 @@
-import { runService } from "@muster/service";
-import { migrations, settings, version } from "./config.ts";
+import { openEgress, parseExceptions } from "@muster/egress";
+import { secretBox } from "@muster/kit";
+import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
+import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
+import { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
+import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
+import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
+import { register } from "@muster/rpc";
+import { encryptionKeys, runService } from "@muster/service";
+import { healthLimits, migrations, settings, version } from "./config.ts";
+import { startMatcher } from "./events/matcher.ts";
+import { startReplayer } from "./jobs/replayer.ts";
+import { startUpkeep } from "./jobs/upkeep.ts";
+import { deliveryService } from "./rpc/delivery.ts";
+import { eventService } from "./rpc/event.ts";
+import { pushService } from "./rpc/push.ts";
+import { replayService } from "./rpc/replay.ts";
+import { webhookService } from "./rpc/webhook.ts";
+import { sealedColumns, secretPurposes } from "./sealed-columns.ts";
+import { startSender } from "./sender/sender.ts";
+import { stopWebhooksOf } from "./store/webhooks.ts";
 
 await runService({
   name: "webhook-dispatcher",
   version,
   settings,
   migrations,
-  tenantCopy: {},
-  async start() {
-    return [];
+  sealed: sealedColumns,
+  tenantCopy: {
+    async onChange(tx, { kind, id, deleted, before }) {
+      if (kind === "site" || (before?.deleted ?? false) === deleted) return;
+      await stopWebhooksOf(tx, { kind, id, deleted }, new Date());
+    },
+  },
+  async start({ db, config, process: proc, onBus }) {
+    const { log } = proc;
+    const now = () => new Date();
+    const box = secretBox(encryptionKeys(config), secretPurposes.webhooks);
+    const replyBox = secretBox(encryptionKeys(config), secretPurposes.replies);
+    const exceptions = parseExceptions(config.EGRESS_TEST_EXCEPTIONS, config.NODE_ENV);
+    const egress = openEgress({ profile: "webhook", exceptions });
+    proc.onStop("connections to receivers", () => egress.close());
+    const upkeep = startUpkeep({ db, log, retentionDays: config.WEBHOOK_RETENTION_DAYS });
+    proc.onStop("upkeep", () => upkeep.stop());
+
+    let wake: () => void = () => undefined;
+    if (config.DISPATCHER_ROLE !== "matcher") {
+      const sender = startSender({
+        db,
+        log,
+        now,
+        box,
+        egress,
+        concurrency: config.SENDER_CONCURRENCY,
+        leaseMs: config.DELIVERY_LEASE_MS,
+        timeoutMs: config.DELIVERY_TIMEOUT_MS,
+        jitterPercent: config.RETRY_JITTER_PERCENT,
+        random: Math.random,
+        organizationSlots: Math.ceil((config.SENDER_CONCURRENCY * config.ORGANIZATION_SHARE_PERCENT) / 100),
+        limits: healthLimits(config),
+        graceMs: Math.max(0, config.DRAIN_GRACE_MS - 1_000),
+      });
+      wake = sender.wake;
+      const pace = { window: config.REPLAY_WINDOW, chunk: 1_000, everyMs: config.REPLAY_INTERVAL_MS };
+      const replayer = startReplayer({ db, log, pace, wake });
+      proc.onStop("replayer", () => replayer.stop());
+      proc.onStop("sender", () => sender.stop());
+    }
+    onBus(async (bus) => {
+      if (config.DISPATCHER_ROLE === "sender") return undefined;
+      const { MATCH_BATCH_EVENTS: batchEvents, WEBHOOK_RETENTION_DAYS: retentionDays } = config;
+      return startMatcher(bus, { db, log, now, wake, batchEvents, retentionDays });
+    });
+
+    const reach = { db, now, copyLagMs: config.TENANT_COPY_LAG_MS };
+    const secretOverlapHours = config.SECRET_OVERLAP_HOURS;
+    return [
+      register(WebhookService, webhookService({ ...reach, box, replyBox, egress, secretOverlapHours })),
+      register(DeliveryService, deliveryService({ ...reach, wake })),
+      register(EventService, eventService(reach)),
+      register(ReplayService, replayService(reach)),
+      register(
+        PushService,
+        pushService({ egress, now, timeoutMs: config.DELIVERY_TIMEOUT_MS, slots: config.PUSH_CONCURRENCY }),
+      ),
+    ];
   },
 });

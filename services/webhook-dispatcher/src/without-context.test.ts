@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { tenantMigrations } from "@muster/service";
 import {
+  asOwner,
   contextProblems,
   fillCommonTables,
   type TestDatabase,
@@ -15,6 +16,25 @@ beforeAll(async () => {
   const dirs = [tenantMigrations, { label: "webhook-dispatcher", path: fileURLToPath(migrations) }];
   database = await testDatabase({ service: "webhook-dispatcher", dirs });
   await fillCommonTables(database, true);
+  await asOwner(database, async (owner) => {
+    const id = "00000000-0000-7000-8000-000000000001";
+    await owner.query(`
+      INSERT INTO webhooks (id, org_id, partner_id, name, url_sealed, url_shown, headers_sealed, events, created_by,
+                            created_at, updated_at)
+        VALUES ('${id}', '${id}', '${id}', 'Hook', 'x', 'https://x', 'x', '{*}', '${id}', now(), now());
+      INSERT INTO webhook_endpoint_state (webhook_id, org_id, partner_id) VALUES ('${id}', '${id}', '${id}');
+      INSERT INTO webhook_event_keys VALUES ('${id}', '${id}', now());
+      INSERT INTO webhook_events VALUES ('${id}', '${id}', now(), '${id}', 'device.online', '{}');
+      INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event)
+        VALUES ('${id}', now(), '${id}', '${id}', '${id}', '${id}', 'device.online');
+      INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at)
+        VALUES ('${id}', now(), '${id}', '${id}', '${id}', '${id}', now());
+      INSERT INTO webhook_attempts (delivery_id, created_at, number, org_id, partner_id, started_at)
+        VALUES ('${id}', now(), 1, '${id}', '${id}', now());
+      INSERT INTO webhook_dead_letters (id, org_id, partner_id, webhook_id, delivery_id, delivery_created_at, event,
+                                        event_id, reason, attempts, created_at)
+        VALUES ('${id}', '${id}', '${id}', '${id}', '${id}', now(), 'device.online', '${id}', 'x', 6, now())`);
+  });
 });
 afterAll(async () => {
   await database?.drop();

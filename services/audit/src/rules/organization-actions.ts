@@ -7,6 +7,7 @@ const prefixes: readonly string[] = [
   "device.",
   "device_group.",
   "agent.",
+  "webhook.",
 ];
 
 /** Whether a row of this action without its organization says nothing to anybody and is dropped (interface, "Audit events"). */

@@ -1,0 +1,67 @@
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { until } from "@muster/testing";
+import type { Api } from "../client.ts";
+import { type Cluster, receiverHost } from "../cluster.ts";
+import type { Owner } from "./database.ts";
+import type { Spot } from "./makers.ts";
+
+const absentId = "00000000-0000-4000-8000-000000000000";
+
+/** Makes paused webhooks over HTTP, each with one delivery that failed, as the dispatcher stores it after half a minute of retries. */
+export async function webhookMakers(cluster: Cluster, root: Api, owner: Owner) {
+  const ports = JSON.parse(await readFile(join(dirname(cluster.dataDir), "receivers.json"), "utf8")) as number[];
+  const url = `https://${receiverHost}:${ports.at(-1)}/isolation`;
+  const deliveries = new Map<string, string>();
+  const replays = new Map<string, string>();
+
+  const expectStatus = async (wanted: number, method: string, path: string, body: object) => {
+    const reply = await root.call(method, path, body);
+    if (reply.status !== wanted)
+      throw new Error(`${method} ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
+    return reply.body;
+  };
+
+  return {
+    url,
+    // Of a webhook that is not there: an id of nothing.
+    replayOf: (webhookId: string) => replays.get(webhookId) ?? absentId,
+    deliveryOf: (webhookId: string) => deliveries.get(webhookId) ?? absentId,
+
+    async webhook({ orgId }: Spot, name: string): Promise<string> {
+      const { id } = await expectStatus(201, "POST", "/webhooks", { orgId, name, url, events: ["*"] });
+      await expectStatus(200, "PATCH", `/webhooks/${id}`, { status: "paused" });
+      const tested = await expectStatus(202, "POST", `/webhooks/${id}/test`, { payload: { name } });
+      const { id: deliveryId } = tested.delivery as { id: string };
+      const [failed] = await owner.rows<{ id: string }>(
+        `WITH gone AS (DELETE FROM webhook_dispatcher.webhook_queue WHERE delivery_id = $1)
+         UPDATE webhook_dispatcher.webhook_deliveries SET status = 'failed', attempt = 6, finished_at = now()
+         WHERE id = $1 RETURNING id`,
+        [deliveryId],
+      );
+      if (!failed) throw new Error("a test delivery was not stored");
+      deliveries.set(String(id), deliveryId);
+      // Not begun in time: a digest of its row stays the same, whoever calls.
+      const replay = await expectStatus(202, "POST", `/webhooks/${id}/replay`, { since: "2020-01-01" });
+      await owner.rows(
+        "UPDATE webhook_dispatcher.webhook_replays SET next_chunk_at = now() + interval '1 day' WHERE id = $1",
+        [replay.id],
+      );
+      replays.set(String(id), String(replay.id));
+      return String(id);
+    },
+
+    async deadLetter(webhookId: string): Promise<string> {
+      const [letter] = await until("the dead letter", () =>
+        owner.rows<{ id: string }>(
+          `INSERT INTO webhook_dispatcher.webhook_dead_letters
+             (id, org_id, partner_id, webhook_id, delivery_id, delivery_created_at, event, event_id, reason, attempts, created_at)
+           SELECT gen_random_uuid(), org_id, partner_id, webhook_id, id, created_at, event, event_id, 'a test', 6, now()
+           FROM webhook_dispatcher.webhook_deliveries WHERE id = $1 RETURNING id`,
+          [deliveries.get(webhookId)],
+        ),
+      );
+      return (letter as { id: string }).id;
+    },
+  };
+}

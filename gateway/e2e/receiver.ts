@@ -1,0 +1,65 @@
+import { open, readFile, rm } from "node:fs/promises";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { Socket } from "node:net";
+import { dirname, join } from "node:path";
+import { testCertificate, until } from "@muster/testing";
+import { type Cluster, receiverHost } from "./cluster.ts";
+
+export type Received = { atMs: number; headers: IncomingHttpHeaders; body: string };
+
+export type Receiver = {
+  /** Where webhooks of this cluster reach it. */
+  url: string;
+  received: Received[];
+  answer(answer: (received: Received, response: ServerResponse) => void): void;
+  close(): Promise<void>;
+};
+
+/** An HTTPS receiver with a certificate of the test CA, on one of the ports that the cluster lets webhooks reach. */
+export async function startReceiver(cluster: Cluster): Promise<Receiver> {
+  const folder = dirname(cluster.dataDir);
+  const ports = JSON.parse(await readFile(join(folder, "receivers.json"), "utf8")) as number[];
+  // Test files run beside each other: a port belongs to whoever made its file.
+  const port = await until("a free port for a receiver", async () => {
+    for (const each of ports) {
+      try {
+        await (await open(join(folder, `receiver-${each}`), "wx")).close();
+        return each;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      }
+    }
+    return null;
+  });
+  const received: Received[] = [];
+  const sockets = new Set<Socket>();
+  let answer: Parameters<Receiver["answer"]>[0] = (_received, response) => void response.end("ok");
+  const server = createServer(testCertificate(), (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const item = { atMs: performance.now(), headers: request.headers, body: Buffer.concat(chunks).toString() };
+      received.push(item);
+      answer(item, response);
+    });
+  });
+  server.on("secureConnection", (socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  return {
+    url: `https://${receiverHost}:${port}/hook`,
+    received,
+    answer(given) {
+      answer = given;
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+      await rm(join(folder, `receiver-${port}`));
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { z } from "zod";
+import { type Route, route } from "../route.ts";
+import { jsonText } from "./field-mask.ts";
+import { id, idOut, objectIn } from "./schemas.ts";
+
+const publish = route({
+  method: "POST",
+  path: "/events",
+  access: { auth: "session", permission: "events:write", keyScopes: ["events:write"] },
+  tag: "Events",
+  summary: "Emit an event to an organization's webhooks",
+  description:
+    "For parts of the platform that live elsewhere. Stored before the answer; an `id` that the organization has sent before changes nothing.",
+  body: z.object({
+    type: z
+      .string()
+      .min(1)
+      .max(100)
+      .meta({ description: "Of `GET /webhooks/event-types`.", example: "alert.triggered" }),
+    orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
+    id: id.optional().meta({ description: "Of the emitter's own; without it one is made." }),
+    data: objectIn.meta({ description: "At most 64 KiB of JSON." }),
+  }),
+  bodyLimitBytes: 96 * 1024,
+  status: 202,
+  idempotent: true,
+  load: "ingest",
+  reply: z.object({ id: idOut }),
+  errors: ["organization_context_required", "organization_not_found", "unknown_event_type", "site_restricted"],
+  async handle({ body, rpc }, { services }) {
+    const wanted = { type: body.type, orgId: body.orgId ?? "", id: body.id ?? "", dataJson: jsonText(body.data) };
+    return { id: (await services.events.publish(wanted, await rpc())).id };
+  },
+});
+
+export const eventRoutes: readonly Route[] = [publish];

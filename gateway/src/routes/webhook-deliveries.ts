@@ -1,0 +1,261 @@
+import type { Attempt, DeadLetter, Delivery } from "@muster/proto/muster/webhook/v1/delivery_pb";
+import { z } from "zod";
+import { type Route, route } from "../route.ts";
+import { jsonText } from "./field-mask.ts";
+import {
+  id,
+  idOut,
+  idParams,
+  listQuery,
+  objectIn,
+  objectOf,
+  objectOut,
+  pageOf,
+  pagination,
+  paginationOf,
+  timeOf,
+  timeOrNull,
+  timeOut,
+} from "./schemas.ts";
+
+const tag = "Webhooks";
+
+const status = z.enum(["pending", "delivered", "failed", "retrying"]);
+
+const delivery = z
+  .object({
+    id: idOut.meta({ description: "`X-Service-Delivery-Id`, the same over its retries." }),
+    webhookId: idOut,
+    orgId: idOut,
+    status,
+    event: z.string(),
+    eventId: idOut,
+    payload: objectOut.meta({ description: "`data` of what is sent." }),
+    responseStatus: z.int().nullable(),
+    responseBody: z.string().nullable().meta({ description: "The first 1,000 characters." }),
+    responseTimeMs: z.int().nullable(),
+    errorMessage: z.string().nullable(),
+    attempt: z.int().meta({ description: "Attempts made so far." }),
+    nextAttemptAt: timeOut.nullable(),
+    createdAt: timeOut,
+    deliveredAt: timeOut.nullable(),
+  })
+  .meta({ id: "WebhookDelivery" });
+
+const attempt = z
+  .object({
+    number: z.int(),
+    startedAt: timeOut,
+    connectedMs: z.int().nullable().meta({ description: "Milliseconds from its start." }),
+    headersMs: z.int().nullable(),
+    totalMs: z.int().nullable(),
+    remoteAddress: z.string().nullable(),
+    reused: z.boolean().meta({ description: "Sent over a connection that was open already." }),
+    interrupted: z.boolean().meta({ description: "Ended unseen: what the receiver did is not known." }),
+    possibleDuplicate: z.boolean().meta({ description: "The request said so, too." }),
+    requestHeaders: objectOut,
+    responseStatus: z.int().nullable(),
+    responseBody: z.string().nullable(),
+    errorCode: z.string().nullable(),
+    errorMessage: z.string().nullable(),
+  })
+  .meta({ id: "WebhookAttempt" });
+
+const deadLetter = z
+  .object({
+    id: idOut,
+    webhookId: idOut,
+    orgId: idOut,
+    deliveryId: idOut,
+    event: z.string(),
+    eventId: idOut,
+    reason: z.string(),
+    attempts: z.int(),
+    createdAt: timeOut,
+    requeuedAt: timeOut.nullable(),
+  })
+  .meta({ id: "WebhookDeadLetter" });
+
+const deliveryParams = z.object({ id, deliveryId: id });
+const queued = z.object({ id: idOut, status, attempt: z.int() });
+
+const read = { auth: "session", permission: "webhooks:read", keyScopes: ["webhooks:read"] } as const;
+const write = { auth: "session", permission: "webhooks:write", keyScopes: ["webhooks:write"] } as const;
+
+const list = route({
+  method: "GET",
+  path: "/webhooks/:id/deliveries",
+  access: read,
+  tag,
+  summary: "Deliveries of a webhook, newest first",
+  params: idParams,
+  query: listQuery.extend({ status: status.optional() }),
+  reply: z.object({ data: z.array(delivery), pagination }),
+  errors: ["webhook_not_found"],
+  async handle({ params, query, rpc }, { services }) {
+    const wanted = { webhookId: params.id, page: pageOf(query), status: query.status ?? "" };
+    const reply = await services.deliveries.listDeliveries(wanted, await rpc());
+    return { data: reply.deliveries.map(deliveryOf), pagination: paginationOf(reply.page) };
+  },
+});
+
+const get = route({
+  method: "GET",
+  path: "/webhooks/:id/deliveries/:deliveryId",
+  access: read,
+  tag,
+  summary: "One delivery with its attempts",
+  params: deliveryParams,
+  reply: delivery.extend({ attempts: z.array(attempt) }),
+  errors: ["webhook_not_found", "delivery_not_found"],
+  async handle({ params, rpc }, { services }) {
+    const wanted = { webhookId: params.id, id: params.deliveryId };
+    const reply = await services.deliveries.getDelivery(wanted, await rpc());
+    return { ...deliveryOf(reply.delivery), attempts: reply.attempts.map(attemptOf) };
+  },
+});
+
+const test = route({
+  method: "POST",
+  path: "/webhooks/:id/test",
+  access: write,
+  tag,
+  summary: "Send a test event to this webhook alone",
+  params: idParams,
+  body: z.object({
+    event: z.string().min(1).max(100).optional().meta({ description: "Default `webhook.test`." }),
+    payload: objectIn
+      .optional()
+      .meta({ description: "`data` of the event; default a message, the time, the webhook." }),
+  }),
+  bodyLimitBytes: 96 * 1024,
+  status: 202,
+  idempotent: true,
+  reply: z.object({
+    message: z.string(),
+    delivery: queued.extend({ webhookId: idOut, event: z.string() }),
+  }),
+  errors: ["webhook_not_found", "unknown_event_type", "site_restricted"],
+  async handle({ params, body, rpc }, { services }) {
+    const wanted = { webhookId: params.id, event: body.event ?? "", payloadJson: jsonText(body.payload) };
+    const made = deliveryOf((await services.deliveries.testWebhook(wanted, await rpc())).delivery);
+    const { webhookId, event } = made;
+    return { message: "Test delivery queued", delivery: { ...queuedOf(made), webhookId, event } };
+  },
+});
+
+const retry = route({
+  method: "POST",
+  path: "/webhooks/:id/retry/:deliveryId",
+  access: write,
+  tag,
+  summary: "Queue a failed delivery anew",
+  description: "A new record is made; the failed one is kept.",
+  params: deliveryParams,
+  status: 202,
+  idempotent: true,
+  reply: z.object({ message: z.string(), delivery: queued }),
+  errors: ["webhook_not_found", "delivery_not_found", "delivery_not_failed", "site_restricted"],
+  async handle({ params, rpc }, { services }) {
+    const wanted = { webhookId: params.id, id: params.deliveryId };
+    const reply = await services.deliveries.retryDelivery(wanted, await rpc());
+    return { message: "Delivery queued again", delivery: queuedOf(deliveryOf(reply.delivery)) };
+  },
+});
+
+const deadLetters = route({
+  method: "GET",
+  path: "/webhooks/dead-letters",
+  access: read,
+  tag,
+  summary: "Deliveries of one organization whose retries were exhausted, newest first",
+  query: listQuery.extend({
+    orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
+    webhookId: id.optional(),
+  }),
+  reply: z.object({ data: z.array(deadLetter), pagination }),
+  errors: ["organization_context_required", "organization_not_found"],
+  async handle({ query, rpc }, { services }) {
+    const wanted = { page: pageOf(query), orgId: query.orgId ?? "", webhookId: query.webhookId ?? "" };
+    const reply = await services.deliveries.listDeadLetters(wanted, await rpc());
+    return { data: reply.deadLetters.map(deadLetterOf), pagination: paginationOf(reply.page) };
+  },
+});
+
+const requeue = route({
+  method: "POST",
+  path: "/webhooks/dead-letters/:id/requeue",
+  access: write,
+  tag,
+  summary: "Queue a dead letter's delivery anew, once",
+  params: idParams,
+  status: 202,
+  idempotent: true,
+  reply: z.object({ message: z.string(), delivery: queued }),
+  errors: ["dead_letter_not_found", "delivery_not_found", "delivery_not_failed", "site_restricted"],
+  async handle({ params, rpc }, { services }) {
+    const reply = await services.deliveries.requeueDeadLetter({ id: params.id }, await rpc());
+    return { message: "Delivery queued again", delivery: queuedOf(deliveryOf(reply.delivery)) };
+  },
+});
+
+function deliveryOf(message: Delivery | undefined): z.input<typeof delivery> {
+  if (!message) throw new Error("the dispatcher answered without a delivery");
+  return {
+    id: message.id,
+    webhookId: message.webhookId,
+    orgId: message.orgId,
+    status: status.parse(message.status),
+    event: message.event,
+    eventId: message.eventId,
+    payload: objectOf(message.payloadJson),
+    responseStatus: message.responseStatus ?? null,
+    responseBody: message.responseBody ?? null,
+    responseTimeMs: message.responseTimeMs ?? null,
+    errorMessage: message.errorMessage ?? null,
+    attempt: message.attempt,
+    nextAttemptAt: timeOrNull(message.nextAttemptAt),
+    createdAt: timeOf(message.createdAt),
+    deliveredAt: timeOrNull(message.deliveredAt),
+  };
+}
+
+function queuedOf({ id: own, status: state, attempt: made }: z.input<typeof delivery>) {
+  return { id: own, status: state, attempt: made };
+}
+
+function attemptOf(message: Attempt): z.input<typeof attempt> {
+  return {
+    number: message.number,
+    startedAt: timeOf(message.startedAt),
+    connectedMs: message.connectedMs ?? null,
+    headersMs: message.headersMs ?? null,
+    totalMs: message.totalMs ?? null,
+    remoteAddress: message.remoteAddress || null,
+    reused: message.reused,
+    interrupted: message.interrupted,
+    possibleDuplicate: message.possibleDuplicate,
+    requestHeaders: objectOf(message.requestHeadersJson),
+    responseStatus: message.responseStatus ?? null,
+    responseBody: message.responseBody ?? null,
+    errorCode: message.errorCode || null,
+    errorMessage: message.errorMessage || null,
+  };
+}
+
+function deadLetterOf(message: DeadLetter): z.input<typeof deadLetter> {
+  return {
+    id: message.id,
+    webhookId: message.webhookId,
+    orgId: message.orgId,
+    deliveryId: message.deliveryId,
+    event: message.event,
+    eventId: message.eventId,
+    reason: message.reason,
+    attempts: message.attempts,
+    createdAt: timeOf(message.createdAt),
+    requeuedAt: timeOrNull(message.requeuedAt),
+  };
+}
+
+export const webhookDeliveryRoutes: readonly Route[] = [list, get, test, retry, deadLetters, requeue];

@@ -1,0 +1,54 @@
+import { type Exceptions, noExceptions } from "./exceptions.ts";
+import { type Exchange, type ExchangeRequest, exchange } from "./exchange.ts";
+import { judgeUrl, type Target } from "./judge-url.ts";
+import { openPools } from "./pools.ts";
+import { createResolver, type Resolver } from "./resolver.ts";
+
+/** How each part of the product goes out: redirects followed, bytes of an answer, milliseconds. */
+export const profiles = {
+  sso: { redirects: 0, maxBytes: 256 * 1024, timeoutMs: 5_000, connections: 4 },
+  webhook: { redirects: 0, maxBytes: 4 * 1024, timeoutMs: 30_000, connections: 32 },
+  release: { redirects: 3, maxBytes: 1024 * 1024 * 1024, timeoutMs: 30_000, connections: 4 },
+} as const;
+
+export type ProfileName = keyof typeof profiles;
+
+export type EgressOptions = {
+  profile: ProfileName;
+  exceptions?: Exceptions;
+  resolver?: Resolver;
+  maxOrigins?: number;
+};
+
+export type Egress = {
+  profile: (typeof profiles)[ProfileName];
+  /** Judges a URL and every address its name has now. Throws EgressRefused. */
+  check(url: string): Promise<Target>;
+  /** One request to what `check` gave just before; never throws. */
+  send(target: Target, request: ExchangeRequest): Promise<Exchange>;
+  pools: ReturnType<typeof openPools>;
+  close(): Promise<void>;
+};
+
+/** A way out of the building that reaches the public internet alone. */
+export function openEgress({
+  profile,
+  exceptions = noExceptions,
+  resolver,
+  maxOrigins = 1_024,
+}: EgressOptions): Egress {
+  const names = resolver ?? createResolver();
+  const { connections, timeoutMs } = profiles[profile];
+  const pools = openPools({ resolver: names, connections, maxOrigins, connectTimeoutMs: Math.min(10_000, timeoutMs) });
+  return {
+    profile: profiles[profile],
+    async check(url) {
+      const target = judgeUrl(url, exceptions);
+      if (!target.literal && target.pinned === null) await names.resolve(target.host);
+      return target;
+    },
+    send: (target, request) => exchange(target, pools.to(target), request),
+    pools,
+    close: () => pools.close(),
+  };
+}

@@ -1,0 +1,182 @@
+import { type Dispatcher, errors } from "undici";
+import type { Target } from "./judge-url.ts";
+import type { OriginPool } from "./pools.ts";
+import { EgressRefused } from "./refused.ts";
+
+export type ExchangeRequest = {
+  method: "POST" | "PUT";
+  /** Name, value, name, value … as sent. */
+  headers: readonly string[];
+  body: Buffer;
+  /** Milliseconds over connecting, headers and body together. */
+  timeoutMs: number;
+  /** Bytes of the answer's body that are kept, and that are read at all before the connection is given up. */
+  keepBytes: number;
+  drainBytes: number;
+  signal?: AbortSignal;
+};
+
+export type ExchangeError =
+  | "unsafe_url"
+  | "dns"
+  | "connect_timeout"
+  | "timeout"
+  | "tls"
+  | "connection_refused"
+  | "connection_reset"
+  | "unreachable"
+  | "bad_response"
+  | "aborted"
+  | "network";
+
+export type Exchange = {
+  /** Null when no answer came; then `error` says why. */
+  status: number | null;
+  headers: Record<string, string | string[] | undefined>;
+  body: Buffer;
+  /** The body was longer than what was kept, or did not end in time. */
+  truncated: boolean;
+  error: { code: ExchangeError; message: string } | null;
+  remoteAddress: string | null;
+  /** No connection was opened for it. */
+  reused: boolean;
+  /** Milliseconds from the start; null when it did not come so far. */
+  connectedMs: number | null;
+  headersMs: number | null;
+  totalMs: number;
+};
+
+/**
+ * One request without redirects, resends and decompression; always ends by `timeoutMs`, never throws. The status decides once headers are
+ * there, whatever becomes of the body.
+ */
+export function exchange({ url }: Target, to: OriginPool, request: ExchangeRequest): Promise<Exchange> {
+  const startedMs = performance.now();
+  const since = () => Math.round(performance.now() - startedMs);
+  const { keepBytes, drainBytes, timeoutMs, signal } = request;
+  const connectsBefore = to.connects;
+
+  return new Promise((resolve) => {
+    let controller: Dispatcher.DispatchController | null = null;
+    let settled = false;
+    let status: number | null = null;
+    let headers: Exchange["headers"] = {};
+    let connectedMs: number | null = null;
+    let headersMs: number | null = null;
+    const kept: Buffer[] = [];
+    let keptBytes = 0;
+    let seenBytes = 0;
+
+    const settle = (error: Exchange["error"], whole: boolean) => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+      resolve({
+        status,
+        headers,
+        body: Buffer.concat(kept),
+        truncated: !whole || seenBytes > keptBytes,
+        error: status === null ? error : null,
+        remoteAddress: connectedMs === null ? null : to.remoteAddress,
+        reused: connectedMs !== null && to.connects === connectsBefore,
+        connectedMs,
+        headersMs,
+        totalMs: since(),
+      });
+    };
+    /** Ends the exchange now; a request still waiting for its connection is aborted when it gets one. */
+    const giveUp = (error: Exchange["error"]) => {
+      settle(error, false);
+      controller?.abort(new Error("given up"));
+    };
+    const timer = setTimeout(() => {
+      const seconds = timeoutMs / 1_000;
+      const waitedFor = connectedMs === null ? "a connection" : "an answer";
+      giveUp({ code: "timeout", message: `Timed out after ${seconds} s waiting for ${waitedFor}` });
+    }, timeoutMs);
+    const onAbort = () => giveUp({ code: "aborted", message: "Ended before an answer came" });
+    if (signal?.aborted) return onAbort();
+    signal?.addEventListener("abort", onAbort, { once: true });
+
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart(given) {
+        controller = given;
+        if (settled) return given.abort(new Error("given up"));
+        connectedMs = since();
+      },
+      onResponseStart(_given, code, received) {
+        if (code < 200) return;
+        status = code;
+        headers = received;
+        headersMs = since();
+      },
+      onResponseData(given, chunk) {
+        if (settled) return;
+        seenBytes += chunk.length;
+        if (keptBytes < keepBytes) {
+          const part = chunk.subarray(0, keepBytes - keptBytes);
+          // A copy: the chunk is a view of a buffer that is read into again.
+          kept.push(Buffer.from(part));
+          keptBytes += part.length;
+        }
+        if (seenBytes > drainBytes) {
+          settle(null, false);
+          given.abort(new Error("body too long"));
+        }
+      },
+      // Not before undici has its connection back: whoever sends again at once would open another.
+      onResponseEnd: () => void setImmediate(() => setImmediate(settle, null, true)),
+      onResponseError: (_given, error) => settle(failure(error), false),
+    };
+    try {
+      to.pool.dispatch(
+        {
+          origin: url.origin,
+          path: `${url.pathname}${url.search}`,
+          method: request.method,
+          headers: request.headers as string[],
+          body: request.body,
+        },
+        handler,
+      );
+    } catch (error) {
+      settle(failure(error as Error), false);
+    }
+  });
+}
+
+const tls = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|ERR_OSSL|EPROTO)/;
+
+/** What went wrong, in words for the webhook's owner: never an address of ours, a URL or a stack. */
+function failure(error: Error & { code?: string }): { code: ExchangeError; message: string } {
+  const first = (error as { errors?: (Error & { code?: string })[] }).errors?.[0];
+  if (first) return failure(first);
+  if (error instanceof EgressRefused) {
+    return error.reason === "unresolvable"
+      ? { code: "dns", message: error.message }
+      : { code: "unsafe_url", message: error.message };
+  }
+  const code = error.code ?? "";
+  if (code === "UND_ERR_CONNECT_TIMEOUT") return { code: "connect_timeout", message: "Connecting timed out" };
+  if (error instanceof errors.HTTPParserError || code.startsWith("HPE_")) {
+    return { code: "bad_response", message: "The answer is not HTTP" };
+  }
+  if (code === "UND_ERR_HEADERS_OVERFLOW")
+    return { code: "bad_response", message: "The answer's headers are too large" };
+  if (tls.test(code)) return { code: "tls", message: `TLS failed: ${code}` };
+  switch (code) {
+    case "ECONNREFUSED":
+      return { code: "connection_refused", message: "Connection refused" };
+    case "ECONNRESET":
+    case "EPIPE":
+    case "UND_ERR_SOCKET":
+      return { code: "connection_reset", message: "The connection ended before an answer came" };
+    case "EHOSTUNREACH":
+    case "ENETUNREACH":
+    case "ETIMEDOUT":
+      return { code: "unreachable", message: "The host cannot be reached" };
+    default:
+      return { code: "network", message: code === "" ? "The request failed" : `The request failed: ${code}` };
+  }
+}

@@ -1,0 +1,70 @@
+import { parseAddress } from "./address.ts";
+import { type Exceptions, noExceptions } from "./exceptions.ts";
+import { EgressRefused } from "./refused.ts";
+import { verdict } from "./verdict.ts";
+
+/** Where a request may go as far as its URL tells; a name still has to resolve well. */
+export type Target = {
+  url: URL;
+  /** Scheme, host and port. */
+  origin: string;
+  /** Lower case, without brackets and without a trailing dot. */
+  host: string;
+  /** The host is an address itself. */
+  literal: boolean;
+  /** The address that stands for the name in tests; null elsewhere. */
+  pinned: string | null;
+};
+
+const maxLength = 2_048;
+// WHATWG parsing drops or rewrites these silently, so that people and parsers would read different hosts.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const misleading = /[\u0000-\u0020\u007f\\]/;
+
+/**
+ * Judges a URL without asking anybody: https only, no local host name, no address that is not public, in whatever notation (the URL
+ * standard's parser makes decimal, octal, hex, short and full-width forms one). Throws EgressRefused.
+ */
+export function judgeUrl(text: string, exceptions: Exceptions = noExceptions): Target {
+  if (text.length > maxLength) throw new EgressRefused("too_long");
+  if (misleading.test(text) || !URL.canParse(text)) throw new EgressRefused("not_a_url");
+  const url = new URL(text);
+  if (url.protocol !== "https:" && url.protocol !== "http:") throw new EgressRefused("not_https");
+  const host = hostOf(url);
+  const port = url.port || (url.protocol === "https:" ? "443" : "80");
+  const pinned = exceptions.get(`${url.protocol}//${host}:${port}`) ?? null;
+  const origin = url.origin;
+  if (pinned !== null) return { url, origin, host, literal: false, pinned };
+  if (url.protocol !== "https:") throw new EgressRefused("not_https");
+  const address = parseAddress(host);
+  if (address) {
+    if (!verdict(address).public) throw new EgressRefused("address_not_public");
+    return { url, origin, host, literal: true, pinned };
+  }
+  if (host === "" || /(^|\.)(localhost|local)$/.test(host)) throw new EgressRefused("hostname_not_allowed");
+  return { url, origin, host, literal: false, pinned };
+}
+
+function hostOf({ hostname }: URL): string {
+  const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+  return bare.toLowerCase().replace(/\.+$/, "");
+}
+
+/** The URL as people may see it: without userinfo, and with the values of what looks like a token left out. */
+export function shownUrl(text: string): string {
+  const url = new URL(text);
+  url.username = "";
+  url.password = "";
+  for (const [name, value] of [...url.searchParams]) {
+    if (isToken(name, value)) url.searchParams.delete(name);
+  }
+  url.hash = "";
+  return url.href;
+}
+
+const tokenName =
+  /(token|sig|signature|secret|password|passwd|pwd|key|auth|credential|code|jwt|session|hmac|hash|^x-amz-|^x-goog-|^s[eprtv]$|^sk[a-z]{1,3}$)/i;
+
+function isToken(name: string, value: string): boolean {
+  return tokenName.test(name) || (value.length >= 20 && /^[A-Za-z0-9+/_=.~-]+$/.test(value) && /\d/.test(value));
+}

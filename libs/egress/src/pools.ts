@@ -1,0 +1,116 @@
+import type { LookupFunction } from "node:net";
+import { buildConnector, Pool } from "undici";
+import { parseAddress } from "./address.ts";
+import type { Target } from "./judge-url.ts";
+import { EgressRefused } from "./refused.ts";
+import type { Resolver } from "./resolver.ts";
+import { verdict } from "./verdict.ts";
+
+/** Connections to one origin. */
+export type OriginPool = {
+  pool: Pool;
+  /** Connections opened so far, and where the last one went. */
+  connects: number;
+  remoteAddress: string | null;
+};
+
+export type Pools = {
+  to(target: Target): OriginPool;
+  close(): Promise<void>;
+  origins(): number;
+};
+
+export type PoolOptions = { resolver: Resolver; connections: number; maxOrigins: number; connectTimeoutMs: number };
+
+/**
+ * One pool per origin, the idle one that was used longest ago closed when there are too many. The address that was judged is the one
+ * that is dialled, and judged once more after connecting.
+ */
+export function openPools({ resolver, connections, maxOrigins, connectTimeoutMs }: PoolOptions): Pools {
+  const pools = new Map<string, OriginPool>();
+
+  const open = ({ origin, pinned }: Target): OriginPool => {
+    const connect = buildConnector({
+      timeout: connectTimeoutMs,
+      allowH2: false,
+      minVersion: "TLSv1.2",
+      rejectUnauthorized: true,
+      lookup: pinned === null ? judgedLookup(resolver) : pinnedLookup(pinned),
+    } as buildConnector.BuildOptions);
+    const entry: OriginPool = { pool: undefined as never, connects: 0, remoteAddress: null };
+    entry.pool = new Pool(origin, {
+      connections,
+      pipelining: 1,
+      keepAliveTimeout: 30_000,
+      keepAliveMaxTimeout: 60_000,
+      // One deadline over all of a request is kept by whoever sends it: idle time-outs let a drip through.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxHeaderSize: 16_384,
+      connect: (options, callback) =>
+        connect(options, (...result) => {
+          const [error, socket] = result;
+          if (error !== null || !socket) return callback(...result);
+          const address = socket.remoteAddress ?? "";
+          const bytes = parseAddress(address);
+          if (pinned === null && !(bytes && verdict(bytes).public)) {
+            socket.destroy();
+            return callback(new EgressRefused("address_not_public"), null);
+          }
+          entry.connects += 1;
+          entry.remoteAddress = address;
+          return callback(null, socket);
+        }),
+    });
+    return entry;
+  };
+
+  return {
+    to(target) {
+      const key = `${target.origin} ${target.pinned ?? ""}`;
+      const known = pools.get(key) ?? open(target);
+      pools.delete(key);
+      pools.set(key, known);
+      if (pools.size > maxOrigins) closeIdle(pools);
+      return known;
+    },
+    async close() {
+      await Promise.all([...pools.values()].map(({ pool }) => pool.destroy()));
+      pools.clear();
+    },
+    origins: () => pools.size,
+  };
+}
+
+function closeIdle(pools: Map<string, OriginPool>): void {
+  for (const [key, { pool }] of pools) {
+    const { running, pending, queued } = pool.stats;
+    if (running + pending + queued > 0) continue;
+    pools.delete(key);
+    // Nothing is under way there: only idle sockets end.
+    pool.close().catch(() => undefined);
+    return;
+  }
+}
+
+type LookupCallback = (error: NodeJS.ErrnoException | null, address: never, family?: number) => void;
+
+function judgedLookup(resolver: Resolver): LookupFunction {
+  return (hostname, options, callback) => {
+    resolver.resolve(hostname.toLowerCase().replace(/\.+$/, "")).then(
+      (addresses) => answer(addresses, options.all ?? false, callback as LookupCallback),
+      (error: Error) => (callback as LookupCallback)(error, undefined as never),
+    );
+  };
+}
+
+function pinnedLookup(address: string): LookupFunction {
+  return (_hostname, options, callback) => answer([address], options.all ?? false, callback as LookupCallback);
+}
+
+function answer(addresses: readonly string[], all: boolean, callback: LookupCallback): void {
+  const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+  const [first] = found;
+  if (all) callback(null, found as never);
+  else callback(null, first?.address as never, first?.family);
+}

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { uuidv7 } from "@muster/kit";
+import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
+import type { Receiver } from "../testing/receiver.ts";
+
+let dispatcher: TestDispatcher;
+let receiver: Receiver;
+beforeAll(async () => {
+  dispatcher = await startDispatcher();
+  receiver = dispatcher.receivers[0] as Receiver;
+});
+afterAll(async () => {
+  await dispatcher?.stop();
+});
+
+type Row = { id: string; event_id: string; created_at: Date; status: string };
+const deliveriesOf = (webhookId: string) =>
+  dispatcher.rows<Row>("SELECT * FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY created_at, id", [webhookId]);
+const queuedOf = async (webhookId: string) =>
+  (await dispatcher.rows("SELECT FROM webhook_queue WHERE webhook_id = $1", [webhookId])).length;
+
+describe("an event", () => {
+  it("makes one delivery for each active webhook of its organization that subscribes to its type", async () => {
+    const { orgId, admin } = await dispatcher.organization();
+    const other = await dispatcher.organization();
+    const all = await dispatcher.webhook(admin, receiver);
+    const typed = await dispatcher.webhook(admin, receiver, { events: ["alert.triggered", "device.online"] });
+    const elsewhere = await dispatcher.webhook(admin, receiver, { events: ["alert.resolved"] });
+    const paused = await dispatcher.webhook(admin, receiver);
+    await dispatcher
+      .webhooks(admin)
+      .updateWebhook({ id: paused.id, updateMask: { paths: ["status"] }, change: { status: "paused" } });
+    const foreign = await dispatcher.webhook(other.admin, receiver);
+    const at = new Date(Date.now() - 60_000);
+    await dispatcher.match([eventMessage(orgId, { at })]);
+    const counts = [all, typed, elsewhere, paused, foreign].map(({ id }) => queuedOf(id));
+    expect(await Promise.all(counts)).toEqual([1, 1, 0, 0, 0]);
+    expect((await deliveriesOf(all.id))[0]).toMatchObject({ status: "pending", created_at: at });
+  });
+
+  it("that comes again changes nothing, whatever time it bears; the same id of another organization is another event", async () => {
+    const [a, b] = [await dispatcher.organization(), await dispatcher.organization()];
+    const hookOfA = await dispatcher.webhook(a.admin, receiver);
+    const hookOfB = await dispatcher.webhook(b.admin, receiver);
+    const id = uuidv7();
+    const first = eventMessage(a.orgId, { id });
+    await Promise.all([dispatcher.match([first, first]), dispatcher.match([first])]);
+    await dispatcher.match([eventMessage(a.orgId, { id, at: new Date(Date.now() - 3_600_000) })]);
+    await dispatcher.match([eventMessage(b.orgId, { id })]);
+    expect([(await deliveriesOf(hookOfA.id)).length, (await deliveriesOf(hookOfB.id)).length]).toEqual([1, 1]);
+    const [ofA] = await deliveriesOf(hookOfA.id);
+    const [ofB] = await deliveriesOf(hookOfB.id);
+    expect(ofA?.id).not.toBe(ofB?.id);
+  });
+
+  it("that cannot be read is put aside, and its neighbours go on; one of an unknown type is passed over", async () => {
+    const { orgId, admin } = await dispatcher.organization();
+    const hook = await dispatcher.webhook(admin, receiver);
+    const good = eventMessage(orgId);
+    const broken = { ...eventMessage(orgId), body: Buffer.from([0xff, 0xff]) };
+    const disguised = { ...eventMessage(orgId), subject: `events.${uuidv7()}.device.online` };
+    const list = eventMessage(orgId, { data: [1] });
+    const unknown = eventMessage(orgId, { type: "moon.landed" });
+    const test = eventMessage(orgId, { type: "webhook.test" });
+    await dispatcher.match([broken, good, disguised, list, unknown, test]);
+    expect(await deliveriesOf(hook.id)).toMatchObject([{ event_id: good.msgId.split("/")[1] }]);
+    const letters = await dispatcher.rows<{ msg_id: string }>(
+      "SELECT msg_id FROM dead_letter WHERE msg_id = ANY ($1)",
+      [[broken.msgId, disguised.msgId, list.msgId, unknown.msgId, test.msgId]],
+    );
+    expect(letters.map((letter) => letter.msg_id).sort()).toEqual([broken.msgId, disguised.msgId, list.msgId].sort());
+  });
+
+  it("from the future, or older than there are tables for, counts within them", async () => {
+    const { orgId, admin } = await dispatcher.organization();
+    const hook = await dispatcher.webhook(admin, receiver);
+    const times = [Date.now() + 86_400_000 * 30, Date.now() - 86_400_000 * 300];
+    await dispatcher.match(times.map((ms) => eventMessage(orgId, { at: new Date(ms) })));
+    const days = (await deliveriesOf(hook.id)).map((row) =>
+      Math.round((Date.now() - row.created_at.getTime()) / 86_400_000),
+    );
+    expect(days).toEqual([7, 0]);
+  });
+
+  it("is stored once for all webhooks of its organization", async () => {
+    const { orgId, admin } = await dispatcher.organization();
+    for (let i = 0; i < 3; i++) await dispatcher.webhook(admin, receiver);
+    await dispatcher.match([eventMessage(orgId)]);
+    const payloads = await dispatcher.rows("SELECT FROM webhook_events WHERE org_id = $1", [orgId]);
+    expect(payloads).toHaveLength(1);
+  });
+});
+
+describe("publishing", () => {
+  it("stores the event in the outbox before it answers, and refuses what is no event of the catalogue", async () => {
+    const { orgId, admin } = await dispatcher.organization();
+    const { id } = await dispatcher.events(admin).publish({ type: "alert.triggered", dataJson: '{"a":1}' });
+    const rows = await dispatcher.rows<{ subject: string; msg_id: string }>(
+      "SELECT subject, msg_id FROM outbox WHERE msg_id = $1",
+      [`${orgId}/${id}`],
+    );
+    expect(rows).toEqual([{ subject: `events.${orgId}.alert.triggered`, msg_id: `${orgId}/${id}` }]);
+    const codes = await Promise.all(
+      [
+        { type: "webhook.test" },
+        { type: "moon.landed" },
+        { type: "alert.triggered", dataJson: "[]" },
+        { type: "alert.triggered", id: "1" },
+        { type: "alert.triggered", orgId: uuidv7() },
+      ].map((request) => refusal(dispatcher.events(admin).publish(request))),
+    );
+    expect(codes).toEqual([
+      "unknown_event_type",
+      "unknown_event_type",
+      "validation_failed",
+      "validation_failed",
+      "organization_not_found",
+    ]);
+  });
+});
+
+async function refusal(call: Promise<unknown>): Promise<string> {
+  const { toAppError } = await import("@muster/rpc");
+  return call.then(
+    () => "ok",
+    (error: unknown) => toAppError(error).code,
+  );
+}

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { createLogger, uuidv7 } from "@muster/kit";
+import { asOwner, callers, until } from "@muster/testing";
+import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
+import type { Receiver } from "../testing/receiver.ts";
+import { keepDays, purgeDeleted } from "./upkeep.ts";
+
+let dispatcher: TestDispatcher;
+beforeAll(async () => {
+  dispatcher = await startDispatcher();
+});
+afterAll(async () => {
+  await dispatcher?.stop();
+});
+
+const log = createLogger("upkeep-test", "fatal");
+const deps = (retentionDays = 30) => ({ db: dispatcher.database.db, log, retentionDays });
+const days = async () =>
+  (
+    await dispatcher.rows<{ day: string }>(
+      "SELECT right(c.relname, 8) AS day FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'webhook_deliveries'::regclass ORDER BY 1",
+    )
+  ).map(({ day }) => day);
+
+describe("a deleted webhook", () => {
+  it("is hidden at once; its 100,000 deliveries go bit by bit while everybody else's are sent", async () => {
+    const receiver = dispatcher.receivers[0] as Receiver;
+    const { admin, orgId, partnerId } = await dispatcher.organization();
+    const webhook = await dispatcher.webhook(admin, receiver);
+    await asOwner(dispatcher.database, async (owner) => {
+      await owner.query(
+        `INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event, status)
+         SELECT gen_random_uuid(), now() - n * interval '1 second', $1, $2, $3, gen_random_uuid(), 'device.online', 'delivered'
+         FROM generate_series(1, 100000) n`,
+        [webhook.id, orgId, partnerId],
+      );
+    });
+    const other = await dispatcher.organization();
+    const living = await dispatcher.webhook(other.admin, receiver);
+    const startedMs = performance.now();
+    await dispatcher.webhooks(admin).deleteWebhook({ id: webhook.id });
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    let done = false;
+    const purging = purgeDeleted(deps()).then(() => {
+      done = true;
+    });
+    const sender = dispatcher.sender();
+    let slowestMs = 0;
+    let sent = 0;
+    while (!done && sent < 200) {
+      const before = performance.now();
+      const id = uuidv7();
+      await dispatcher.match([eventMessage(other.orgId, { id })]);
+      await until("a delivery meanwhile", () => receiver.received.some((r) => r.headers["x-service-event-id"] === id));
+      slowestMs = Math.max(slowestMs, performance.now() - before);
+      sent += 1;
+    }
+    await purging;
+    await sender.stop();
+    const left = await dispatcher.rows("SELECT FROM webhook_deliveries WHERE webhook_id = $1 LIMIT 1", [webhook.id]);
+    expect([left.length, sent > 0, slowestMs < 2_000]).toEqual([0, true, true]);
+    const kept = await dispatcher.rows("SELECT FROM webhook_deliveries WHERE webhook_id = $1", [living.id]);
+    expect(kept).toHaveLength(sent);
+  }, 120_000);
+
+  it("is removed whole a minute later", async () => {
+    const { admin } = await dispatcher.organization();
+    const webhook = await dispatcher.webhook(admin, dispatcher.receivers[0] as Receiver);
+    await dispatcher.webhooks(admin).deleteWebhook({ id: webhook.id });
+    await purgeDeleted(deps());
+    const rows = () => dispatcher.rows("SELECT FROM webhooks WHERE id = $1", [webhook.id]);
+    expect(await rows()).toHaveLength(1);
+    await asOwner(dispatcher.database, async (owner) => {
+      await owner.query("UPDATE webhooks SET deleted_at = now() - interval '2 minutes' WHERE id = $1", [webhook.id]);
+    });
+    await purgeDeleted(deps());
+    expect(await rows()).toHaveLength(0);
+  });
+});
+
+describe("days", () => {
+  it("are made a week ahead and dropped when they are kept no longer, with row-level security on each", async () => {
+    await asOwner(dispatcher.database, async (owner) => {
+      await owner.query(`DROP TABLE webhook_deliveries_${(await days()).at(-1)}`);
+      await owner.query(
+        "SELECT ensure_webhook_days((now() AT TIME ZONE 'UTC')::date - 40, (now() AT TIME ZONE 'UTC')::date - 38)",
+      );
+    });
+    const day = (ahead: number) =>
+      new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10).replaceAll("-", "");
+    expect((await days())[0]).toBe(day(-40));
+    await keepDays(deps(30));
+    expect([(await days())[0], (await days()).at(-1)]).toEqual([day(-8), day(7)]);
+    await keepDays(deps(3));
+    expect((await days())[0]).toBe(day(-3));
+    const open = await dispatcher.rows(
+      `SELECT FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
+       AND c.relname <> 'schema_migrations' AND (NOT c.relrowsecurity OR NOT EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))`,
+    );
+    expect(open).toEqual([]);
+  });
+
+  it("cannot be made without end, nor today's be dropped, whoever asks", async () => {
+    for (const call of [
+      "SELECT ensure_webhook_days('1000-01-01', '2999-01-01')",
+      "SELECT ensure_webhook_days(now()::date, now()::date + 400)",
+      "SELECT drop_webhook_days(now()::date + 2, 100)",
+    ]) {
+      const asked = dispatcher.database.db.tx({ caller: callers.service("webhook-dispatcher") }, (tx) =>
+        tx.query({ text: call, values: [] }),
+      );
+      await expect(asked).rejects.toThrow(/too many or too far|today is kept/);
+    }
+  });
+});

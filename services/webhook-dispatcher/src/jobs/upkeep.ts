@@ -1,0 +1,79 @@
+import type { Database } from "@muster/db";
+import { gauge, type Logger, sleep, systemCaller } from "@muster/kit";
+import { queueAge } from "../store/queue.ts";
+import {
+  dropDays,
+  ensureDays,
+  removeDeliveries,
+  removeExpired,
+  removeWebhook,
+  takeDeletedWebhook,
+} from "../store/upkeep.ts";
+
+export type UpkeepDeps = { db: Database; log: Logger; retentionDays: number };
+
+const who = () => ({ caller: systemCaller("webhook-dispatcher") });
+const daysAhead = 7;
+const chunk = 1_000;
+const everyMs = { days: 3_600_000, deleted: 1_000, metrics: 15_000 };
+
+const oldestGauge = gauge("muster_webhook_oldest_due_seconds", "How late the delivery is that is due for longest.");
+const rowsGauge = gauge("muster_webhook_queue_rows", "Deliveries that must still be sent, as the planner estimates.");
+
+/** Days made ahead and dropped behind, deleted webhooks removed bit by bit, and the queue's age as metrics; until stopped. */
+export function startUpkeep(deps: UpkeepDeps): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const every = async (what: string, ms: number, run: () => Promise<unknown>) => {
+    while (!stopping.signal.aborted) {
+      try {
+        await run();
+      } catch (err) {
+        deps.log.warn({ err, what }, "upkeep failed, later again");
+      }
+      await sleep(ms, stopping.signal);
+    }
+  };
+  const loops = [
+    every("days", everyMs.days, () => keepDays(deps, stopping.signal)),
+    every("deleted webhooks", everyMs.deleted, () => purgeDeleted(deps, stopping.signal)),
+    every("metrics", everyMs.metrics, async () => {
+      const { rows, oldestDueSeconds } = await deps.db.tx(who(), queueAge, { readOnly: true });
+      rowsGauge.set(rows);
+      oldestGauge.set(oldestDueSeconds);
+    }),
+  ];
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all(loops);
+    },
+  };
+}
+
+/** Makes days ahead of their time and drops those that are kept no longer. */
+export async function keepDays({ db, log, retentionDays }: UpkeepDeps, signal?: AbortSignal): Promise<void> {
+  const made = await db.tx(who(), (tx) => ensureDays(tx, daysAhead));
+  if (made > 0) log.info({ tables: made }, "days made");
+  while (!signal?.aborted) {
+    const dropped = await db.tx(who(), (tx) => dropDays(tx, retentionDays, 3));
+    if (dropped === 0) break;
+    log.info({ tables: dropped }, "days dropped");
+  }
+  while (!signal?.aborted) {
+    if ((await db.tx(who(), (tx) => removeExpired(tx, retentionDays, chunk))) === 0) break;
+  }
+}
+
+/** Removes what deleted webhooks leave behind, a thousand deliveries a transaction, with a pause after each. */
+export async function purgeDeleted({ db }: UpkeepDeps, signal?: AbortSignal): Promise<void> {
+  for (let removed = 1; removed > 0 && !signal?.aborted; ) {
+    removed = await db.tx(who(), async (tx) => {
+      const id = await takeDeletedWebhook(tx);
+      if (id === null) return 0;
+      const some = await removeDeliveries(tx, id, chunk);
+      if (some === 0) await removeWebhook(tx, id);
+      return some;
+    });
+    await sleep(10, signal);
+  }
+}

@@ -1,0 +1,181 @@
+import { randomUUID } from "node:crypto";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Tx } from "@muster/db";
+import {
+  AppError,
+  type CallContext,
+  clampPage,
+  isEventType,
+  isUuid,
+  testEventType,
+  uuidv7,
+  validationError,
+} from "@muster/kit";
+import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
+import { callContext } from "@muster/rpc";
+import { idempotentTx } from "@muster/service";
+import { envelopeBody, objectText } from "../rules/envelope.ts";
+import {
+  type DeliveryRow,
+  type DeliveryStatus,
+  findDelivery,
+  insertDelivery,
+  listAttempts,
+  listDeadLetters,
+  listDeliveries,
+  lockDelivery,
+  takeDeadLetter,
+} from "../store/deliveries.ts";
+import { findWebhook, lockWebhook, type WebhookRow } from "../store/webhooks.ts";
+import { attemptMessage, deadLetterMessage, deliveryMessage } from "./delivery-message.ts";
+import {
+  deliveryNotFound,
+  listedOrganization,
+  type Reach,
+  requireReader,
+  requireWriter,
+  webhookNotFound,
+} from "./guards.ts";
+import { record } from "./webhook.ts";
+
+export type DeliveryDeps = Reach & {
+  now: () => Date;
+  /** Called after something was queued. */
+  wake: () => void;
+};
+
+const deliveryStatuses: readonly DeliveryStatus[] = ["pending", "delivered", "failed", "retrying"];
+
+/** Deliveries of webhooks, tests, retries by hand and dead letters (interface, "Webhooks"). */
+export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof DeliveryService> {
+  const { db, now } = deps;
+
+  /** Queues a failed delivery anew, in the transaction of whoever asks. */
+  const repeat = async (tx: Tx, delivery: DeliveryRow | null, at: Date): Promise<DeliveryRow> => {
+    if (!delivery) throw deliveryNotFound();
+    if (delivery.status !== "failed" || delivery.body === null) {
+      throw new AppError("delivery_not_failed", "Only failed deliveries can be retried");
+    }
+    return insertDelivery(
+      tx,
+      {
+        id: randomUUID(),
+        webhookId: delivery.webhook_id,
+        orgId: delivery.org_id,
+        partnerId: delivery.partner_id,
+        eventId: delivery.event_id,
+        event: delivery.event,
+        body: delivery.body,
+        origin: "retry",
+        retryOf: delivery.id,
+      },
+      at,
+    );
+  };
+
+  const locked = async (tx: Tx, context: CallContext, id: string): Promise<WebhookRow> => {
+    const webhook = isUuid(id) ? await lockWebhook(tx, context, id) : null;
+    if (!webhook) throw webhookNotFound();
+    return webhook;
+  };
+
+  return {
+    async listDeliveries(request, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const status = deliveryStatuses.find((known) => known === request.status) ?? null;
+      if (request.status !== "" && status === null) {
+        throw validationError({ status: [`One of ${deliveryStatuses.join(", ")}`] });
+      }
+      const webhook = isUuid(request.webhookId) ? await findWebhook(db, context, request.webhookId) : null;
+      if (!webhook) throw webhookNotFound();
+      const filter = { webhookId: webhook.id, status };
+      const { rows, info } = await listDeliveries(db, context, filter, clampPage(request.page ?? {}));
+      return { deliveries: rows.map(deliveryMessage), page: info };
+    },
+
+    async getDelivery({ webhookId, id }, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const webhook = isUuid(webhookId) ? await findWebhook(db, context, webhookId) : null;
+      if (!webhook) throw webhookNotFound();
+      const row = isUuid(id) ? await findDelivery(db, context, webhook.id, id) : null;
+      if (!row) throw deliveryNotFound();
+      const attempts = await listAttempts(db, context, row);
+      return { delivery: deliveryMessage(row), attempts: attempts.map(attemptMessage) };
+    },
+
+    async testWebhook(request, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const type = request.event || testEventType;
+      if (type !== testEventType && !isEventType(type)) {
+        throw new AppError("unknown_event_type", "Unknown event type", { facts: { types: [type.slice(0, 100)] } });
+      }
+      const at = now();
+      const given = request.payloadJson === "" ? null : objectText(request.payloadJson);
+      if (request.payloadJson !== "" && given === null) {
+        throw validationError({ payload: ["A JSON object of at most 65,536 bytes"] });
+      }
+      const run = async (tx: Tx) => {
+        const webhook = await locked(tx, context, request.webhookId);
+        const fallback = { message: "This is a test event", timestamp: at.toISOString(), webhookId: webhook.id };
+        const eventId = uuidv7(at.getTime());
+        const { org_id: orgId, partner_id: partnerId } = webhook;
+        const dataJson = given ?? JSON.stringify(fallback);
+        const body = envelopeBody({ id: eventId, type, timestamp: at, orgId, dataJson });
+        const made = { id: randomUUID(), webhookId: webhook.id, orgId, partnerId, eventId, event: type, body };
+        const row = await insertDelivery(tx, { ...made, origin: "test", retryOf: null }, at);
+        record(tx, context, webhook, "webhook.test", { deliveryId: row.id, event: type }, at);
+        return { delivery: deliveryMessage(row) };
+      };
+      const reply = await idempotentTx(db, context, DeliveryService.method.testWebhook, request, run);
+      deps.wake();
+      return reply;
+    },
+
+    async retryDelivery(request, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const at = now();
+      const run = async (tx: Tx) => {
+        const webhook = await locked(tx, context, request.webhookId);
+        const failed = isUuid(request.id) ? await lockDelivery(tx, context, webhook.id, request.id) : null;
+        const row = await repeat(tx, failed, at);
+        record(tx, context, webhook, "webhook.retry", { deliveryId: row.id, retryOf: request.id }, at);
+        return { delivery: deliveryMessage(row) };
+      };
+      const reply = await idempotentTx(db, context, DeliveryService.method.retryDelivery, request, run);
+      deps.wake();
+      return reply;
+    },
+
+    async listDeadLetters(request, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const webhookId = request.webhookId || null;
+      if (webhookId !== null && !isUuid(webhookId)) throw validationError({ webhookId: ["Must be a UUID"] });
+      const orgId = await listedOrganization(deps, context, request.orgId);
+      const { rows, info } = await listDeadLetters(db, context, { orgId, webhookId }, clampPage(request.page ?? {}));
+      return { deadLetters: rows.map(deadLetterMessage), page: info };
+    },
+
+    async requeueDeadLetter(request, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const at = now();
+      const run = async (tx: Tx) => {
+        const letter = isUuid(request.id) ? await takeDeadLetter(tx, context, request.id, at) : null;
+        const webhook = letter ? await lockWebhook(tx, context, letter.webhook_id) : null;
+        if (!letter || !webhook) throw new AppError("dead_letter_not_found", "Dead letter not found");
+        const row = await repeat(tx, await lockDelivery(tx, context, webhook.id, letter.delivery_id), at);
+        const details = { webhookId: webhook.id, deliveryId: row.id, retryOf: letter.delivery_id };
+        record(tx, context, { ...webhook, id: letter.id }, "webhook.requeue", details, at);
+        return { delivery: deliveryMessage(row) };
+      };
+      const reply = await idempotentTx(db, context, DeliveryService.method.requeueDeadLetter, request, run);
+      deps.wake();
+      return reply;
+    },
+  };
+}

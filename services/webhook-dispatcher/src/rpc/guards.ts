@@ -1,0 +1,61 @@
+import type { Database } from "@muster/db";
+import { AppError, type CallContext, isUuid } from "@muster/kit";
+import { requirePermission } from "@muster/service";
+import { organizationIsKnown, partnerOfOrganization } from "../store/tenants.ts";
+
+export type Reach = {
+  db: Database;
+  /** Milliseconds that the copy of the tenants may be behind tenancy before something counts as missing. */
+  copyLagMs: number;
+};
+
+export function requireReader(context: CallContext): void {
+  requirePermission(context, "webhooks:read");
+  requireOrganization(context);
+}
+
+/** Webhooks concern a whole organization: nobody restricted to sites changes them. */
+export function requireWriter(context: CallContext, permission = "webhooks:write"): void {
+  requirePermission(context, permission);
+  requireOrganization(context);
+  if (context.caller.siteIds !== null) {
+    throw new AppError("site_restricted", "Your access is restricted to sites");
+  }
+}
+
+function requireOrganization({ caller }: CallContext): void {
+  if (caller.scope === "organization" && caller.orgId === null) {
+    throw new AppError("misconfigured_account", "Misconfigured account");
+  }
+}
+
+/**
+ * The living organization that a call is about: the caller's own, or the one that a partner or system caller names. Throws
+ * `organization_context_required`, `organization_not_found`.
+ */
+export async function organizationOf(
+  { db, copyLagMs }: Reach,
+  context: CallContext,
+  named: string,
+): Promise<{ orgId: string; partnerId: string }> {
+  const { caller } = context;
+  const orgId = (named || (caller.scope === "organization" ? (caller.orgId ?? "") : "")).toLowerCase();
+  if (orgId === "") throw new AppError("organization_context_required", "Organization context required");
+  const mine =
+    caller.scope === "system" ||
+    (caller.scope === "organization" && caller.orgId === orgId) ||
+    (caller.scope === "partner" && (caller.orgAccess.mode === "all" || caller.orgAccess.orgIds.includes(orgId)));
+  const partnerId = mine && isUuid(orgId) ? await partnerOfOrganization(db, context, orgId, copyLagMs) : null;
+  if (partnerId === null) throw new AppError("organization_not_found", "Organization not found");
+  return { orgId, partnerId };
+}
+
+/** As organizationOf, for lists: system callers also read what a deleted organization left behind. */
+export async function listedOrganization(reach: Reach, context: CallContext, named: string): Promise<string> {
+  const { scope } = context.caller;
+  if (scope === "system" && isUuid(named) && (await organizationIsKnown(reach.db, context, named))) return named;
+  return (await organizationOf(reach, context, named)).orgId;
+}
+
+export const webhookNotFound = () => new AppError("webhook_not_found", "Webhook not found");
+export const deliveryNotFound = () => new AppError("delivery_not_found", "Delivery not found");

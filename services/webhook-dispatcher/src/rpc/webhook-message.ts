@@ -1,0 +1,48 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { type Webhook, WebhookSchema } from "@muster/proto/muster/webhook/v1/webhook_pb";
+import { maskedValue, shownStatus } from "../rules/webhook.ts";
+import type { EndpointCounters, WebhookRow } from "../store/webhooks.ts";
+
+const noCounters: EndpointCounters = {
+  success_count: 0,
+  failure_count: 0,
+  last_delivery_at: null,
+  last_success_at: null,
+};
+
+/** A webhook as callers see it: nothing that opens the receiver. */
+export function webhookMessage(row: WebhookRow, counters: EndpointCounters = noCounters): Webhook {
+  return create(WebhookSchema, {
+    id: row.id,
+    orgId: row.org_id,
+    name: row.name,
+    url: row.url_shown,
+    hasSecret: row.secret_sealed !== null,
+    events: row.events,
+    headers: row.header_names.map((key) => ({ key, value: maskedValue })),
+    status: shownStatus(row.status),
+    ...(row.retry_policy ? { retryPolicy: row.retry_policy } : {}),
+    successCount: BigInt(counters.success_count),
+    failureCount: BigInt(counters.failure_count),
+    ...(counters.last_delivery_at ? { lastDeliveryAt: timestampFromDate(counters.last_delivery_at) } : {}),
+    ...(counters.last_success_at ? { lastSuccessAt: timestampFromDate(counters.last_success_at) } : {}),
+    createdBy: row.created_by,
+    createdAt: timestampFromDate(row.created_at),
+    updatedAt: timestampFromDate(row.updated_at),
+    ordered: row.ordered,
+  });
+}
+
+/** What audit rows say of a webhook. */
+export function auditedFields(row: WebhookRow): Record<string, unknown> {
+  return {
+    name: row.name,
+    url: row.url_shown,
+    hasSecret: row.secret_sealed !== null,
+    events: row.events,
+    headers: row.header_names,
+    status: shownStatus(row.status),
+    ordered: row.ordered,
+  };
+}

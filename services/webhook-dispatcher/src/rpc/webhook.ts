@@ -1,0 +1,217 @@
+import { randomBytes } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Tx } from "@muster/db";
+import { type Egress, EgressRefused, shownUrl } from "@muster/egress";
+import { AppError, type CallContext, clampPage, isUuid, type SecretBox, uuidv7, validationError } from "@muster/kit";
+import { WebhookChangeSchema, WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
+import { callContext } from "@muster/rpc";
+import { auditEvent, idempotentTx } from "@muster/service";
+import { changeWebhook, newWebhook, type StoredStatus, statuses } from "../rules/webhook.ts";
+import { endpointHealth } from "../store/health.ts";
+import {
+  findWebhook,
+  insertWebhook,
+  listWebhooks,
+  lockWebhook,
+  markDeleted,
+  openFields,
+  queuedCounts,
+  rotateSecret,
+  updateWebhook,
+  type WebhookRow,
+} from "../store/webhooks.ts";
+import {
+  listedOrganization,
+  organizationOf,
+  type Reach,
+  requireReader,
+  requireWriter,
+  webhookNotFound,
+} from "./guards.ts";
+import { healthMessage } from "./health-message.ts";
+import { auditedFields, webhookMessage } from "./webhook-message.ts";
+
+export type WebhookDeps = Reach & {
+  now: () => Date;
+  box: SecretBox;
+  egress: Pick<Egress, "check">;
+  /** For replies that hold a secret; of the purpose of `sealedReplies`. */
+  replyBox: SecretBox;
+  secretOverlapHours: number;
+};
+
+/** The longest that two secrets sign side by side. */
+const maxGraceSeconds = 30 * 86_400;
+
+/** Webhooks of organizations (interface, "Webhook"). */
+export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookService> {
+  const { db, now, box } = deps;
+  return {
+    async createWebhook(request, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const fields = newWebhook(request);
+      const place = await organizationOf(deps, context, request.orgId);
+      const shown = await judgedUrl(deps, fields.url);
+      const at = now();
+      return idempotentTx(db, context, WebhookService.method.createWebhook, request, async (tx) => {
+        const owner = { ...place, createdBy: context.caller.actor.id };
+        const row = await insertWebhook(tx, box, uuidv7(at.getTime()), owner, { ...fields, shownUrl: shown }, at);
+        record(tx, context, row, "webhook.create", { changes: { before: {}, after: auditedFields(row) } }, at);
+        return { webhook: webhookMessage(row) };
+      });
+    },
+
+    async listWebhooks(request, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const status = statusFilter(request.status);
+      const orgId = await listedOrganization(deps, context, request.orgId);
+      const { rows, info } = await listWebhooks(db, context, { orgId, status }, clampPage(request.page ?? {}));
+      return { webhooks: rows.map((row) => webhookMessage(row, row)), page: info };
+    },
+
+    async getWebhook({ id }, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const row = isUuid(id) ? await findWebhook(db, context, id) : null;
+      if (!row) throw webhookNotFound();
+      const queued = await queuedCounts(db, context, row.id);
+      const { success_count: delivered, failure_count: failed } = row;
+      const stats = {
+        total: BigInt(queued.pending + queued.retrying + delivered + failed),
+        pending: BigInt(queued.pending),
+        retrying: BigInt(queued.retrying),
+        delivered: BigInt(delivered),
+        failed: BigInt(failed),
+        ...(row.last_success_at ? { lastDeliveredAt: timestampFromDate(row.last_success_at) } : {}),
+      };
+      const health = healthMessage(row.status, await endpointHealth(db, context, row.id), now());
+      return { webhook: webhookMessage(row, row), stats, health };
+    },
+
+    async updateWebhook({ id, updateMask, change }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const paths = updateMask?.paths ?? [];
+      const wanted = change ?? create(WebhookChangeSchema);
+      // A URL as replies show it, sent back, keeps the one that is stored with its credentials.
+      const known = isUuid(id) ? await findWebhook(db, context, id) : null;
+      if (!known) throw webhookNotFound();
+      const given = paths.includes("url") && wanted.url !== known.url_shown ? paths : paths.filter((p) => p !== "url");
+      const urlKept = paths.includes("url") && given.length < paths.length;
+      const shown = given.includes("url") ? await judgedUrl(deps, wanted.url) : null;
+      const at = now();
+      const updated = await db.tx(context, async (tx) => {
+        const stored = await lockWebhook(tx, context, known.id);
+        if (!stored) return null;
+        const before = openFields(box, stored);
+        const after = changeWebhook(before, urlKept ? [...given, "url"] : given, {
+          ...wanted,
+          url: urlKept ? before.url : wanted.url,
+        });
+        const told = { statusGiven: given.includes("status"), secretGiven: given.includes("secret") };
+        const row = await updateWebhook(tx, box, stored, { ...after, shownUrl: shown ?? stored.url_shown }, told, at);
+        const details = differences(auditedFields(stored), auditedFields(row), {
+          ...(before.secret === after.secret ? {} : { secret: "***" }),
+          ...(before.url === after.url ? {} : { url: row.url_shown }),
+          ...(isDeepStrictEqual(before.headers, after.headers) ? {} : { headers: row.header_names }),
+        });
+        record(tx, context, row, "webhook.update", details, at);
+        return row;
+      });
+      if (!updated) throw webhookNotFound();
+      return { webhook: webhookMessage(updated, known) };
+    },
+
+    async deleteWebhook({ id }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const at = now();
+      const found = await db.tx(context, async (tx) => {
+        const stored = isUuid(id) ? await lockWebhook(tx, context, id) : null;
+        if (!stored) return false;
+        await markDeleted(tx, stored.id, at);
+        record(tx, context, stored, "webhook.delete", { changes: { before: auditedFields(stored), after: {} } }, at);
+        return true;
+      });
+      if (!found) throw webhookNotFound();
+      return {};
+    },
+
+    async rotateWebhookSecret(request, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const at = now();
+      const { graceSeconds = deps.secretOverlapHours * 3_600 } = request;
+      if (graceSeconds < 0 || graceSeconds > maxGraceSeconds) {
+        throw validationError({ graceSeconds: [`0 to ${maxGraceSeconds}`] });
+      }
+      const secret = request.secret || `whsec_${randomBytes(32).toString("base64")}`;
+      const run = async (tx: Tx) => {
+        const stored = isUuid(request.id) ? await lockWebhook(tx, context, request.id) : null;
+        if (!stored) throw webhookNotFound();
+        changeWebhook(openFields(box, stored), ["secret"], { ...create(WebhookChangeSchema), secret });
+        const until = stored.secret_sealed && graceSeconds > 0 ? new Date(at.getTime() + graceSeconds * 1_000) : null;
+        const row = await rotateSecret(tx, box, stored, secret, until, at);
+        const details = { previousSecretUntil: until?.toISOString() ?? null };
+        record(tx, context, row, "webhook.rotate_secret", details, at);
+        return {
+          webhook: webhookMessage(row),
+          secret,
+          ...(until ? { previousSecretUntil: timestampFromDate(until) } : {}),
+        };
+      };
+      return idempotentTx(db, context, WebhookService.method.rotateWebhookSecret, request, run, deps.replyBox);
+    },
+  };
+}
+
+/** Judges a URL and what its name resolves to; gives it as people may see it. Throws `invalid_webhook_url` with the reason. */
+async function judgedUrl({ egress }: WebhookDeps, url: string): Promise<string> {
+  try {
+    await egress.check(url);
+    return shownUrl(url);
+  } catch (error) {
+    if (!(error instanceof EgressRefused)) throw error;
+    throw new AppError("invalid_webhook_url", "Invalid webhook URL", {
+      facts: { reason: error.reason, reasonText: error.message },
+      cause: error,
+    });
+  }
+}
+
+function statusFilter(text: string): StoredStatus | null {
+  if (text === "") return null;
+  if (!Object.hasOwn(statuses, text)) throw validationError({ status: [`One of ${Object.keys(statuses).join(", ")}`] });
+  return statuses[text as keyof typeof statuses];
+}
+
+function differences(
+  before: Record<string, unknown>,
+  after: Record<string, unknown>,
+  hidden: Record<string, unknown>,
+): Record<string, unknown> {
+  const differing = Object.keys(after).filter((key) => !isDeepStrictEqual(before[key], after[key]));
+  const changedFields = [...new Set([...differing, ...Object.keys(hidden)])];
+  const pick = (of: Record<string, unknown>) =>
+    Object.fromEntries(changedFields.filter((key) => key in of).map((key) => [key, of[key]]));
+  return { changedFields, changes: { before: pick(before), after: pick({ ...after, ...hidden }) } };
+}
+
+export function record(
+  tx: Tx,
+  context: CallContext,
+  row: Pick<WebhookRow, "id" | "name" | "org_id" | "partner_id">,
+  action: string,
+  details: Record<string, unknown>,
+  at: Date,
+): void {
+  const type = action === "webhook.requeue" ? "webhook_dead_letter" : "webhook";
+  const resource = { type, id: row.id, name: row.name };
+  const fact = { action, resource, orgId: row.org_id, partnerId: row.partner_id, details };
+  tx.emit(auditEvent("webhook-dispatcher", context, fact, at));
+}

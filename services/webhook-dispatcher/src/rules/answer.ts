@@ -1,0 +1,11 @@
+const maxCharacters = 1_000;
+
+/** The first 1,000 characters of an answer's body, as PostgreSQL can keep them; of a compressed one only that there was one. */
+export function answerText(body: Buffer, encoding: string | string[] | undefined): string | null {
+  if (body.length === 0) return null;
+  const name = String(encoding ?? "").trim();
+  if (name !== "" && name.toLowerCase() !== "identity") return `[${name.slice(0, 40)}: not shown]`;
+  // `stream`: a character cut in the middle at the end is left out, not replaced.
+  const text = new TextDecoder().decode(body, { stream: true }).replaceAll("\0", "\ufffd");
+  return text.length <= maxCharacters ? text : [...text].slice(0, maxCharacters).join("");
+}

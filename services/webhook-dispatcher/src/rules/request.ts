@@ -1,0 +1,86 @@
+import { createHmac } from "node:crypto";
+import type { Header } from "./webhook.ts";
+import { isReservedHeader, maskedValue } from "./webhook.ts";
+
+export type SignedRequest = {
+  deliveryId: string;
+  eventId: string;
+  eventType: string;
+  body: Buffer;
+  /** From 1. */
+  attempt: number;
+  possibleDuplicate: boolean;
+  /** Of now, and during an overlap the one before. */
+  secrets: readonly string[];
+  customHeaders: readonly Header[];
+  /** `user:password` of the URL. */
+  userinfo: string | null;
+};
+
+/**
+ * Headers of one attempt as name, value, …: those of the interface ("Delivery") and of Standard Webhooks, then the webhook's own, which replace
+ * none of ours but `User-Agent`.
+ */
+export function requestHeaders(request: SignedRequest, now: Date): string[] {
+  const { deliveryId, eventId, eventType, body, attempt, secrets } = request;
+  const seconds = Math.floor(now.getTime() / 1_000);
+  const own = request.customHeaders.filter(({ key }) => !isReservedHeader(key));
+  const has = (name: string) => own.some(({ key }) => key.toLowerCase() === name);
+  const headers = ["Content-Type", "application/json"];
+  if (!has("user-agent")) headers.push("User-Agent", "Service-Webhooks/1.0");
+  headers.push(
+    "X-Service-Delivery-Id",
+    deliveryId,
+    "X-Service-Event-Id",
+    eventId,
+    "X-Service-Event-Type",
+    eventType,
+    "X-Service-Timestamp",
+    String(now.getTime()),
+    "X-Service-Attempt",
+    String(attempt),
+    "webhook-id",
+    deliveryId,
+    "webhook-timestamp",
+    String(seconds),
+  );
+  if (request.possibleDuplicate) headers.push("X-Service-Possible-Duplicate", "true");
+  if (secrets.length > 0) {
+    const hmacs = secrets.map((secret) => `sha256=${hmac(secret, [`${seconds}.`, body]).toString("hex")}`);
+    const standard = secrets.map((secret) => {
+      const input = [`${deliveryId}.${seconds}.`, body] as const;
+      return `v1,${hmac(standardKey(secret), input).toString("base64")}`;
+    });
+    headers.push("X-Service-Signature", hmacs[0] ?? "", "X-Service-Signature-Timestamp", String(seconds));
+    // Receivers of the interface's header read one value: the one before comes under a name of its own.
+    if (hmacs[1]) headers.push("X-Service-Signature-Previous", hmacs[1]);
+    headers.push("webhook-signature", standard.join(" "));
+  }
+  if (request.userinfo !== null && !has("authorization")) {
+    headers.push("Authorization", `Basic ${Buffer.from(request.userinfo).toString("base64")}`);
+  }
+  for (const { key, value } of own) headers.push(key, value);
+  return headers;
+}
+
+/** The same for the record: what the webhook's owner put in is not shown. */
+export function maskedHeaders(headers: readonly string[], customHeaders: readonly Header[]): Record<string, string> {
+  const hidden = new Set(["authorization", ...customHeaders.map(({ key }) => key.toLowerCase())]);
+  const shown: Record<string, string> = {};
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] ?? "";
+    shown[name] = hidden.has(name.toLowerCase()) ? maskedValue : (headers[i + 1] ?? "");
+  }
+  return shown;
+}
+
+function hmac(key: string | Buffer, input: readonly (string | Buffer)[]): Buffer {
+  const mac = createHmac("sha256", key);
+  for (const part of input) mac.update(part);
+  return mac.digest();
+}
+
+/** Standard Webhooks: a secret `whsec_…` is the base64 of its key; any other is its own bytes. */
+export function standardKey(secret: string): string | Buffer {
+  return secret.startsWith("whsec_") ? Buffer.from(secret.slice("whsec_".length), "base64") : secret;
+}

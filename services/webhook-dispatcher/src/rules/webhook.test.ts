@@ -1,0 +1,96 @@
+import { describe, expect, it } from "@jest/globals";
+import { AppError } from "@muster/kit";
+import { changeWebhook, newWebhook, type WebhookFields, type WebhookInput } from "./webhook.ts";
+
+const good = {
+  name: "Hook",
+  url: "https://example.com/",
+  secret: "",
+  events: ["device.online"],
+  headers: [],
+  ordered: false,
+};
+const stored: WebhookFields = {
+  ...good,
+  secret: "one",
+  headers: [{ key: "X-Token", value: "kept" }],
+  status: "active",
+};
+const patch = (change: Partial<WebhookInput>): WebhookInput => ({ ...good, status: "", ...change });
+
+function refusal(run: () => unknown): string {
+  try {
+    run();
+    return "ok";
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const fields = (error.facts.details as { fieldErrors?: object } | undefined)?.fieldErrors ?? {};
+    return [error.code, ...Object.keys(fields)].join(" ");
+  }
+}
+
+const header = (key: string, value = "x") => ({ headers: [{ key, value }] });
+
+describe("a new webhook", () => {
+  it.each<[string, object, string]>([
+    ["without a name", { name: "  " }, "validation_failed name"],
+    ["with 256 characters", { name: "x".repeat(256) }, "validation_failed name"],
+    ["with 255 emoji", { name: "😀".repeat(255) }, "ok"],
+    ["without events", { events: [] }, "validation_failed events"],
+    ["for everything and something", { events: ["*", "device.online"] }, "validation_failed events"],
+    ["for everything", { events: ["*"] }, "ok"],
+    ["for an unknown type", { events: ["device.online", "x"] }, "unknown_event_type"],
+    ["for the test type", { events: ["webhook.test"] }, "unknown_event_type"],
+    ["with a header of ours", header("x-service-event-id"), "validation_failed headers.0.key"],
+    ["with Content-Length", header("Content-Length", "1"), "validation_failed headers.0.key"],
+    ["with Host", header("host"), "validation_failed headers.0.key"],
+    ["with Transfer-Encoding", header("Transfer-Encoding"), "validation_failed headers.0.key"],
+    ["with webhook-signature", header("webhook-signature"), "validation_failed headers.0.key"],
+    ["with no header name", header("a b"), "validation_failed headers.0.key"],
+    ["with a split header", header("X-A", "a\r\nX-B: b"), "validation_failed headers.0.value"],
+    ["with a masked header", header("X-A", "***"), "validation_failed headers.0.value"],
+    ["with Authorization", header("Authorization", "Bearer x"), "ok"],
+    [
+      "with a header twice",
+      { headers: [header("X-A").headers[0], header("x-a").headers[0]] },
+      "validation_failed headers.1.key",
+    ],
+    [
+      "with 21 headers",
+      { headers: Array.from({ length: 21 }, (_, n) => ({ key: `X-${n}`, value: "" })) },
+      "validation_failed headers",
+    ],
+    ["with a secret of 513 characters", { secret: "s".repeat(513) }, "validation_failed secret"],
+  ])("%s: %s", (_what, change, expected) => {
+    expect(refusal(() => newWebhook({ ...good, ...change }))).toBe(expected);
+  });
+});
+
+describe("a changed webhook", () => {
+  it("keeps what is not named, and the values of headers that come back masked", () => {
+    const headers = [
+      { key: "x-token", value: "***" },
+      { key: "X-New", value: " new " },
+    ];
+    const changed = changeWebhook(stored, ["headers"], patch({ headers }));
+    expect(changed).toEqual({
+      ...stored,
+      headers: [
+        { key: "x-token", value: "kept" },
+        { key: "X-New", value: "new" },
+      ],
+    });
+  });
+
+  it("drops its secret, and takes the API's states as the stored ones", () => {
+    expect(changeWebhook(stored, ["secret"], patch({ secret: "" })).secret).toBeNull();
+    const states = ["active", "paused", "failed"].map(
+      (status) => changeWebhook(stored, ["status"], patch({ status })).status,
+    );
+    expect(states).toEqual(["active", "disabled", "error"]);
+    expect(refusal(() => changeWebhook(stored, ["status"], patch({ status: "disabled" })))).toBe(
+      "validation_failed status",
+    );
+    expect(refusal(() => changeWebhook(stored, ["colour"], patch({})))).toBe("no_updates");
+  });
+});

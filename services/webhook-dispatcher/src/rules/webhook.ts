@@ -1,0 +1,158 @@
+import { AppError, type FieldErrors, isEventType, validationError } from "@muster/kit";
+
+export type Header = { key: string; value: string };
+
+/** The API's words for a webhook's state, and what is stored. */
+export const statuses = { active: "active", paused: "disabled", failed: "error" } as const;
+export type Status = keyof typeof statuses;
+export type StoredStatus = (typeof statuses)[Status];
+
+/** What of a webhook people decide; secrets in clear. */
+export type WebhookFields = {
+  name: string;
+  url: string;
+  /** Null: requests are not signed. */
+  secret: string | null;
+  events: string[];
+  headers: Header[];
+  status: StoredStatus;
+  /** One request at a time, in the order of the events. */
+  ordered: boolean;
+};
+
+export type WebhookInput = {
+  name: string;
+  url: string;
+  secret: string;
+  events: readonly string[];
+  headers: readonly Header[];
+  status: string;
+  ordered: boolean;
+};
+
+/** Paths of an update mask. */
+export const webhookPaths = ["name", "url", "secret", "events", "headers", "status", "ordered"] as const;
+
+/** In replies a header's value; sent back it means: keep what is stored. */
+export const maskedValue = "***";
+export const anyEvent = "*";
+
+const maxHeaders = 20;
+const maxHeaderValue = 2_000;
+const maxSecret = 512;
+// RFC 9110, 5.6.2.
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
+const headerText = /^[\t\x20-\x7e]*$/;
+/** Ours, the signature's, the body's and the connection's. */
+const reserved =
+  /^(x-service-.*|webhook-.*|content-.*|host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|http2-settings)$/i;
+
+export function isReservedHeader(key: string): boolean {
+  return reserved.test(key);
+}
+
+/** The fields of a new webhook. Throws `validation_failed` naming each bad field, `unknown_event_type`. The URL is judged elsewhere. */
+export function newWebhook(input: Omit<WebhookInput, "status">): WebhookFields {
+  const errors: FieldErrors = {};
+  const fields: WebhookFields = {
+    name: nameOf(input.name, errors),
+    url: input.url,
+    secret: secretOf(input.secret, errors),
+    events: eventsOf(input.events, errors),
+    headers: headersOf(input.headers, [], errors),
+    status: "active",
+    ordered: input.ordered,
+  };
+  done(errors);
+  return fields;
+}
+
+/** The webhook after a change of the masked fields. Throws `no_updates`, `validation_failed`, `unknown_event_type`. */
+export function changeWebhook(stored: WebhookFields, paths: readonly string[], input: WebhookInput): WebhookFields {
+  const given = webhookPaths.filter((path) => paths.includes(path));
+  if (given.length === 0) throw new AppError("no_updates", "No updates provided");
+  const errors: FieldErrors = {};
+  const changed = { ...stored };
+  for (const path of given) {
+    if (path === "name") changed.name = nameOf(input.name, errors);
+    if (path === "url") changed.url = input.url;
+    if (path === "secret") changed.secret = secretOf(input.secret, errors);
+    if (path === "events") changed.events = eventsOf(input.events, errors);
+    if (path === "headers") changed.headers = headersOf(input.headers, stored.headers, errors);
+    if (path === "ordered") changed.ordered = input.ordered;
+    if (path === "status") changed.status = statusOf(input.status, errors);
+  }
+  done(errors);
+  return changed;
+}
+
+/** The API's word for a stored state. */
+export function shownStatus(stored: StoredStatus): Status {
+  switch (stored) {
+    case "active":
+      return "active";
+    case "disabled":
+      return "paused";
+    case "error":
+      return "failed";
+  }
+}
+
+function statusOf(text: string, errors: FieldErrors): StoredStatus {
+  if (!Object.hasOwn(statuses, text)) {
+    errors.status = [`One of ${Object.keys(statuses).join(", ")}`];
+    return "active";
+  }
+  return statuses[text as Status];
+}
+
+function nameOf(text: string, errors: FieldErrors): string {
+  const name = text.trim();
+  if (name === "" || [...name].length > 255) errors.name = ["1 to 255 characters"];
+  return name;
+}
+
+function secretOf(text: string, errors: FieldErrors): string | null {
+  if (text === "") return null;
+  if (text.length > maxSecret || !headerText.test(text)) errors.secret = [`At most ${maxSecret} ASCII characters`];
+  return text;
+}
+
+function eventsOf(given: readonly string[], errors: FieldErrors): string[] {
+  const events = [...new Set(given)];
+  if (events.length === 0) errors.events = ['At least one event type, or ["*"]'];
+  if (events.includes(anyEvent)) {
+    if (events.length > 1) errors.events = ['"*" stands alone'];
+    return [anyEvent];
+  }
+  const unknown = events.filter((type) => !isEventType(type));
+  if (unknown.length > 0) {
+    throw new AppError("unknown_event_type", "Unknown event type", { facts: { types: unknown.slice(0, 20) } });
+  }
+  return events;
+}
+
+function headersOf(given: readonly Header[], stored: readonly Header[], errors: FieldErrors): Header[] {
+  if (given.length > maxHeaders) errors.headers = [`At most ${maxHeaders} headers`];
+  const seen = new Set<string>();
+  return given.slice(0, maxHeaders).map(({ key, value }, index) => {
+    const name = key.toLowerCase();
+    if (!token.test(key)) errors[`headers.${index}.key`] = ["Not a header name"];
+    else if (isReservedHeader(key)) errors[`headers.${index}.key`] = ["Reserved"];
+    else if (seen.has(name)) errors[`headers.${index}.key`] = ["Given twice"];
+    seen.add(name);
+    if (value === maskedValue) {
+      const kept = stored.find((header) => header.key.toLowerCase() === name);
+      if (!kept) errors[`headers.${index}.value`] = ["Nothing is stored for this header"];
+      return { key, value: kept?.value ?? "" };
+    }
+    if (value.length > maxHeaderValue || !headerText.test(value)) {
+      errors[`headers.${index}.value`] = [`At most ${maxHeaderValue} ASCII characters`];
+    }
+    return { key, value: value.trim() };
+  });
+}
+
+function done(errors: FieldErrors): void {
+  if (Object.keys(errors).length > 0) throw validationError(errors);
+}

@@ -1,0 +1,177 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { sql } from "@muster/db";
+import { systemCaller, uuidv7 } from "@muster/kit";
+import { until } from "@muster/testing";
+import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
+import type { Receiver } from "../testing/receiver.ts";
+
+let dispatcher: TestDispatcher;
+let receivers: [Receiver, Receiver, Receiver];
+beforeAll(async () => {
+  dispatcher = await startDispatcher();
+  receivers = dispatcher.receivers.slice(0, 3) as typeof receivers;
+});
+afterAll(async () => {
+  await dispatcher?.stop();
+});
+const senders: { stop(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const sender of senders.splice(0)) await sender.stop();
+  for (const each of receivers) each.answer((_request, response) => void response.end("ok"));
+});
+const start = (change = {}) => {
+  const sender = dispatcher.sender(change);
+  senders.push(sender);
+  return sender;
+};
+
+const of = (to: Receiver, eventId: string) => to.received.filter((r) => r.headers["x-service-event-id"] === eventId);
+const seen = (to: Receiver, eventId: string, count = 1) =>
+  until(`request ${count}`, () => (of(to, eventId).length >= count ? of(to, eventId) : null));
+
+type Row = { id: string; status: string; attempt: number; error_code: string; error_message: string };
+const rowOf = async (webhookId: string) =>
+  (await dispatcher.rows<Row>("SELECT * FROM webhook_deliveries WHERE webhook_id = $1", [webhookId]))[0] as Row;
+const status = (webhookId: string, wanted: string, forMs?: number) =>
+  until(
+    `a delivery ${wanted}`,
+    async () => {
+      const row = await rowOf(webhookId);
+      return row?.status === wanted ? row : null;
+    },
+    forMs,
+  );
+
+async function queued(change: object = {}, to = receivers[0]) {
+  const { orgId, admin } = await dispatcher.organization();
+  const webhook = await dispatcher.webhook(admin, to, change);
+  const eventId = uuidv7();
+  await dispatcher.match([eventMessage(orgId, { id: eventId })]);
+  const patch = (wanted: Record<string, unknown>) =>
+    dispatcher
+      .webhooks(admin)
+      .updateWebhook({ id: webhook.id, updateMask: { paths: Object.keys(wanted) }, change: wanted });
+  return { orgId, admin, webhook, eventId, patch };
+}
+
+describe("a change between queueing and sending", () => {
+  it("of the URL sends to the new one alone", async () => {
+    const { webhook, eventId, patch } = await queued();
+    await patch({ url: dispatcher.urlOf(receivers[1]) });
+    start();
+    await seen(receivers[1], eventId);
+    await status(webhook.id, "delivered");
+    expect(of(receivers[0], eventId)).toEqual([]);
+  });
+
+  it("of the secret signs with the new one alone", async () => {
+    const { eventId, patch } = await queued({ secret: "old" });
+    await patch({ secret: "" });
+    start();
+    const [request] = await seen(receivers[0], eventId);
+    expect(request?.headers["x-service-signature"]).toBeUndefined();
+  });
+
+  it("to paused or deleted sends nothing; active again goes on", async () => {
+    const paused = await queued();
+    const deleted = await queued();
+    const other = await queued();
+    await paused.patch({ status: "paused" });
+    await dispatcher.webhooks(deleted.admin).deleteWebhook({ id: deleted.webhook.id });
+    start();
+    await seen(receivers[0], other.eventId);
+    await status(other.webhook.id, "delivered");
+    expect([of(receivers[0], paused.eventId), of(receivers[0], deleted.eventId)]).toEqual([[], []]);
+    await paused.patch({ status: "active" });
+    await seen(receivers[0], paused.eventId);
+  });
+});
+
+describe("a change between two attempts", () => {
+  it("of the URL or to paused acts at once", async () => {
+    receivers[0].answer((_request, response) => void response.writeHead(503).end());
+    const moved = await queued();
+    const paused = await queued();
+    start();
+    await seen(receivers[0], moved.eventId);
+    await seen(receivers[0], paused.eventId);
+    await moved.patch({ url: dispatcher.urlOf(receivers[1]) });
+    await paused.patch({ status: "paused" });
+    const [request] = await seen(receivers[1], moved.eventId);
+    expect(request?.headers["x-service-attempt"]).toBe("2");
+    await status(moved.webhook.id, "delivered");
+    expect(of(receivers[0], paused.eventId)).toHaveLength(1);
+    expect((await rowOf(paused.webhook.id)).status).toBe("retrying");
+  });
+});
+
+describe("an URL that turned unsafe after it was stored", () => {
+  it.each(["https://169.254.169.254/latest", "https://localhost/", "http://example.com/", "https://0x7f.1/"])(
+    "%s fails at once and for good, without a call",
+    async (url) => {
+      const { webhook } = await queued();
+      await dispatcher.reseal(webhook.id, url);
+      start();
+      const failed = await status(webhook.id, "failed");
+      expect(failed).toMatchObject({ attempt: 1, error_code: "unsafe_url", error_message: "Unsafe webhook URL" });
+    },
+  );
+});
+
+describe("an answer", () => {
+  it("429 or 503 with Retry-After comes again later than the schedule, never earlier", async () => {
+    receivers[0].answer((_request, response) => void response.writeHead(429, { "retry-after": "3" }).end());
+    const later = await queued();
+    start();
+    const [first] = await seen(receivers[0], later.eventId);
+    receivers[0].answer((_request, response) => void response.end());
+    const [, second] = await seen(receivers[0], later.eventId, 2);
+    const gap = (second?.atMs ?? 0) - (first?.atMs ?? 0);
+    expect(gap).toBeGreaterThanOrEqual(2_950);
+    expect(gap).toBeLessThan(3_600);
+  });
+
+  it("410 marks the webhook as failed at once, with one audit row", async () => {
+    receivers[0].answer((_request, response) => void response.writeHead(410).end());
+    const { webhook, admin, patch } = await queued();
+    start();
+    await status(webhook.id, "retrying");
+    expect((await dispatcher.webhooks(admin).getWebhook({ id: webhook.id })).webhook?.status).toBe("failed");
+    const rows = await dispatcher.rows<{ n: number }>(
+      "SELECT count(*) AS n FROM outbox WHERE subject LIKE 'audit.%' AND position($1::bytea in body) > 0",
+      [Buffer.from("webhook.fail")],
+    );
+    expect(rows[0]?.n).toBe(1);
+    receivers[0].answer((_request, response) => void response.end());
+    await patch({ status: "active" });
+    await status(webhook.id, "delivered");
+  });
+
+  it("3xx is a failure, and what it points to is not asked", async () => {
+    receivers[0].answer(
+      (_request, response) => void response.writeHead(302, { location: dispatcher.urlOf(receivers[1]) }).end(),
+    );
+    const { webhook, eventId } = await queued();
+    start();
+    expect(await status(webhook.id, "retrying")).toMatchObject({ error_message: "The receiver answered 302" });
+    expect(of(receivers[1], eventId)).toEqual([]);
+  });
+});
+
+describe("a webhook's own retry policy", () => {
+  it("is honoured", async () => {
+    receivers[0].answer((_request, response) => void response.writeHead(500).end());
+    const { webhook, eventId } = await queued();
+    const policy = { maxRetries: 2, initialDelayMs: 200, backoffMultiplier: 3 };
+    await dispatcher.database.db.tx({ caller: systemCaller("webhook-dispatcher") }, (tx) =>
+      tx.execute(sql`UPDATE webhooks SET retry_policy = ${JSON.stringify(policy)}::jsonb, generation = generation + 1
+                     WHERE id = ${webhook.id}`),
+    );
+    start();
+    await status(webhook.id, "failed");
+    const [a, b, c] = of(receivers[0], eventId).map(({ atMs }) => atMs) as [number, number, number];
+    expect(of(receivers[0], eventId)).toHaveLength(3);
+    expect(b - a).toBeGreaterThanOrEqual(190);
+    expect(c - b).toBeGreaterThanOrEqual(590);
+  });
+});

@@ -1,0 +1,73 @@
+import type { Tx } from "@muster/db";
+import { sql } from "@muster/db";
+import type { SecretBox } from "@muster/kit";
+import type { RetryPolicy } from "../rules/schedule.ts";
+import { splitUserinfo } from "../rules/target.ts";
+import type { Header } from "../rules/webhook.ts";
+import type { Claimed } from "../store/queue.ts";
+import { openFields, sealedAt, type WebhookRow } from "../store/webhooks.ts";
+
+/** A webhook ready to be sent to, as it was when its delivery was claimed. */
+export type Endpoint = {
+  generation: number;
+  /** Without userinfo and fragment. */
+  url: string;
+  userinfo: string | null;
+  secret: string | null;
+  previous: { secret: string; untilMs: number } | null;
+  headers: readonly Header[];
+  retryPolicy: RetryPolicy | null;
+};
+
+const kept = 5_000;
+
+/** Opened webhooks by id; one of an older generation than a claim saw is read and opened anew. */
+export function endpointCache(box: SecretBox) {
+  const known = new Map<string, Endpoint>();
+  return {
+    /** Reads those that are not known as they are now; the claim's own transaction, so nothing is older than the claim. */
+    async load(tx: Tx, claims: readonly Claimed[]): Promise<void> {
+      const stale = new Set<string>();
+      for (const { webhook_id: id, generation } of claims) {
+        if (known.get(id)?.generation !== generation) stale.add(id);
+      }
+      if (stale.size === 0) return;
+      const rows = await tx.query<WebhookRow>(sql`
+        SELECT id, org_id, partner_id, name, url_sealed, url_shown, secret_sealed, previous_secret_sealed,
+               previous_secret_until, headers_sealed, header_names, events, status, retry_policy, ordered, generation,
+               created_by, created_at, updated_at
+        FROM webhooks WHERE id = ANY (${[...stale]}::uuid[])`);
+      for (const row of rows) {
+        known.delete(row.id);
+        known.set(row.id, endpointOf(box, row));
+      }
+      for (const oldest of known.keys()) {
+        if (known.size <= kept) break;
+        if (!claims.some(({ webhook_id: id }) => id === oldest)) known.delete(oldest);
+        else break;
+      }
+    },
+    get: (id: string): Endpoint | null => known.get(id) ?? null,
+  };
+}
+
+function endpointOf(box: SecretBox, row: WebhookRow): Endpoint {
+  const fields = openFields(box, row);
+  const { url, userinfo } = splitUserinfo(fields.url);
+  const until = row.previous_secret_until;
+  const previous = row.previous_secret_sealed && until;
+  return {
+    generation: row.generation,
+    url,
+    userinfo,
+    secret: fields.secret,
+    previous: previous
+      ? {
+          secret: box.open(row.previous_secret_sealed as Buffer, sealedAt.secret(row.id)).toString(),
+          untilMs: until.getTime(),
+        }
+      : null,
+    headers: fields.headers,
+    retryPolicy: row.retry_policy,
+  };
+}

@@ -1,0 +1,125 @@
+import { createHmac } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { uuidv7 } from "@muster/kit";
+import { until } from "@muster/testing";
+import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
+import type { Receiver } from "../testing/receiver.ts";
+
+let dispatcher: TestDispatcher;
+let receiver: Receiver;
+beforeAll(async () => {
+  dispatcher = await startDispatcher();
+  receiver = dispatcher.receivers[0] as Receiver;
+});
+afterAll(async () => {
+  await dispatcher?.stop();
+});
+
+const receivedFor = (to: Receiver, eventId: string) =>
+  to.received.filter(({ headers }) => headers["x-service-event-id"] === eventId);
+
+type Delivery = { id: string; status: string; attempt: number; response_status: number | null; error_message: string };
+const deliveriesOf = (webhookId: string) =>
+  dispatcher.rows<Delivery>("SELECT * FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY created_at, id", [
+    webhookId,
+  ]);
+
+describe("the sender", () => {
+  it("delivers an event with every header and both signatures, and records it", async () => {
+    const { orgId, admin } = await dispatcher.organization();
+    const secret = "a shared secret";
+    const headers = [{ key: "X-Own", value: "mine" }];
+    const webhook = await dispatcher.webhook(admin, receiver, { secret, headers });
+    const id = uuidv7();
+    const sender = dispatcher.sender();
+    await dispatcher.match([eventMessage(orgId, { id, data: { hostname: "Zürich" } })]);
+    const [request] = await until("the delivery", () => {
+      const found = receivedFor(receiver, id);
+      return found.length > 0 ? found : null;
+    });
+    const body = request?.body ?? "";
+    expect(JSON.parse(body)).toEqual({
+      id,
+      type: "device.online",
+      timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+      orgId,
+      data: { hostname: "Zürich" },
+    });
+    const [delivery] = await until("the record", async () => {
+      const found = await deliveriesOf(webhook.id);
+      return found[0]?.status === "delivered" ? found : null;
+    });
+    const got = request?.headers ?? {};
+    const seconds = String(got["x-service-signature-timestamp"]);
+    expect(got).toMatchObject({
+      "content-type": "application/json",
+      "user-agent": "Service-Webhooks/1.0",
+      "x-service-delivery-id": delivery?.id,
+      "x-service-event-id": id,
+      "x-service-event-type": "device.online",
+      "x-service-timestamp": expect.stringMatching(/^\d{13}$/),
+      "x-service-attempt": "1",
+      "x-own": "mine",
+      "webhook-id": delivery?.id,
+      "webhook-timestamp": seconds,
+    });
+    expect(got["x-service-possible-duplicate"]).toBeUndefined();
+    const hex = createHmac("sha256", secret).update(`${seconds}.${body}`).digest("hex");
+    expect(got["x-service-signature"]).toBe(`sha256=${hex}`);
+    const base64 = createHmac("sha256", secret).update(`${delivery?.id}.${seconds}.${body}`).digest("base64");
+    expect(got["webhook-signature"]).toBe(`v1,${base64}`);
+    expect(delivery).toMatchObject({ attempt: 1, response_status: 200, error_message: null });
+    const { attempts } = await dispatcher
+      .deliveries(admin)
+      .getDelivery({ webhookId: webhook.id, id: delivery?.id ?? "" });
+    expect(attempts).toMatchObject([
+      { number: 1, responseStatus: 200, responseBody: "ok", remoteAddress: "127.0.0.1" },
+    ]);
+    expect(JSON.parse(attempts[0]?.requestHeadersJson ?? "")).toMatchObject({ "X-Own": "***" });
+    await sender.stop();
+  });
+
+  it("retries at 1, 2, 4, 8 and 16 s, then fails into the dead letters; a retry by hand makes a new record", async () => {
+    const { orgId, admin } = await dispatcher.organization();
+    const to = dispatcher.receivers[1] as Receiver;
+    to.answer((_request, response) => void response.writeHead(500).end("broken"));
+    const webhook = await dispatcher.webhook(admin, to);
+    const id = uuidv7();
+    const sender = dispatcher.sender();
+    await dispatcher.match([eventMessage(orgId, { id })]);
+    const [failed] = await until(
+      "the last attempt",
+      async () => {
+        const found = await deliveriesOf(webhook.id);
+        return found[0]?.status === "failed" ? found : null;
+      },
+      60_000,
+    );
+    const times = receivedFor(to, id).map(({ atMs }) => atMs);
+    const gaps = times.slice(1).map((at, i) => (at - (times[i] ?? 0)) / 1_000);
+    expect(gaps).toHaveLength(5);
+    [1, 2, 4, 8, 16].forEach((wanted, i) => {
+      expect(gaps[i]).toBeGreaterThanOrEqual(wanted - 0.05);
+      expect(gaps[i]).toBeLessThan(wanted + 0.5);
+    });
+    expect(failed).toMatchObject({ attempt: 6, error_message: "The receiver answered 500" });
+    const client = dispatcher.deliveries(admin);
+    const letters = await client.listDeadLetters({});
+    expect(letters.deadLetters).toMatchObject([{ deliveryId: failed?.id, attempts: 6, eventId: id }]);
+
+    to.answer((_request, response) => void response.writeHead(204).end());
+    const again = await client.retryDelivery({ webhookId: webhook.id, id: failed?.id ?? "" });
+    expect(again.delivery).toMatchObject({ status: "pending", attempt: 0, eventId: id });
+    const both = await until("the retry by hand", async () => {
+      const found = await deliveriesOf(webhook.id);
+      return found.some(({ status }) => status === "delivered") ? found : null;
+    });
+    expect(both.map(({ id: one, status }) => [one === failed?.id, status]).sort()).toEqual([
+      [false, "delivered"],
+      [true, "failed"],
+    ]);
+    const stats = (await dispatcher.webhooks(admin).getWebhook({ id: webhook.id })).stats;
+    expect(stats).toMatchObject({ total: 2n, delivered: 1n, failed: 1n, pending: 0n, retrying: 0n });
+    await sender.stop();
+  }, 90_000);
+});

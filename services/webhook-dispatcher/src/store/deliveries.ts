@@ -1,0 +1,172 @@
+import { type Database, type Query, sql, type Tx } from "@muster/db";
+import type { CallContext, Page } from "@muster/kit";
+import { inSight, type NewestPage, readNewestPage } from "./newest-page.ts";
+
+export type DeliveryStatus = "pending" | "delivered" | "failed" | "retrying";
+
+export type DeliveryRow = {
+  id: string;
+  created_at: Date;
+  webhook_id: string;
+  org_id: string;
+  partner_id: string;
+  event_id: string;
+  event: string;
+  origin: string;
+  status: DeliveryStatus;
+  attempt: number;
+  next_attempt_at: Date | null;
+  delivered_at: Date | null;
+  response_status: number | null;
+  response_body: string | null;
+  response_time_ms: number | null;
+  error_code: string | null;
+  error_message: string | null;
+  /** The envelope; absent when its day is gone. */
+  body: string | null;
+};
+
+export type AttemptRow = {
+  number: number;
+  started_at: Date;
+  connected_ms: number | null;
+  headers_ms: number | null;
+  total_ms: number | null;
+  remote_address: string | null;
+  reused: boolean;
+  interrupted: boolean;
+  possible_duplicate: boolean;
+  request_headers: Record<string, string> | null;
+  response_status: number | null;
+  response_body: string | null;
+  error_code: string | null;
+  error_message: string | null;
+};
+
+const columns = sql`t.id, t.created_at, t.webhook_id, t.org_id, t.partner_id, t.event_id, t.event, t.origin, t.status,
+  t.attempt, t.next_attempt_at, t.delivered_at, t.response_status, t.response_body, t.response_time_ms, t.error_code,
+  t.error_message`;
+
+const body = sql`(SELECT e.body FROM webhook_events e
+                  WHERE e.org_id = t.org_id AND e.id = t.event_id AND e.occurred_at = t.created_at) AS body`;
+
+/** A page of one webhook's deliveries, newest first (index webhook_deliveries_by_webhook). */
+export function listDeliveries(
+  db: Database,
+  who: CallContext,
+  { webhookId, status }: { webhookId: string; status: DeliveryStatus | null },
+  page: Page,
+): Promise<NewestPage<DeliveryRow>> {
+  const where = sql`t.webhook_id = ${webhookId} AND (${status}::text IS NULL OR t.status = ${status}::text)`;
+  const list = { table: sql`webhook_deliveries`, columns: sql`${columns}, ${body}`, where };
+  return readNewestPage<DeliveryRow>(db, who, list, page);
+}
+
+/** One delivery of a webhook, or null. */
+export async function findDelivery(
+  db: Database,
+  who: CallContext,
+  webhookId: string,
+  id: string,
+): Promise<DeliveryRow | null> {
+  const [row] = await db.read<DeliveryRow>(who, one(who, webhookId, id, sql``));
+  return row ?? null;
+}
+
+/** As findDelivery, locked until the end of the transaction. */
+export async function lockDelivery(
+  tx: Tx,
+  who: CallContext,
+  webhookId: string,
+  id: string,
+): Promise<DeliveryRow | null> {
+  const [row] = await tx.query<DeliveryRow>(one(who, webhookId, id, sql`FOR UPDATE OF t`));
+  return row ?? null;
+}
+
+function one({ caller }: CallContext, webhookId: string, id: string, lock: Query): Query {
+  return sql`SELECT ${columns}, ${body} FROM webhook_deliveries AS t
+             WHERE t.id = ${id} AND t.webhook_id = ${webhookId} AND ${inSight(caller)} ${lock}`;
+}
+
+/** Attempts of a delivery in their order. */
+export function listAttempts(db: Database, who: CallContext, delivery: DeliveryRow): Promise<AttemptRow[]> {
+  return db.read<AttemptRow>(
+    who,
+    sql`SELECT number, started_at, connected_ms, headers_ms, total_ms, remote_address, reused, interrupted,
+               possible_duplicate, request_headers, response_status, response_body, error_code, error_message
+        FROM webhook_attempts WHERE delivery_id = ${delivery.id} AND created_at = ${delivery.created_at}
+        ORDER BY number`,
+  );
+}
+
+export type NewDelivery = {
+  id: string;
+  webhookId: string;
+  orgId: string;
+  partnerId: string;
+  eventId: string;
+  event: string;
+  body: string;
+  origin: "test" | "retry" | "replay";
+  retryOf: string | null;
+};
+
+/** Queues one delivery of its own, its payload on its own day. */
+export async function insertDelivery(tx: Tx, delivery: NewDelivery, now: Date): Promise<DeliveryRow> {
+  const { id, webhookId, orgId, partnerId, eventId, event, origin, retryOf } = delivery;
+  await tx.execute(sql`
+    INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body)
+    VALUES (${orgId}, ${eventId}, ${now}, ${partnerId}, ${event}, ${delivery.body}) ON CONFLICT DO NOTHING`);
+  const [row] = await tx.query<DeliveryRow>(sql`
+    INSERT INTO webhook_deliveries AS t (id, created_at, webhook_id, org_id, partner_id, event_id, event, origin, retry_of,
+                                         next_attempt_at)
+    VALUES (${id}, ${now}, ${webhookId}, ${orgId}, ${partnerId}, ${eventId}, ${event}, ${origin}, ${retryOf}, ${now})
+    RETURNING ${columns}, ${delivery.body}::text AS body`);
+  await tx.execute(sql`
+    INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at)
+    VALUES (${id}, ${now}, ${webhookId}, ${orgId}, ${partnerId}, ${eventId}, statement_timestamp())`);
+  if (!row) throw new Error("a delivery that was inserted did not come back");
+  return row;
+}
+
+export type DeadLetterRow = {
+  id: string;
+  org_id: string;
+  partner_id: string;
+  webhook_id: string;
+  delivery_id: string;
+  event: string;
+  event_id: string;
+  reason: string;
+  attempts: number;
+  created_at: Date;
+  requeued_at: Date | null;
+};
+
+const letterColumns = sql`t.id, t.org_id, t.partner_id, t.webhook_id, t.delivery_id, t.event, t.event_id, t.reason,
+  t.attempts, t.created_at, t.requeued_at`;
+
+/** A page of an organization's dead letters, newest first (index webhook_dead_letters_by_org). */
+export function listDeadLetters(
+  db: Database,
+  who: CallContext,
+  { orgId, webhookId }: { orgId: string; webhookId: string | null },
+  page: Page,
+): Promise<NewestPage<DeadLetterRow>> {
+  const where = sql`t.org_id = ${orgId} AND (${webhookId}::uuid IS NULL OR t.webhook_id = ${webhookId}::uuid)`;
+  return readNewestPage(db, who, { table: sql`webhook_dead_letters`, columns: letterColumns, where }, page);
+}
+
+/** One dead letter that was not requeued, marked so; null when there is none. */
+export async function takeDeadLetter(
+  tx: Tx,
+  { caller }: CallContext,
+  id: string,
+  now: Date,
+): Promise<DeadLetterRow | null> {
+  const [row] = await tx.query<DeadLetterRow>(sql`
+    UPDATE webhook_dead_letters AS t SET requeued_at = ${now}
+    WHERE t.id = ${id} AND t.requeued_at IS NULL AND ${inSight(caller)} RETURNING ${letterColumns}`);
+  return row ?? null;
+}

@@ -1,0 +1,73 @@
+import { sql, type Tx } from "@muster/db";
+import { deliveryId } from "../rules/envelope.ts";
+import { anyEvent } from "../rules/webhook.ts";
+
+export type MatchedEvent = { id: string; orgId: string; type: string; occurredAt: Date; body: string };
+export type Subscriber = { id: string; org_id: string; partner_id: string; events: string[] };
+
+/** Active webhooks of these organizations. Read in each batch, so that a webhook just made, paused or changed counts at once. */
+export function subscribersOf(tx: Tx, orgIds: readonly string[]): Promise<Subscriber[]> {
+  return tx.query<Subscriber>(sql`
+    SELECT id, org_id, partner_id, events FROM webhooks
+    WHERE org_id = ANY (${orgIds}::uuid[]) AND status = 'active' AND deleted_at IS NULL AND stopped_at IS NULL`);
+}
+
+/** Stores payload, deliveries and queue rows of the events that were not seen before; gives the number of deliveries. */
+export async function storeMatches(
+  tx: Tx,
+  events: readonly MatchedEvent[],
+  subscribers: readonly Subscriber[],
+): Promise<number> {
+  const byOrg = new Map<string, Subscriber[]>();
+  for (const each of subscribers) byOrg.set(each.org_id, [...(byOrg.get(each.org_id) ?? []), each]);
+  const matched = events
+    .map((event, place) => ({
+      event,
+      place,
+      hooks: (byOrg.get(event.orgId) ?? []).filter(
+        (hook) => hook.events.includes(event.type) || hook.events[0] === anyEvent,
+      ),
+    }))
+    .filter(({ hooks }) => hooks.length > 0)
+    // One order for all: two matchers with the same events never wait for each other in a circle.
+    .sort((a, b) => (`${a.event.orgId}/${a.event.id}` < `${b.event.orgId}/${b.event.id}` ? -1 : 1));
+  if (matched.length === 0) return 0;
+  const fresh = await tx.query<{ org_id: string; event_id: string }>(sql`
+    INSERT INTO webhook_event_keys (org_id, event_id, occurred_at)
+    SELECT * FROM unnest(${matched.map(({ event }) => event.orgId)}::uuid[], ${matched.map(({ event }) => event.id)}::uuid[],
+                         ${matched.map(({ event }) => event.occurredAt)}::timestamptz[])
+    ON CONFLICT DO NOTHING RETURNING org_id, event_id`);
+  const isFresh = new Set(fresh.map((row) => `${row.org_id}/${row.event_id}`));
+  const stored = matched.filter(({ event }) => isFresh.has(`${event.orgId}/${event.id}`));
+  if (stored.length === 0) return 0;
+  const deliveries = stored.flatMap(({ event, hooks, place }) =>
+    hooks.map((hook) => ({ id: deliveryId(hook.id, event.orgId, event.id), hook, event, place })),
+  );
+  const column = <T>(of: (delivery: (typeof deliveries)[number]) => T) => deliveries.map(of);
+  const ids = column(({ id }) => id);
+  const hookIds = column(({ hook }) => hook.id);
+  const orgIds = column(({ event }) => event.orgId);
+  const partnerIds = column(({ hook }) => hook.partner_id);
+  const eventIds = column(({ event }) => event.id);
+  const times = column(({ event }) => event.occurredAt);
+  await Promise.all([
+    tx.execute(sql`
+      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body)
+      SELECT * FROM unnest(${stored.map(({ event }) => event.orgId)}::uuid[], ${stored.map(({ event }) => event.id)}::uuid[],
+                           ${stored.map(({ event }) => event.occurredAt)}::timestamptz[],
+                           ${stored.map(({ hooks }) => hooks[0]?.partner_id)}::uuid[],
+                           ${stored.map(({ event }) => event.type)}::text[], ${stored.map(({ event }) => event.body)}::text[])`),
+    tx.execute(sql`
+      INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event, next_attempt_at)
+      SELECT *, statement_timestamp()
+      FROM unnest(${ids}::uuid[], ${times}::timestamptz[], ${hookIds}::uuid[], ${orgIds}::uuid[], ${partnerIds}::uuid[],
+                  ${eventIds}::uuid[], ${column(({ event }) => event.type)}::text[])`),
+    tx.execute(sql`
+      INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at)
+      -- A microsecond apart, in the order of the stream: ordered webhooks go by it.
+      SELECT id, at, hook, org, partner, event, statement_timestamp() + place * interval '1 microsecond'
+      FROM unnest(${ids}::uuid[], ${times}::timestamptz[], ${hookIds}::uuid[], ${orgIds}::uuid[], ${partnerIds}::uuid[],
+                  ${eventIds}::uuid[], ${column(({ place }) => place)}::int[]) AS x (id, at, hook, org, partner, event, place)`),
+  ]);
+  return deliveries.length;
+}

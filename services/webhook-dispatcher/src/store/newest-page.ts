@@ -1,0 +1,71 @@
+import { create } from "@bufbuild/protobuf";
+import { type Database, type Query, sql } from "@muster/db";
+import {
+  type CallContext,
+  type Caller,
+  decodeCursor,
+  encodeCursor,
+  isUuid,
+  type Page,
+  validationError,
+} from "@muster/kit";
+import { type PageInfo, PageInfoSchema } from "@muster/proto/muster/common/v1/page_pb";
+
+/** Rows that are counted one by one; a longer list says so many, as an estimate. */
+const exactCount = 50_000;
+
+/** A list ordered by (created_at, id), newest first; `where` is spliced in behind the caller's wall. */
+export type NewestList = { table: Query; columns: Query; where: Query };
+
+export type NewestPage<R> = { rows: R[]; info: PageInfo };
+
+/** One page of what the caller reaches, and the total unless it is skipped. Throws `validation_failed` on a foreign cursor. */
+export async function readNewestPage<R extends { id: string; created_at: Date }>(
+  db: Database,
+  who: CallContext,
+  { table, columns, where }: NewestList,
+  page: Page,
+): Promise<NewestPage<R>> {
+  const wanted = sql`${inSight(who.caller)} AND ${where}`;
+  const after = page.cursor === null ? sql`true` : afterPosition(page.cursor);
+  const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
+  const [rows, counted] = await db.tx(
+    who,
+    (tx) =>
+      Promise.all([
+        tx.query<R>(sql`
+          SELECT ${columns} FROM ${table} AS t WHERE ${wanted} AND ${after}
+          ORDER BY t.created_at DESC, t.id DESC LIMIT ${page.limit + 1} OFFSET ${offset}`),
+        page.skipCount
+          ? []
+          : tx.query<{ n: number }>(sql`
+              SELECT count(*) AS n FROM (SELECT FROM ${table} AS t WHERE ${wanted} LIMIT ${exactCount + 1}) AS counted`),
+      ]),
+    { readOnly: true },
+  );
+  const shown = rows.slice(0, page.limit);
+  const last = shown.at(-1);
+  const n = counted[0]?.n;
+  const info = create(PageInfoSchema, {
+    page: page.page,
+    limit: page.limit,
+    nextCursor: rows.length > page.limit && last ? encodeCursor([last.created_at.toISOString(), last.id]) : "",
+    totalIsEstimate: n !== undefined && n > exactCount,
+    ...(n === undefined ? {} : { total: BigInt(n) }),
+  });
+  return { rows: shown, info };
+}
+
+/** The query's own wall beside row-level security. */
+export function inSight(caller: Caller): Query {
+  if (caller.scope === "system") return sql`true`;
+  if (caller.scope === "organization") return sql`t.org_id = ${caller.orgId}`;
+  if (caller.orgAccess.mode === "all") return sql`t.partner_id = ${caller.partnerId}`;
+  return sql`t.partner_id = ${caller.partnerId} AND t.org_id = ANY (${[...caller.orgAccess.orgIds]}::uuid[])`;
+}
+
+function afterPosition(cursor: string): Query {
+  const [time = "", id = ""] = decodeCursor(cursor, 2);
+  if (!isUuid(id) || Number.isNaN(Date.parse(time))) throw validationError({ cursor: ["Not a cursor of this list"] });
+  return sql`(t.created_at, t.id) < (${time}::timestamptz, ${id}::uuid)`;
+}

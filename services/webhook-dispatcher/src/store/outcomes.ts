@@ -1,0 +1,134 @@
+import { sql, type Tx } from "@muster/db";
+import type { Claimed } from "./queue.ts";
+
+/** What became of one attempt, and of its delivery by it. */
+export type Outcome = {
+  claim: Claimed;
+  event: string;
+  /** `retrying` carries how long to wait from now. */
+  next: { status: "delivered" } | { status: "failed" } | { status: "retrying"; delayMs: number };
+  failures: number;
+  /** Counts against the endpoint's breaker: transport errors, time-outs, 5xx. */
+  breaks: boolean;
+  /** The receiver said that it is gone for good. */
+  gone: boolean;
+  attempt: {
+    startedAt: Date;
+    connectedMs: number | null;
+    headersMs: number | null;
+    totalMs: number;
+    remoteAddress: string | null;
+    reused: boolean;
+    possibleDuplicate: boolean;
+    requestHeadersJson: string;
+    status: number | null;
+    body: string | null;
+    errorCode: string | null;
+    errorMessage: string | null;
+  };
+};
+
+/**
+ * Settles the queue rows: finished ones go, others are dated anew. Gives the deliveries whose outcome counts: a late failure of a lease that
+ * has been taken over does not; a late delivery always does, once.
+ */
+export async function settleQueue(tx: Tx, outcomes: readonly Outcome[]): Promise<Set<string>> {
+  const of = (status: Outcome["next"]["status"]) => outcomes.filter(({ next }) => next.status === status);
+  const delivered = of("delivered");
+  const failed = of("failed");
+  const retrying = of("retrying");
+  const settled = await Promise.all([
+    delivered.length === 0
+      ? []
+      : tx.query<{ id: string }>(sql`
+          DELETE FROM webhook_queue WHERE delivery_id = ANY (${delivered.map(({ claim }) => claim.delivery_id)}::uuid[])
+          RETURNING delivery_id AS id`),
+    failed.length === 0
+      ? []
+      : tx.query<{ id: string }>(sql`
+          DELETE FROM webhook_queue q
+          USING unnest(${failed.map(({ claim }) => claim.delivery_id)}::uuid[],
+                       ${failed.map(({ claim }) => claim.attempt)}::smallint[]) AS x (id, attempt)
+          WHERE q.delivery_id = x.id AND q.attempt = x.attempt RETURNING q.delivery_id AS id`),
+    retrying.length === 0
+      ? []
+      : tx.query<{ id: string }>(sql`
+          UPDATE webhook_queue q
+          SET due_at = statement_timestamp() + x.delay_ms * interval '1 millisecond', leased = false, is_retry = true,
+              failures = x.failures
+          FROM unnest(${retrying.map(({ claim }) => claim.delivery_id)}::uuid[],
+                      ${retrying.map(({ claim }) => claim.attempt)}::smallint[],
+                      ${retrying.map(({ next }) => ("delayMs" in next ? next.delayMs : 0))}::int[],
+                      ${retrying.map(({ failures }) => failures)}::smallint[]) AS x (id, attempt, delay_ms, failures)
+          WHERE q.delivery_id = x.id AND q.attempt = x.attempt RETURNING q.delivery_id AS id`),
+  ]);
+  return new Set(settled.flat().map(({ id }) => id));
+}
+
+/** Appends the attempts to their deliveries' timelines; one that was noted as interrupted is filled in. */
+export async function insertAttempts(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
+  const column = <T>(of: (outcome: Outcome) => T) => outcomes.map(of);
+  await tx.execute(sql`
+    INSERT INTO webhook_attempts (delivery_id, created_at, number, org_id, partner_id, started_at, connected_ms, headers_ms,
+      total_ms, remote_address, reused, possible_duplicate, request_headers, response_status, response_body, error_code,
+      error_message)
+    SELECT * FROM unnest(
+      ${column(({ claim }) => claim.delivery_id)}::uuid[], ${column(({ claim }) => claim.created_at)}::timestamptz[],
+      ${column(({ claim }) => claim.attempt)}::smallint[], ${column(({ claim }) => claim.org_id)}::uuid[],
+      ${column(({ claim }) => claim.partner_id)}::uuid[], ${column(({ attempt }) => attempt.startedAt)}::timestamptz[],
+      ${column(({ attempt }) => attempt.connectedMs)}::int[], ${column(({ attempt }) => attempt.headersMs)}::int[],
+      ${column(({ attempt }) => attempt.totalMs)}::int[], ${column(({ attempt }) => attempt.remoteAddress)}::text[],
+      ${column(({ attempt }) => attempt.reused)}::boolean[],
+      ${column(({ attempt }) => attempt.possibleDuplicate)}::boolean[],
+      ${column(({ attempt }) => attempt.requestHeadersJson)}::jsonb[], ${column(({ attempt }) => attempt.status)}::smallint[],
+      ${column(({ attempt }) => attempt.body)}::text[], ${column(({ attempt }) => attempt.errorCode)}::text[],
+      ${column(({ attempt }) => attempt.errorMessage)}::text[])
+    ON CONFLICT (delivery_id, created_at, number) DO UPDATE
+    SET interrupted = false, started_at = excluded.started_at, connected_ms = excluded.connected_ms,
+        headers_ms = excluded.headers_ms, total_ms = excluded.total_ms, remote_address = excluded.remote_address,
+        reused = excluded.reused, possible_duplicate = excluded.possible_duplicate,
+        request_headers = excluded.request_headers, response_status = excluded.response_status,
+        response_body = excluded.response_body, error_code = excluded.error_code, error_message = excluded.error_message`);
+}
+
+/** Writes what became of the deliveries; `delivered` wins over whatever else is still said. */
+export async function updateDeliveries(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
+  const column = <T>(of: (outcome: Outcome) => T) => outcomes.map(of);
+  const times = column(({ claim }) => claim.created_at.getTime());
+  await tx.execute(sql`
+    UPDATE webhook_deliveries d
+    SET status = x.status, attempt = greatest(d.attempt, x.attempt),
+        next_attempt_at = CASE WHEN x.delay_ms IS NULL THEN NULL
+                               ELSE statement_timestamp() + x.delay_ms * interval '1 millisecond' END,
+        delivered_at = CASE WHEN x.status = 'delivered' THEN statement_timestamp() END,
+        finished_at = CASE WHEN x.status <> 'retrying' THEN statement_timestamp() END,
+        response_status = x.response_status, response_body = x.response_body, response_time_ms = x.response_time_ms,
+        error_code = x.error_code, error_message = x.error_message
+    FROM unnest(
+      ${column(({ claim }) => claim.delivery_id)}::uuid[], ${column(({ claim }) => claim.created_at)}::timestamptz[],
+      ${column(({ next }) => next.status)}::text[], ${column(({ claim }) => claim.attempt)}::smallint[],
+      ${column(({ next }) => ("delayMs" in next ? next.delayMs : null))}::int[],
+      ${column(({ attempt }) => attempt.status)}::smallint[], ${column(({ attempt }) => attempt.body)}::text[],
+      ${column(({ attempt }) => attempt.totalMs)}::int[], ${column(({ attempt }) => attempt.errorCode)}::text[],
+      ${column(({ attempt }) => attempt.errorMessage)}::text[])
+      AS x (id, created_at, status, attempt, delay_ms, response_status, response_body, response_time_ms, error_code,
+            error_message)
+    WHERE d.id = x.id AND d.created_at = x.created_at AND d.status <> 'delivered'
+      -- For the planner: days outside are not looked at.
+      AND d.created_at BETWEEN ${new Date(Math.min(...times))} AND ${new Date(Math.max(...times))}`);
+}
+
+export async function insertDeadLetters(tx: Tx, failed: readonly (Outcome & { letterId: string })[]): Promise<void> {
+  const column = <T>(of: (outcome: Outcome & { letterId: string }) => T) => failed.map(of);
+  await tx.execute(sql`
+    INSERT INTO webhook_dead_letters (id, org_id, partner_id, webhook_id, delivery_id, delivery_created_at, event, event_id,
+                                      reason, attempts, created_at)
+    SELECT *, statement_timestamp() FROM unnest(
+      ${column(({ letterId }) => letterId)}::uuid[], ${column(({ claim }) => claim.org_id)}::uuid[],
+      ${column(({ claim }) => claim.partner_id)}::uuid[], ${column(({ claim }) => claim.webhook_id)}::uuid[],
+      ${column(({ claim }) => claim.delivery_id)}::uuid[], ${column(({ claim }) => claim.created_at)}::timestamptz[],
+      ${column(({ event }) => event)}::text[], ${column(({ claim }) => claim.event_id)}::uuid[],
+      ${column(({ attempt }) => attempt.errorMessage ?? `Status ${attempt.status}`)}::text[],
+      ${column(({ claim }) => claim.attempt)}::smallint[])
+    ON CONFLICT DO NOTHING`);
+}

@@ -1,0 +1,153 @@
+import { sql, type Tx } from "@muster/db";
+
+export type ClaimLimits = {
+  /** Deliveries at most. */
+  most: number;
+  leaseMs: number;
+  endpointSlots: number;
+  organizationSlots: number;
+};
+
+/** A delivery that is now this sender's until its lease ends. */
+export type Claimed = {
+  delivery_id: string;
+  created_at: Date;
+  webhook_id: string;
+  org_id: string;
+  partner_id: string;
+  event_id: string;
+  /** Number of the attempt that follows, from 1; the fence of this claim. */
+  attempt: number;
+  failures: number;
+  interruptions: number;
+  /** Its last sender fell silent: what the receiver saw is not known. */
+  was_leased: boolean;
+  /** Of the webhook as it was read now. */
+  generation: number;
+};
+
+/** One claim at a time, over all senders: free slots are counted from rows that others would be leasing meanwhile. */
+const claimLock = 7_166_340_215;
+
+/**
+ * Leases due deliveries: of each active webhook with free slots a few (first attempts before retries, one slot for the oldest retry), of each
+ * organization its share, endpoints in random order. Commit before anything is sent.
+ */
+export async function claimDue(tx: Tx, limits: ClaimLimits): Promise<Claimed[]> {
+  const { most, leaseMs, endpointSlots, organizationSlots } = limits;
+  await tx.query(sql`SELECT pg_advisory_xact_lock(${claimLock}::bigint)`);
+  const claimed = await tx.query<Claimed>(sql`
+    WITH RECURSIVE
+    -- Webhooks with anything queued: one step of index webhook_queue_due each, however many rows they have.
+    queued AS (
+      (SELECT webhook_id FROM webhook_queue ORDER BY webhook_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT q.webhook_id FROM webhook_queue q WHERE q.webhook_id > e.webhook_id ORDER BY q.webhook_id LIMIT 1)
+      FROM queued e WHERE e.webhook_id IS NOT NULL
+    ),
+    busy AS MATERIALIZED (
+      SELECT webhook_id, org_id, count(*)::int AS n FROM webhook_queue
+      WHERE leased AND due_at > statement_timestamp() GROUP BY webhook_id, org_id
+    ),
+    free AS MATERIALIZED (
+      SELECT w.id, w.org_id, w.generation, w.ordered,
+             least(s.slots, ${endpointSlots}::int, CASE WHEN w.ordered THEN 1 END) - coalesce(b.n, 0) AS slots,
+             ${organizationSlots}::int - coalesce((SELECT sum(o.n) FROM busy o WHERE o.org_id = w.org_id), 0) AS org_slots,
+             count(*) OVER () AS endpoints
+      FROM queued e
+      JOIN webhooks w ON w.id = e.webhook_id AND w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL
+      JOIN webhook_endpoint_state s ON s.webhook_id = w.id
+      LEFT JOIN busy b ON b.webhook_id = w.id
+      WHERE (s.open_until IS NULL OR s.open_until <= statement_timestamp())
+        AND least(s.slots, ${endpointSlots}::int, CASE WHEN w.ordered THEN 1 END) > coalesce(b.n, 0)
+    ),
+    candidates AS (
+      SELECT f.org_id, f.org_slots, f.generation, c.*,
+             row_number() OVER (PARTITION BY f.org_id ORDER BY c.place, random()) AS org_place
+      FROM free f CROSS JOIN LATERAL (
+        SELECT both_kinds.* FROM (
+          (SELECT q.delivery_id, q.attempt, q.leased, row_number() OVER (ORDER BY q.due_at) AS place
+           FROM webhook_queue q
+           WHERE NOT f.ordered AND q.webhook_id = f.id AND NOT q.is_retry AND q.due_at <= statement_timestamp()
+           ORDER BY q.due_at LIMIT least(f.slots, greatest(2, 2 * ${most}::int / f.endpoints)))
+          UNION ALL
+          (SELECT q.delivery_id, q.attempt, q.leased,
+                  CASE WHEN row_number() OVER (ORDER BY q.due_at) = 1 THEN 0
+                       ELSE 1000 + row_number() OVER (ORDER BY q.due_at) END AS place
+           FROM webhook_queue q
+           WHERE NOT f.ordered AND q.webhook_id = f.id AND q.is_retry AND q.due_at <= statement_timestamp()
+           ORDER BY q.due_at LIMIT least(f.slots, greatest(2, 2 * ${most}::int / f.endpoints)))
+          UNION ALL
+          -- Ordered: the one that was begun, else the oldest; nothing while that one waits for its retry.
+          (SELECT head.delivery_id, head.attempt, head.leased, 1
+           FROM (
+             SELECT begun.* FROM (
+               (SELECT q.delivery_id, q.attempt, q.leased, q.due_at, 1 AS rank FROM webhook_queue q
+                WHERE q.webhook_id = f.id AND q.leased ORDER BY q.due_at LIMIT 1)
+               UNION ALL
+               (SELECT q.delivery_id, q.attempt, q.leased, q.due_at, 2 FROM webhook_queue q
+                WHERE q.webhook_id = f.id AND q.is_retry AND NOT q.leased ORDER BY q.due_at LIMIT 1)
+               UNION ALL
+               (SELECT q.delivery_id, q.attempt, q.leased, q.due_at, 3 FROM webhook_queue q
+                WHERE q.webhook_id = f.id AND NOT q.is_retry AND NOT q.leased ORDER BY q.due_at LIMIT 1)
+             ) AS begun ORDER BY rank LIMIT 1
+           ) AS head
+           WHERE f.ordered AND head.due_at <= statement_timestamp())
+        ) AS both_kinds
+        ORDER BY place LIMIT least(f.slots, greatest(2, 2 * ${most}::int / f.endpoints))
+      ) AS c
+    ),
+    picked AS MATERIALIZED (
+      SELECT delivery_id, attempt, leased, generation FROM candidates
+      WHERE org_place <= org_slots ORDER BY place, random() LIMIT ${most}::int
+    )
+    UPDATE webhook_queue q
+    SET due_at = statement_timestamp() + ${leaseMs}::int * interval '1 millisecond', leased = true, attempt = q.attempt + 1,
+        interruptions = q.interruptions + p.leased::int,
+        failures = q.failures + (p.leased AND q.interruptions > 0)::int
+    FROM picked p
+    WHERE q.delivery_id = p.delivery_id AND q.attempt = p.attempt AND q.due_at <= statement_timestamp()
+    RETURNING q.delivery_id, q.created_at, q.webhook_id, q.org_id, q.partner_id, q.event_id, q.attempt, q.failures,
+              q.interruptions, p.leased AS was_leased, p.generation`);
+  const interrupted = claimed.filter(({ was_leased }) => was_leased);
+  if (interrupted.length > 0) await noteInterruptions(tx, interrupted);
+  return claimed;
+}
+
+/** The attempt that ended unseen: it stands in the timeline, unless its sender did store something. */
+async function noteInterruptions(tx: Tx, claims: readonly Claimed[]): Promise<void> {
+  await tx.execute(sql`
+    INSERT INTO webhook_attempts (delivery_id, created_at, number, org_id, partner_id, started_at, interrupted, error_code,
+                                  error_message)
+    SELECT *, statement_timestamp(), true, 'interrupted', 'Interrupted, outcome unknown'
+    FROM unnest(${claims.map((c) => c.delivery_id)}::uuid[], ${claims.map((c) => c.created_at)}::timestamptz[],
+                ${claims.map((c) => c.attempt - 1)}::smallint[], ${claims.map((c) => c.org_id)}::uuid[],
+                ${claims.map((c) => c.partner_id)}::uuid[])
+    ON CONFLICT DO NOTHING`);
+}
+
+export type Payload = { org_id: string; id: string; occurred_at: Date; type: string; body: string };
+
+/** Bodies of claimed deliveries. */
+export function payloadsOf(tx: Tx, claims: readonly Claimed[]): Promise<Payload[]> {
+  const times = claims.map((c) => c.created_at.getTime());
+  return tx.query<Payload>(sql`
+    SELECT e.org_id, e.id, e.occurred_at, e.type, e.body
+    FROM (SELECT DISTINCT * FROM unnest(${claims.map((c) => c.org_id)}::uuid[], ${claims.map((c) => c.event_id)}::uuid[],
+                                        ${claims.map((c) => c.created_at)}::timestamptz[])
+          AS k (org_id, id, occurred_at)) AS k
+    JOIN webhook_events e ON e.org_id = k.org_id AND e.id = k.id AND e.occurred_at = k.occurred_at
+    -- For the planner: days outside are not looked at.
+    WHERE e.occurred_at BETWEEN ${new Date(Math.min(...times))} AND ${new Date(Math.max(...times))}`);
+}
+
+/** Milliseconds until the next delivery is due, null when nothing is queued; and how late the latest of them is. */
+export async function queueAge(tx: Tx): Promise<{ rows: number; oldestDueSeconds: number }> {
+  const [row] = await tx.query<{ rows: number; oldest: number | null }>(sql`
+    SELECT (SELECT reltuples::bigint FROM pg_class WHERE oid = 'webhook_queue'::regclass) AS rows,
+           (SELECT extract(epoch FROM statement_timestamp() - min(q.due_at))::float8
+            FROM webhook_queue q JOIN webhooks w ON w.id = q.webhook_id
+            WHERE w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL AND q.due_at <= statement_timestamp())
+             AS oldest`);
+  return { rows: Math.max(0, row?.rows ?? 0), oldestDueSeconds: Math.max(0, row?.oldest ?? 0) };
+}

@@ -1,0 +1,64 @@
+import { sql, type Tx } from "@muster/db";
+
+/** Makes the days that are needed soon. */
+export async function ensureDays(tx: Tx, ahead: number): Promise<number> {
+  const [row] = await tx.query<{ made: number }>(sql`
+    SELECT ensure_webhook_days((now() AT TIME ZONE 'UTC')::date - 1, (now() AT TIME ZONE 'UTC')::date + ${ahead}::int) AS made`);
+  return row?.made ?? 0;
+}
+
+/** Drops a few of the tables whose day is older than is kept; gives their number. */
+export async function dropDays(tx: Tx, retentionDays: number, most: number): Promise<number> {
+  const [row] = await tx.query<{ dropped: number }>(sql`
+    SELECT drop_webhook_days((now() AT TIME ZONE 'UTC')::date - ${retentionDays}::int, ${most}::int) AS dropped`);
+  return row?.dropped ?? 0;
+}
+
+/** Removes some keys of events, dead letters and queue rows that are older than is kept; gives their number. */
+export async function removeExpired(tx: Tx, retentionDays: number, most: number): Promise<number> {
+  const before = sql`now() - ${retentionDays + 1}::int * interval '1 day'`;
+  const removed = await Promise.all([
+    tx.execute(sql`DELETE FROM webhook_event_keys WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM webhook_event_keys WHERE occurred_at < ${before} LIMIT ${most}::int))`),
+    tx.execute(sql`DELETE FROM webhook_dead_letters WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM webhook_dead_letters WHERE created_at < ${before} LIMIT ${most}::int))`),
+    tx.execute(sql`DELETE FROM webhook_queue WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM webhook_queue WHERE created_at < ${before} LIMIT ${most}::int))`),
+  ]);
+  return removed.reduce((sum, n) => sum + n, 0);
+}
+
+/** Deleted webhooks, those that nobody else works on, locked. */
+export async function takeDeletedWebhook(tx: Tx): Promise<string | null> {
+  const [row] = await tx.query<{ id: string }>(sql`
+    SELECT id FROM webhooks w WHERE deleted_at IS NOT NULL
+      AND (deleted_at < now() - interval '1 minute' OR EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id)
+           OR EXISTS (SELECT FROM webhook_queue q WHERE q.webhook_id = w.id))
+    ORDER BY deleted_at LIMIT 1 FOR UPDATE SKIP LOCKED`);
+  return row?.id ?? null;
+}
+
+/** Removes some of a deleted webhook's deliveries with all that belongs to them; gives their number. */
+export async function removeDeliveries(tx: Tx, webhookId: string, most: number): Promise<number> {
+  const gone = await tx.query<{ id: string; created_at: Date }>(sql`
+    SELECT id, created_at FROM webhook_deliveries WHERE webhook_id = ${webhookId}
+    ORDER BY created_at DESC, id DESC LIMIT ${most}::int`);
+  const ids = gone.map(({ id }) => id);
+  const times = gone.map((row) => row.created_at);
+  const keys = sql`unnest(${ids}::uuid[], ${times}::timestamptz[]) AS x (id, created_at)`;
+  await Promise.all([
+    tx.execute(
+      sql`DELETE FROM webhook_attempts a USING ${keys} WHERE a.delivery_id = x.id AND a.created_at = x.created_at`,
+    ),
+    tx.execute(sql`DELETE FROM webhook_deliveries d USING ${keys} WHERE d.id = x.id AND d.created_at = x.created_at`),
+    tx.execute(sql`DELETE FROM webhook_queue WHERE delivery_id = ANY (${ids}::uuid[])`),
+    tx.execute(sql`DELETE FROM webhook_dead_letters WHERE delivery_id = ANY (${ids}::uuid[])`),
+  ]);
+  return gone.length;
+}
+
+/** The last of a deleted webhook, a minute after: what was being matched meanwhile has been removed, too. */
+export async function removeWebhook(tx: Tx, webhookId: string): Promise<void> {
+  await tx.execute(sql`DELETE FROM webhook_queue WHERE webhook_id = ${webhookId}`);
+  await tx.execute(sql`DELETE FROM webhooks WHERE id = ${webhookId} AND deleted_at < now() - interval '1 minute'`);
+}

@@ -1,0 +1,222 @@
+import { type Database, type Query, sql, type Tx } from "@muster/db";
+import type { CallContext, Caller, Page, SecretBox } from "@muster/kit";
+import type { RetryPolicy } from "../rules/schedule.ts";
+import type { Header, StoredStatus, WebhookFields } from "../rules/webhook.ts";
+import { inSight, type NewestPage, readNewestPage } from "./newest-page.ts";
+
+export type WebhookRow = {
+  id: string;
+  org_id: string;
+  partner_id: string;
+  name: string;
+  url_sealed: Buffer;
+  url_shown: string;
+  secret_sealed: Buffer | null;
+  previous_secret_sealed: Buffer | null;
+  previous_secret_until: Date | null;
+  headers_sealed: Buffer;
+  header_names: string[];
+  events: string[];
+  status: StoredStatus;
+  retry_policy: RetryPolicy | null;
+  ordered: boolean;
+  generation: number;
+  created_by: string;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export type EndpointCounters = {
+  success_count: number;
+  failure_count: number;
+  last_delivery_at: Date | null;
+  last_success_at: Date | null;
+};
+
+const columns = sql`t.id, t.org_id, t.partner_id, t.name, t.url_sealed, t.url_shown, t.secret_sealed,
+  t.previous_secret_sealed, t.previous_secret_until, t.headers_sealed, t.header_names, t.events, t.status, t.retry_policy,
+  t.ordered, t.generation, t.created_by, t.created_at, t.updated_at`;
+
+const counters = sql`s.success_count, s.failure_count, s.last_delivery_at, s.last_success_at`;
+
+/** Of a deleted organization's only system callers still see. */
+function visible(caller: Caller): Query {
+  return caller.scope === "system"
+    ? sql`t.deleted_at IS NULL AND ${inSight(caller)}`
+    : sql`t.deleted_at IS NULL AND t.stopped_at IS NULL AND ${inSight(caller)}`;
+}
+
+/** Places of the sealed columns: an envelope opens in its own row and column alone. */
+export const sealedAt = {
+  url: (id: string) => `webhooks.url/${id}`,
+  secret: (id: string) => `webhooks.secret/${id}`,
+  headers: (id: string) => `webhooks.headers/${id}`,
+};
+
+/** Everything people decided of a webhook, in clear. */
+export function openFields(box: SecretBox, row: WebhookRow): WebhookFields {
+  const { id } = row;
+  return {
+    name: row.name,
+    url: box.open(row.url_sealed, sealedAt.url(id)).toString(),
+    secret: row.secret_sealed ? box.open(row.secret_sealed, sealedAt.secret(id)).toString() : null,
+    events: row.events,
+    headers: JSON.parse(box.open(row.headers_sealed, sealedAt.headers(id)).toString()) as Header[],
+    status: row.status,
+    ordered: row.ordered,
+  };
+}
+
+function sealed(box: SecretBox, id: string, fields: WebhookFields) {
+  const secret = fields.secret === null ? null : box.seal(Buffer.from(fields.secret), sealedAt.secret(id));
+  return {
+    url: box.seal(Buffer.from(fields.url), sealedAt.url(id)),
+    secret,
+    headers: box.seal(Buffer.from(JSON.stringify(fields.headers)), sealedAt.headers(id)),
+    names: fields.headers.map(({ key }) => key),
+  };
+}
+
+type Owner = { orgId: string; partnerId: string; createdBy: string };
+
+/** Inserts a webhook and the state of its endpoint. */
+export async function insertWebhook(
+  tx: Tx,
+  box: SecretBox,
+  id: string,
+  owner: Owner,
+  { shownUrl, ...fields }: WebhookFields & { shownUrl: string },
+  now: Date,
+): Promise<WebhookRow> {
+  const secrets = sealed(box, id, fields);
+  const rows = await tx.query<WebhookRow>(sql`
+    INSERT INTO webhooks AS t (id, org_id, partner_id, name, url_sealed, url_shown, secret_sealed, headers_sealed,
+                               header_names, events, status, ordered, created_by, created_at, updated_at)
+    VALUES (${id}, ${owner.orgId}, ${owner.partnerId}, ${fields.name}, ${secrets.url}, ${shownUrl}, ${secrets.secret},
+            ${secrets.headers}, ${secrets.names}, ${fields.events}, ${fields.status}, ${fields.ordered}, ${owner.createdBy}, ${now}, ${now})
+    RETURNING ${columns}`);
+  await tx.execute(sql`
+    INSERT INTO webhook_endpoint_state (webhook_id, org_id, partner_id, slots)
+    VALUES (${id}, ${owner.orgId}, ${owner.partnerId}, 32767)`);
+  return only(rows);
+}
+
+/** One webhook that the caller reaches, locked until the end of the transaction; null when there is none. */
+export async function lockWebhook(tx: Tx, { caller }: CallContext, id: string): Promise<WebhookRow | null> {
+  const [row] = await tx.query<WebhookRow>(
+    sql`SELECT ${columns} FROM webhooks AS t WHERE t.id = ${id} AND ${visible(caller)} FOR UPDATE`,
+  );
+  return row ?? null;
+}
+
+/** One webhook that the caller reaches, with its counters. */
+export async function findWebhook(
+  db: Database,
+  who: CallContext,
+  id: string,
+): Promise<(WebhookRow & EndpointCounters) | null> {
+  const [row] = await db.read<WebhookRow & EndpointCounters>(
+    who,
+    sql`SELECT ${columns}, ${counters} FROM webhooks AS t JOIN webhook_endpoint_state AS s ON s.webhook_id = t.id
+        WHERE t.id = ${id} AND ${visible(who.caller)}`,
+  );
+  return row ?? null;
+}
+
+/** A page of an organization's webhooks, newest first (index webhooks_by_org). */
+export function listWebhooks(
+  db: Database,
+  who: CallContext,
+  { orgId, status }: { orgId: string; status: StoredStatus | null },
+  page: Page,
+): Promise<NewestPage<WebhookRow & EndpointCounters>> {
+  const table = sql`(SELECT w.*, ${counters} FROM webhooks w JOIN webhook_endpoint_state s ON s.webhook_id = w.id)`;
+  const list = {
+    table,
+    columns: sql`${columns}, t.success_count, t.failure_count, t.last_delivery_at, t.last_success_at`,
+    where: sql`${visible(who.caller)} AND t.org_id = ${orgId}::uuid
+               AND (${status}::text IS NULL OR t.status = ${status}::text)`,
+  };
+  return readNewestPage(db, who, list, page);
+}
+
+/** Writes all fields of a locked webhook. A status set to active forgets what made it fail. */
+export async function updateWebhook(
+  tx: Tx,
+  box: SecretBox,
+  stored: WebhookRow,
+  { shownUrl, ...fields }: WebhookFields & { shownUrl: string },
+  change: { statusGiven: boolean; secretGiven: boolean },
+  now: Date,
+): Promise<WebhookRow> {
+  const secrets = sealed(box, stored.id, fields);
+  const rows = await tx.query<WebhookRow>(sql`
+    UPDATE webhooks AS t
+    SET name = ${fields.name}, url_sealed = ${secrets.url}, url_shown = ${shownUrl}, secret_sealed = ${secrets.secret},
+        previous_secret_sealed = CASE WHEN ${change.secretGiven} THEN NULL ELSE previous_secret_sealed END,
+        previous_secret_until = CASE WHEN ${change.secretGiven} THEN NULL ELSE previous_secret_until END,
+        headers_sealed = ${secrets.headers}, header_names = ${secrets.names}, events = ${fields.events},
+        status = ${fields.status}, ordered = ${fields.ordered}, generation = generation + 1, updated_at = ${now}
+    WHERE t.id = ${stored.id} RETURNING ${columns}`);
+  if (change.statusGiven && fields.status === "active") {
+    await tx.execute(sql`
+      UPDATE webhook_endpoint_state
+      SET failed_in_a_row = 0, failed_attempts = 0, failing_since = NULL, failed_reason = NULL, open_until = NULL, open_seconds = 0, slots = 32767,
+          window_started_at = NULL, window_attempts = 0, window_deliveries = 0, window_failures = 0
+      WHERE webhook_id = ${stored.id}`);
+  }
+  return only(rows);
+}
+
+/** A new secret for a locked webhook; the one before signs beside it until `previousUntil`. */
+export async function rotateSecret(
+  tx: Tx,
+  box: SecretBox,
+  stored: WebhookRow,
+  secret: string,
+  previousUntil: Date | null,
+  now: Date,
+): Promise<WebhookRow> {
+  const place = sealedAt.secret(stored.id);
+  const rows = await tx.query<WebhookRow>(sql`
+    UPDATE webhooks AS t
+    SET secret_sealed = ${box.seal(Buffer.from(secret), place)},
+        previous_secret_sealed = ${previousUntil === null ? null : stored.secret_sealed}, previous_secret_until = ${previousUntil},
+        generation = generation + 1, updated_at = ${now}
+    WHERE t.id = ${stored.id} RETURNING ${columns}`);
+  return only(rows);
+}
+
+/** Hides a locked webhook and stops what is queued; a job removes the rest. */
+export async function markDeleted(tx: Tx, id: string, now: Date): Promise<void> {
+  await tx.execute(sql`UPDATE webhooks SET deleted_at = ${now}, updated_at = ${now} WHERE id = ${id}`);
+}
+
+/** Nothing is matched or sent for the webhooks of a deleted organization or partner; on again when it is back. */
+export async function stopWebhooksOf(
+  tx: Tx,
+  tenant: { kind: "partner" | "organization"; id: string; deleted: boolean },
+  now: Date,
+): Promise<void> {
+  const of = tenant.kind === "partner" ? sql`partner_id = ${tenant.id}` : sql`org_id = ${tenant.id}`;
+  const stoppedAt = tenant.deleted ? now : null;
+  await tx.execute(sql`UPDATE webhooks SET stopped_at = ${stoppedAt} WHERE ${of} AND deleted_at IS NULL`);
+}
+
+export type DeliveryCounts = { pending: number; retrying: number };
+
+/** Deliveries of a webhook that must still be sent. */
+export async function queuedCounts(db: Database, who: CallContext, webhookId: string): Promise<DeliveryCounts> {
+  const [row] = await db.read<DeliveryCounts>(
+    who,
+    sql`SELECT count(*) FILTER (WHERE NOT is_retry) AS pending, count(*) FILTER (WHERE is_retry) AS retrying
+        FROM webhook_queue WHERE webhook_id = ${webhookId}`,
+  );
+  return row ?? { pending: 0, retrying: 0 };
+}
+
+function only(rows: WebhookRow[]): WebhookRow {
+  const [row] = rows;
+  if (!row) throw new Error("a webhook that was locked has gone");
+  return row;
+}

@@ -1,0 +1,210 @@
+import { fileURLToPath } from "node:url";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { BusMessage } from "@muster/bus";
+import { type Database, openDatabase, sql } from "@muster/db";
+import { openEgress, parseExceptions } from "@muster/egress";
+import { type Caller, createLogger, secretBox, systemCaller, uuidv7 } from "@muster/kit";
+import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
+import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
+import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
+import { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
+import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
+import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
+import { register, toAppError } from "@muster/rpc";
+import { tenantMigrations } from "@muster/service";
+import { callers, type TestDatabase, testDatabase, testPort } from "@muster/testing";
+import { z } from "zod";
+import { healthLimits, settings } from "../config.ts";
+import { matchMessages } from "../events/matcher.ts";
+import { startReplayer } from "../jobs/replayer.ts";
+import { deliveryService } from "../rpc/delivery.ts";
+import { eventService } from "../rpc/event.ts";
+import { pushService } from "../rpc/push.ts";
+import { replayService } from "../rpc/replay.ts";
+import { webhookService } from "../rpc/webhook.ts";
+import { secretPurposes } from "../sealed-columns.ts";
+import { type SenderDeps, startSender } from "../sender/sender.ts";
+import type { ReplayPace } from "../store/replays.ts";
+import { sealedAt } from "../store/webhooks.ts";
+import { type Receiver, startReceiver } from "./receiver.ts";
+
+const log = createLogger("dispatcher-test", "fatal");
+const keys = `k1:${Buffer.alloc(32, 7).toString("base64")}`;
+const who = { caller: systemCaller("webhook-dispatcher") };
+const permissions = ["webhooks:read", "webhooks:write", "events:write"];
+
+export type TestDispatcher = Awaited<ReturnType<typeof startDispatcher>>;
+
+/** The service's RPCs on a real port and a real database, with receivers on this machine; senders are started by tests. */
+export async function startDispatcher() {
+  const path = fileURLToPath(new URL("../../migrations/", import.meta.url));
+  const dirs = [tenantMigrations, { label: "webhook-dispatcher", path }];
+  const database: TestDatabase = await testDatabase({ service: "webhook-dispatcher", dirs });
+  const receivers = await Promise.all(Array.from({ length: 4 }, startReceiver));
+  const urlOf = ({ port }: Receiver) => `http://hooks.example.test:${port}/hook`;
+  const exceptions = parseExceptions(
+    receivers.map(({ port }) => `http://hooks.example.test:${port}=127.0.0.1`).join(","),
+    "test",
+  );
+  const egress = openEgress({ profile: "webhook", exceptions });
+  const box = secretBox(keys, secretPurposes.webhooks);
+  const replyBox = secretBox(keys, secretPurposes.replies);
+  const now = () => new Date();
+  const reach = { db: database.db, now, copyLagMs: 0 };
+  const wakes: (() => void)[] = [];
+  const wake = () => {
+    for (const each of wakes) each();
+  };
+  const port = await testPort("webhook-dispatcher", [
+    register(WebhookService, webhookService({ ...reach, box, replyBox, egress, secretOverlapHours: 24 })),
+    register(DeliveryService, deliveryService({ ...reach, wake })),
+    register(EventService, eventService(reach)),
+    register(ReplayService, replayService(reach)),
+    register(PushService, pushService({ egress, now, timeoutMs: 2_000, slots: 2 })),
+  ]);
+  const closing: (() => Promise<void>)[] = [];
+  const config = z.object(settings).parse({});
+
+  const rows = <R>(text: string, values: unknown[] = []) => database.db.read<R>(who, { text, values });
+  const dispatcher = {
+    database,
+    receivers,
+    urlOf,
+    rows,
+    egress,
+    webhooks: (caller: Caller) => port.client(WebhookService, caller),
+    deliveries: (caller: Caller) => port.client(DeliveryService, caller),
+    events: (caller: Caller) => port.client(EventService, caller),
+    replays: (caller: Caller) => port.client(ReplayService, caller),
+    pushes: (caller: Caller) => port.client(PushService, caller),
+
+    /** Works on replays until it is stopped. */
+    replayer(change: Partial<ReplayPace> = {}) {
+      const pace = { window: 4, chunk: 1_000, everyMs: 5, ...change };
+      const replayer = startReplayer({ db: database.db, log, pace, wake });
+      closing.push(() => replayer.stop());
+      return replayer;
+    },
+
+    /** A new organization in the copy of the tenants, and its administrator. */
+    async organization(partnerId: string = uuidv7()) {
+      const orgId = uuidv7();
+      await database.db.tx(who, (tx) =>
+        tx.execute(sql`
+          INSERT INTO tenant (kind, id, partner_id, org_id, version, status, deleted, updated_at)
+          VALUES ('organization', ${orgId}, ${partnerId}, ${orgId}, 1, 'active', false, now())`),
+      );
+      return { orgId, partnerId, admin: callers.orgAdmin(partnerId, orgId, { permissions }) };
+    },
+
+    /** A webhook of an organization to a receiver, for every event. */
+    async webhook(admin: Caller, receiver: Receiver, change: object = {}) {
+      const wanted = { name: "Hook", url: urlOf(receiver), events: ["*"], ...change };
+      const { webhook } = await port.client(WebhookService, admin).createWebhook(wanted);
+      if (!webhook) throw new Error("no webhook came back");
+      return webhook;
+    },
+
+    /** SQL that changes something, as the system. */
+    change: (text: string, values: unknown[] = []) => database.db.tx(who, (tx) => tx.execute({ text, values })),
+
+    /** Gives a webhook a retry policy, as an operator does. */
+    policy: (id: string, policy: object) =>
+      database.db.tx(who, (tx) =>
+        tx.execute(
+          sql`UPDATE webhooks SET retry_policy = ${JSON.stringify(policy)}::jsonb, generation = generation + 1 WHERE id = ${id}`,
+        ),
+      ),
+
+    /** Stores another URL for a webhook without judging it. */
+    async reseal(id: string, url: string) {
+      const sealed = box.seal(Buffer.from(url), sealedAt.url(id));
+      await database.db.tx(who, (tx) =>
+        tx.execute(sql`UPDATE webhooks SET url_sealed = ${sealed}, generation = generation + 1 WHERE id = ${id}`),
+      );
+    },
+
+    /** Puts events through the matcher as the stream would. */
+    match: (messages: readonly BusMessage[], retentionDays = 30) =>
+      matchMessages({ db: database.db, log, now, wake, batchEvents: 500, retentionDays }, messages),
+
+    /** A sender of its own, with a pool of its own. */
+    sender(change: Partial<SenderDeps> & { on?: Database } = {}) {
+      const db = change.on ?? openDatabase({ url: database.appUrl, max: 5, name: "sender", log });
+      const sender = startSender({
+        db,
+        log,
+        now,
+        box,
+        egress,
+        concurrency: 64,
+        leaseMs: 45_000,
+        timeoutMs: 2_000,
+        jitterPercent: 0,
+        random: Math.random,
+        organizationSlots: 64,
+        limits: healthLimits(config),
+        graceMs: 1_000,
+        ...change,
+      });
+      wakes.push(sender.wake);
+      const stop = async () => {
+        wakes.splice(wakes.indexOf(sender.wake), 1);
+        await sender.stop();
+        if (!change.on) await db.close();
+      };
+      let stopped: Promise<void> | null = null;
+      const once = () => (stopped ??= stop());
+      closing.push(once);
+      return { ...sender, stop: once };
+    },
+
+    async stop() {
+      for (const close of closing.reverse()) await close();
+      await port.close();
+      await egress.close();
+      for (const receiver of receivers) await receiver.close();
+      await database.drop();
+    },
+  };
+  return dispatcher;
+}
+
+/** A message of EVENTS as services emit it. */
+export function eventMessage(
+  orgId: string,
+  { id = uuidv7(), type = "device.online", data = { n: 1 }, at = new Date() }: Partial<EventChange> = {},
+): BusMessage {
+  const event = create(PlatformEventSchema, {
+    id,
+    type,
+    timestamp: timestampFromDate(at),
+    orgId,
+    partnerId: uuidv7(),
+    dataJson: JSON.stringify(data),
+  });
+  return {
+    subject: `events.${orgId}.${type}`,
+    msgId: `${orgId}/${id}`,
+    body: toBinary(PlatformEventSchema, event),
+    streamSeq: 1,
+    deliveries: 1,
+    traceparent: null,
+  };
+}
+
+type EventChange = { id: string; type: string; data: object; at: Date };
+
+/** The code a call is refused with, and what it names; "ok" when it is answered. */
+export async function outcome(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+    return "ok";
+  } catch (error) {
+    const { code, facts } = toAppError(error);
+    const fields = (facts.details as { fieldErrors?: object } | undefined)?.fieldErrors;
+    if (code === "internal") throw error;
+    return fields ? `${code} ${Object.keys(fields).join(" ")}` : `${code}${facts.reason ? ` ${facts.reason}` : ""}`;
+  }
+}

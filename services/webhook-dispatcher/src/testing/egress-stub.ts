@@ -1,0 +1,12 @@
+import type { Egress } from "@muster/egress";
+
+/** Sends as the real one does, and never says what came back: a process that is killed after its request left. */
+export function createEgressStub(real: Pick<Egress, "check" | "send">): Pick<Egress, "check" | "send"> {
+  return {
+    check: (url) => real.check(url),
+    async send(target, request) {
+      const exchange = await real.send(target, request);
+      return { ...exchange, status: null, error: { code: "aborted", message: "killed" } };
+    },
+  };
+}

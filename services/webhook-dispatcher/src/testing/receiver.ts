@@ -1,0 +1,63 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+
+/** A request as the receiver got it. */
+export type Received = {
+  /** Milliseconds of the monotonic clock, when the body was whole. */
+  atMs: number;
+  path: string;
+  headers: IncomingMessage["headers"];
+  body: string;
+};
+
+export type Answer = (received: Received, response: ServerResponse) => void;
+
+export type Receiver = {
+  port: number;
+  received: Received[];
+  /** Most requests that were open at a time. */
+  busiest(): number;
+  answer(answer: Answer): void;
+  close(): Promise<void>;
+};
+
+/** A receiver on a loopback port that remembers what it gets; answers 200 unless told otherwise. */
+export async function startReceiver(): Promise<Receiver> {
+  const received: Received[] = [];
+  const sockets = new Set<Socket>();
+  let answer: Answer = (_received, response) => void response.writeHead(200).end("ok");
+  let open = 0;
+  let busiest = 0;
+  const server = createServer((request, response) => {
+    open += 1;
+    busiest = Math.max(busiest, open);
+    response.once("close", () => {
+      open -= 1;
+    });
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = Buffer.concat(chunks).toString();
+      const item = { atMs: performance.now(), path: request.url ?? "", headers: request.headers, body };
+      received.push(item);
+      answer(item, response);
+    });
+  });
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    received,
+    busiest: () => busiest,
+    answer(given) {
+      answer = given;
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
