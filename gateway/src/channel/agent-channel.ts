@@ -36,6 +36,10 @@ type Query = {
 
 const none: ReadonlyMap<string, Query> = new Map();
 
+/** What an agent may say of a query (docs/agent-channel.md); any other code, or none at all, is the device's failure. */
+const toldCodes: readonly unknown[] = ["event_log_not_found", "event_log_entry_not_found"] satisfies AppError["code"][];
+const toldCode = (code: unknown) => (toldCodes.includes(code) ? (code as string) : "device_error");
+
 /** One agent's connection and the live queries that are under way on it. */
 export class AgentChannel {
   readonly socket: WebSocket;
@@ -89,7 +93,7 @@ export class AgentChannel {
     // One that was cancelled, or a kind that a newer agent knows.
     if (!query || typeof id !== "string") return true;
     if (frame.head.type === "chunk") this.#chunk(id, query, frame.head, frame.body);
-    else if (frame.head.type === "error") this.#fail(id, query, String(frame.head.code ?? "").slice(0, 64));
+    else if (frame.head.type === "error") this.#fail(id, query, toldCode(frame.head.code));
     return true;
   }
 

@@ -62,7 +62,7 @@ async function hubOn(bus: Bus | null, change: Partial<HubOptions> = {}) {
       });
       socket.on("close", (code) => void closed.push(code));
       socket.on("error", () => {});
-      await until("the connection", () => socket.readyState === WebSocket.OPEN);
+      await until("the connection", () => socket.readyState !== WebSocket.CONNECTING);
       await bus?.relay.flush();
       const say = (head: object, body?: Uint8Array) => socket.send(encodeAgentFrame(head as never, body));
       return { socket, frames, closed, say };
@@ -174,6 +174,23 @@ describe("a channel", () => {
     expect(huge.code).toBe("connection_lost");
   });
 
+  it.each([
+    ["an object", { toString: 1 }],
+    ["a list", [[]]],
+    ["null", null],
+    ["our own", "connection_lost"],
+  ])("takes an error code that is %s for the device's failure, and goes on", async (_, code) => {
+    const deviceId = uuidv7();
+    const { connect } = await hubOn(first);
+    const agent = await connect(deviceId);
+    const question = ask(deviceId);
+    await until("the question", () => agent.frames.length > 0);
+    agent.say({ type: "error", id: question.id, code });
+    const error = await until("the error", () => question.answers.find(({ head: { type } }) => type === "error"));
+    expect(error.head.code).toBe("device_error");
+    expect(agent.closed).toEqual([]);
+  });
+
   it("says every two seconds that the agent is still waited for", async () => {
     const deviceId = uuidv7();
     await (await hubOn(first)).connect(deviceId);
@@ -251,6 +268,21 @@ describe("the hub", () => {
     hub.recheck(() => true);
     await until("the revoked one to be closed", () => channels[0]?.closed.includes(4001));
     expect([channels[1]?.closed, channels[2]?.closed, hub.size]).toEqual([[], [], 2]);
+  });
+
+  it("closes a channel whose token was revoked while it was opened", async () => {
+    let revoked = false;
+    const { hub, connect } = await hubOn(first, {
+      admit(digest) {
+        if (revoked) throw new AppError("agent_token_revoked", "revoked");
+        return agentOf(digest);
+      },
+    });
+    // What the gateway heard of it found no channel yet.
+    revoked = true;
+    hub.recheck(() => true);
+    const channel = await connect(uuidv7());
+    await until("it to be closed", () => channel.closed.includes(4001));
   });
 
   it("sends its agents elsewhere over a while when it stops, and cuts who stays", async () => {

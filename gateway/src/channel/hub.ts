@@ -92,6 +92,16 @@ export function createChannelHub(options: HubOptions): ChannelHub {
     channel.leave = subscription.stop;
   };
 
+  /** A fault of ours in reading what one agent sent costs that agent its channel, never the gateway all of them. */
+  const understood = (channel: AgentChannel, bytes: Uint8Array): boolean => {
+    try {
+      return channel.hear(bytes);
+    } catch (err) {
+      log.error({ err, deviceId: channel.agent.id }, "agent's frame not handled");
+      return false;
+    }
+  };
+
   const announce = (list: readonly AgentChannel[]) => {
     for (let from = 0; from < list.length; from += announceMax) {
       const epochs = list.slice(from, from + announceMax).map(({ agent, epoch }) => [agent.id, epoch]);
@@ -178,7 +188,7 @@ export function createChannelHub(options: HubOptions): ChannelHub {
       };
       socket.on("message", (data) => {
         heard();
-        if (channel.hear(bytesOf(data))) return;
+        if (understood(channel, bytesOf(data))) return;
         channel.abandon("device_error");
         close(channel, "protocol");
       });
@@ -189,6 +199,8 @@ export function createChannelHub(options: HubOptions): ChannelHub {
       socket.on("error", (err) => log.debug({ err, deviceId: agent.id }, "agent channel failed"));
       listen(channel);
       announce([channel]);
+      // What changed between the upgrade's checks and now found no channel to look at.
+      later(channel);
     },
     attach(bus) {
       relay = bus;
