@@ -191,6 +191,33 @@ describe("a channel", () => {
     expect(agent.closed).toEqual([]);
   });
 
+  it("takes answers in small pieces, and none that never comes to its end", async () => {
+    const deviceId = uuidv7();
+    const agent = await (await hubOn(first)).connect(deviceId);
+    const [small, endless] = [ask(deviceId), ask(deviceId)];
+    await until("the questions", () => agent.frames.length === 2);
+    for (let seq = 0; seq < 1_000; seq++) {
+      agent.say({ type: "chunk", id: small.id, seq, last: seq === 999 }, Buffer.from("x"));
+    }
+    agent.say({ type: "chunk", id: endless.id, seq: 0, last: false });
+    await until("the answer", () => small.answers.at(-1)?.head.last === true);
+    await until("the error", () => endless.answers.at(-1)?.head.code === "device_error");
+  });
+
+  it("ends when the agent floods the gateway with what nobody asked for, also over several connections", async () => {
+    const deviceId = uuidv7();
+    const { connect } = await hubOn(first);
+    const flooding = await connect(deviceId);
+    for (let i = 0; i < 10_001; i++) flooding.say({ type: "chunk", id: "nobody", seq: i, last: false });
+    await until("the close", () => flooding.closed.includes(1008));
+    const again = await connect(deviceId);
+    again.say({ type: "greeting" });
+    await until("the second close", () => again.closed.includes(1008));
+    const other = await connect(uuidv7());
+    other.say({ type: "greeting" });
+    expect(other.closed).toEqual([]);
+  });
+
   it("says every two seconds that the agent is still waited for", async () => {
     const deviceId = uuidv7();
     await (await hubOn(first)).connect(deviceId);
