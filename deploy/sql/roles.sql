@@ -4,13 +4,16 @@
 --   psql -v ON_ERROR_STOP=1 --single-transaction -v identity_owner_password=… -v identity_app_password=… … -f roles.sql
 --
 -- Variables: <schema>_owner_password and <schema>_app_password of identity, tenancy, audit, device_logs,
--- webhook_dispatcher and agent_release, and muster_owner_password. A SCRAM verifier may stand in place of a password: then
+-- webhook_dispatcher and agent_release, audit_pruner_password and muster_owner_password. A SCRAM verifier may stand in place of a password: then
 -- no statement log shows it.
 --
 -- Per service:
 --   muster_<schema>_owner   logs in for migrations; owns the schema and its tables, so row-level security does not bind it
 --   muster_<schema>_app     logs in for the service; owns nothing, is a member of nothing
 --   muster_<schema>_lookup  owns the few SECURITY DEFINER look-ups that come before a tenant is known; never logs in
+-- for one duty
+--   muster_audit_pruner     logs in for the retention worker alone: the only role that may delete audit rows; a member of
+--                           nothing, and nobody is a member of it. What it may do stands in audit's migrations.
 -- and over all of them muster_owner, for operators and backups.
 
 -- psql fills in no variable between dollar quotes, so they travel as settings.
@@ -22,6 +25,7 @@ from (values
   ('tenancy_app', :'tenancy_app_password'),
   ('audit_owner', :'audit_owner_password'),
   ('audit_app', :'audit_app_password'),
+  ('audit_pruner', :'audit_pruner_password'),
   ('device_logs_owner', :'device_logs_owner_password'),
   ('device_logs_app', :'device_logs_app_password'),
   ('webhook_dispatcher_owner', :'webhook_dispatcher_owner_password'),
@@ -34,7 +38,9 @@ from (values
 do $roles$
 declare
   services constant text[] := array['identity', 'tenancy', 'audit', 'device_logs', 'webhook_dispatcher', 'agent_release'];
-  roles constant text[] := array['muster_owner']
+  -- <schema>_<duty>
+  duties constant text[] := array['audit_pruner'];
+  roles constant text[] := array['muster_owner'] || array(select 'muster_' || d from unnest(duties) d)
     || array(select format('muster_%s_%s', s, k) from unnest(services) s, unnest(array['owner', 'app', 'lookup']) k);
   superuser constant boolean := (select rolsuper from pg_roles where rolname = current_user);
   schema text;
@@ -42,6 +48,7 @@ declare
   app text;
   lookup text;
   role text;
+  duty text;
   held record;
 begin
   perform set_config('client_min_messages', 'warning', true);
@@ -105,6 +112,27 @@ begin
     end loop;
   end loop;
 
+  foreach duty in array duties loop
+    role := 'muster_' || duty;
+    schema := regexp_replace(duty, '_[a-z]+$', '');
+    execute format('alter role %I login password %L', role, current_setting('muster.' || duty));
+    for held in
+      select g.rolname as granted, e.rolname as member, b.rolname as grantor
+      from pg_auth_members m
+      join pg_roles g on g.oid = m.roleid
+      join pg_roles e on e.oid = m.member
+      join pg_roles b on b.oid = m.grantor
+      where (m.member = role::regrole or m.roleid = role::regrole) and e.rolname <> current_user
+    loop
+      execute format('revoke %I from %I granted by %I', held.granted, held.member, held.grantor);
+    end loop;
+    execute format('grant connect on database %I to %I', current_database(), role);
+    execute format('revoke all on schema %I from %I', schema, role);
+    execute format('grant usage on schema %I to %I', schema, role);
+    execute format('alter role %I in database %I set search_path = %I', role, current_database(), schema);
+    execute format('alter role %I set idle_in_transaction_session_timeout = %L', role, '30s');
+  end loop;
+
   execute format('alter role muster_owner login password %L', current_setting('muster.owner'));
   execute format('grant connect on database %I to muster_owner', current_database());
   execute format('alter role muster_owner in database %I set search_path = %s', current_database(),
@@ -120,7 +148,7 @@ end
 $roles$;
 
 select count(set_config('muster.' || name, '', false)) as passwords_forgotten
-from unnest(array['owner']
+from unnest(array['owner', 'audit_pruner']
   || array(select s || '_' || kind
            from unnest(array['identity', 'tenancy', 'audit', 'device_logs', 'webhook_dispatcher', 'agent_release']) s,
                 unnest(array['owner', 'app']) kind)) as name;

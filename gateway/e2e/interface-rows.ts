@@ -50,7 +50,7 @@ function keyScopeOf(method: string, path: string): KeyScope | null {
   if (/^\/orgs\/(partners|organizations\/order)/.test(path)) return null;
   if (path.startsWith("/orgs/sites")) return `sites:${verb}`;
   if (path.startsWith("/orgs")) return `organizations:${verb}`;
-  if (/^\/audit-logs(\/(logs|search|export|reports).*)?$/.test(path)) return "audit:read";
+  if (/^\/audit-logs(\/(logs|search|export|reports|verify|checkpoints).*)?$/.test(path)) return "audit:read";
   if (/^\/(devices|system-tools)\/.*logs/.test(path)) return "logs:read";
   if (/^\/device(s|-groups)/.test(path)) return `devices:${verb}`;
   if (path.startsWith("/webhooks")) return `webhooks:${verb}`;
@@ -294,7 +294,10 @@ export const additionalRows: readonly InterfaceRow[] = [
     { permission: "users:write", mfa: true },
     `
     PATCH /users/:id
-    POST /users/:id/disable`,
+    POST /users/:id/disable
+    POST /users/:id/enable
+    POST /users/:id/invite
+    DELETE /users/:id`,
   ),
   ...rows(
     3,
@@ -303,6 +306,7 @@ export const additionalRows: readonly InterfaceRow[] = [
     GET /roles
     GET /permissions`,
   ),
+  ...rows(5, { permission: "roles:read" }, "GET /roles/:id"),
   ...rows(
     5,
     { permission: "roles:write", mfa: true },
@@ -327,6 +331,26 @@ export const additionalRows: readonly InterfaceRow[] = [
     `
     POST /auth/forgot-password
     POST /auth/reset-password`,
+  ),
+  ...rows(6, { permission: "audit:export" }, "GET /audit-logs/export"),
+  ...rows(
+    6,
+    { permission: "audit:read" },
+    `
+    GET /audit-logs/reports/categories
+    GET /audit-logs/reports/user-activity
+    GET /audit-logs/reports/security-events
+    GET /audit-logs/reports/compliance`,
+  ),
+  ...rows(6, { permission: "audit:write" }, "GET /audit-logs/retention"),
+  ...rows(6, { permission: "audit:write", mfa: true }, "PATCH /audit-logs/retention"),
+  ...rows(
+    6,
+    { permission: "audit:read" },
+    `
+    POST /audit-logs/verify
+    GET /audit-logs/verify/:id
+    GET /audit-logs/checkpoints`,
   ),
   ...rows(
     3,

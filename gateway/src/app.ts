@@ -2,6 +2,7 @@ import { AppError, type Logger, type Readiness, systemCaller, uuidv7 } from "@mu
 import { callOptions, createTransport, type RpcTransport, type Signer, toAppError } from "@muster/rpc";
 import { createAccessTokens } from "./auth/access-token.ts";
 import { type AgentCache, createAgentCache } from "./auth/agent-cache.ts";
+import { createAgentRates } from "./auth/agent-rates.ts";
 import { type AuthChanges, createAuthChanges } from "./auth/auth-changes.ts";
 import { checkAccess, createAuthenticate } from "./auth/authenticate.ts";
 import { createEdgeClient } from "./auth/edge-client.ts";
@@ -9,6 +10,7 @@ import { createKeyCache, type KeyCache } from "./auth/key-cache.ts";
 import { createKeySet } from "./auth/key-set.ts";
 import { type Lease, startLease } from "./auth/lease.ts";
 import { createRateLimiter } from "./auth/rate-limit.ts";
+import { createRefusals } from "./auth/refusals.ts";
 import { createSessionCache, type SessionCache } from "./auth/session-cache.ts";
 import { type ChannelHub, createChannelHub } from "./channel/hub.ts";
 import { acceptChannels } from "./channel/upgrade.ts";
@@ -26,7 +28,7 @@ import { openApiDocument } from "./openapi/document.ts";
 import type { Route } from "./route.ts";
 import { agentChannel } from "./routes/agent-logs.ts";
 import { routes as allRoutes } from "./routes/index.ts";
-import { createServices, type ServiceName, serviceNames } from "./services.ts";
+import { createServices, type ServiceName, serviceNames, type TransportName } from "./services.ts";
 
 export type App = {
   port: number;
@@ -162,10 +164,11 @@ export async function startGateway(options: AppOptions): Promise<App> {
       },
     },
     authenticate,
+    noteRefusal: createRefusals({ refusals: services.refusals, log }),
     rates,
     shedder,
     sessionRateLimit: config.SESSION_RATE_LIMIT,
-    agentRateLimit: config.AGENT_RATE_LIMIT,
+    agentRates: createAgentRates({ rates, limit: config.AGENT_RATE_LIMIT, max: config.AGENT_CACHE_MAX }),
     accessRules,
     clientAddress,
     tokenFor: (caller) => signer.tokenFor(caller),
@@ -190,6 +193,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
     authenticate,
     accessRules,
     rates,
+    shedder,
     agentRateLimit: config.AGENT_RATE_LIMIT,
     now: Date.now,
     draining: () => readiness.state === "draining",
@@ -247,7 +251,10 @@ function agentsWithChannels(agents: AgentCache, channels: ChannelHub): AgentCach
 /** Connections to each service: calls that wait (for acknowledgements, for a copy to catch up) keep theirs meanwhile. */
 const connections = 64;
 
-function transportsOf(config: Config): Record<ServiceName | "edge", RpcTransport> {
+/** Each live query holds one for up to 30 s. */
+const liveConnections = 512;
+
+function transportsOf(config: Config): Record<TransportName, RpcTransport> {
   const urls: Record<ServiceName, readonly string[]> = {
     identity: config.IDENTITY_URL,
     tenancy: config.TENANCY_URL,
@@ -258,7 +265,11 @@ function transportsOf(config: Config): Record<ServiceName | "edge", RpcTransport
   };
   const entries = serviceNames.map((name) => [name, createTransport({ baseUrls: urls[name], connections })] as const);
   const transports = Object.fromEntries(entries) as Record<ServiceName, RpcTransport>;
-  return { ...transports, edge: createTransport({ baseUrls: urls.identity }) };
+  return {
+    ...transports,
+    edge: createTransport({ baseUrls: urls.identity }),
+    live: createTransport({ baseUrls: urls["device-logs"], connections: liveConnections }),
+  };
 }
 
 /** The typed error of what the gateway asks in its own name: identity refusing *us*, or being slow, is never a client's fault. */

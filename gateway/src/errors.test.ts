@@ -16,6 +16,7 @@ describe("errorReply", () => {
     ["partner_inactive", 403],
     ["partner_not_found", 404],
     ["audit_log_not_found", 404],
+    ["audit_verification_not_found", 404],
     ["slug_taken", 409],
     ["limit_reached", 409],
     ["rate_limited", 429],

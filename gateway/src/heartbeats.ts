@@ -10,7 +10,7 @@ export type Heartbeats = (heartbeat: MessageInitShape<typeof HeartbeatSchema>) =
 
 const timeoutMs = 5_000;
 /** Tenancy takes at most as many in one transaction. */
-const batches = { max: 500, callsMax: 3 };
+const batches = { max: 500, callsMax: 2 };
 
 /** Passes heartbeats on, those of one moment together; each resolves once it is committed. Throws AppError. */
 export function createHeartbeats(options: {

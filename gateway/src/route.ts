@@ -5,7 +5,7 @@ import type { Principal } from "@muster/proto/muster/identity/v1/session_pb";
 import type { z } from "zod";
 import type { Deps } from "./deps.ts";
 import type { PublicCode } from "./errors.ts";
-import type { Rendered } from "./http/reply.ts";
+import type { Rendered, Streamed } from "./http/reply.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -39,7 +39,7 @@ export type Access =
     };
 
 /** Milliseconds a request of each class may take, all hops together. */
-export const deadlinesMs = { default: 10_000, health: 2_000, live: 35_000 } as const;
+export const deadlinesMs = { default: 10_000, health: 2_000, live: 35_000, report: 30_000, export: 300_000 } as const;
 export type DeadlineClass = keyof typeof deadlinesMs;
 
 /**
@@ -91,6 +91,8 @@ export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B 
   params: P;
   query: Q;
   body: B;
+  /** The JSON that `body` was read from, inflated, for services that take it apart themselves. */
+  bodyBytes: Uint8Array;
   rpc(): Promise<CallOptions>;
   /** Where the request came from, for what is passed on later than it. */
   meta(): RequestMeta;
@@ -131,12 +133,19 @@ export type RouteDefinition<
   load?: LoadClass;
   /** The reply carries a secret: `Cache-Control: no-store`. */
   noStore?: true;
+  /** A change that is audited with this action and result `denied` when the gateway itself refuses somebody it knows. */
+  refusedAs?: string;
   /** 200 when absent. */
   status?: 200 | 201 | 202;
+  /** Content types of a reply that is no JSON, and headers that stand beside it; `reply` is then of text. */
+  file?: { contentTypes: readonly string[]; headers: Readonly<Record<string, string>> };
   reply: R;
   /** Codes beyond those that follow from access and schemas. */
   errors?: readonly PublicCode[];
-  handle(request: RouteRequest<A, Output<P>, Output<Q>, Output<B>>, deps: Deps): Maybe<z.input<R> | Rendered>;
+  handle(
+    request: RouteRequest<A, Output<P>, Output<Q>, Output<B>>,
+    deps: Deps,
+  ): Maybe<z.input<R> | Rendered | Streamed>;
 };
 
 /** A row whose own types are checked and done with. */

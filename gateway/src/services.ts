@@ -1,5 +1,9 @@
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
+import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
+import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
+import { ReportService } from "@muster/proto/muster/audit/v1/report_pb";
+import { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
 import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
@@ -8,6 +12,8 @@ import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
+import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
@@ -36,6 +42,8 @@ export type Services = {
   admission: Client<typeof SessionService>;
   mfa: Client<typeof MfaService>;
   users: Client<typeof UserService>;
+  roles: Client<typeof RoleService>;
+  refusals: Client<typeof RefusalService>;
   edge: Client<typeof EdgeService>;
   apiKeys: Client<typeof ApiKeyService>;
   enrollmentKeys: Client<typeof EnrollmentKeyService>;
@@ -51,18 +59,27 @@ export type Services = {
   webhooks: Client<typeof WebhookService>;
   deliveries: Client<typeof DeliveryService>;
   events: Client<typeof EventService>;
+  auditExports: Client<typeof ExportService>;
+  auditReports: Client<typeof ReportService>;
+  auditRetention: Client<typeof RetentionService>;
+  auditProof: Client<typeof AuditProofService>;
   deviceLogs: Client<typeof DeviceLogService>;
   liveLogs: Client<typeof LiveLogService>;
   probes: Record<ServiceName, Client<typeof ProbeService>>;
 };
 
-/** Typed clients over one transport per service, and one of the edge's own to identity. */
-export function createServices(transports: Record<ServiceName | "edge", Transport>): Services {
+/** One transport per service; `edge` to identity and `live` to device-logs are apart, so that slow calls hold nobody else up. */
+export type TransportName = ServiceName | "edge" | "live";
+
+/** Typed clients over their transports. */
+export function createServices(transports: Record<TransportName, Transport>): Services {
   const probes = serviceNames.map((name) => [name, createClient(ProbeService, transports[name])] as const);
   return {
     sessions: createClient(SessionService, transports.identity),
     mfa: createClient(MfaService, transports.identity),
     users: createClient(UserService, transports.identity),
+    roles: createClient(RoleService, transports.identity),
+    refusals: createClient(RefusalService, transports.identity),
     admission: createClient(SessionService, transports.edge),
     edge: createClient(EdgeService, transports.edge),
     apiKeys: createClient(ApiKeyService, transports.identity),
@@ -79,8 +96,12 @@ export function createServices(transports: Record<ServiceName | "edge", Transpor
     webhooks: createClient(WebhookService, transports["webhook-dispatcher"]),
     deliveries: createClient(DeliveryService, transports["webhook-dispatcher"]),
     events: createClient(EventService, transports["webhook-dispatcher"]),
+    auditExports: createClient(ExportService, transports.audit),
+    auditReports: createClient(ReportService, transports.audit),
+    auditRetention: createClient(RetentionService, transports.audit),
+    auditProof: createClient(AuditProofService, transports.audit),
     deviceLogs: createClient(DeviceLogService, transports["device-logs"]),
-    liveLogs: createClient(LiveLogService, transports["device-logs"]),
+    liveLogs: createClient(LiveLogService, transports.live),
     probes: Object.fromEntries(probes) as Services["probes"],
   };
 }

@@ -34,7 +34,7 @@ const retryMaxMs = 60_000;
 
 /** Keeps one agent's channel open and answers its live queries until stopped. */
 export function openChannel(options: ChannelOptions): Channel {
-  const { store, behave = "normal", slowMs = 5_000, retryMs = 1_000, onState = () => {} } = options;
+  const { store, behave = "normal", slowMs = 5_000, retryMs = 5_000, onState = () => {} } = options;
   let socket: WebSocket | null = null;
   let stopped = false;
   let attempt = 0;

@@ -1,11 +1,15 @@
 import { fork } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createClient } from "@connectrpc/connect";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { type Client, createClient } from "@connectrpc/connect";
 import { type Caller, uuidv7 } from "@muster/kit";
+import { ExportFormat, ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
+import { type ReportRequestSchema, type ReportResponse, ReportService } from "@muster/proto/muster/audit/v1/report_pb";
 import { callOptions, createSigner, createTransport, generateCallerKey } from "@muster/rpc";
 import { tenantMigrations } from "@muster/service";
 import { type TestDatabase, testDatabase } from "@muster/testing";
@@ -41,12 +45,27 @@ export async function withAuditDatabase(use: (database: TestDatabase) => Promise
   }
 }
 
-type Request = Parameters<ReturnType<typeof clientOf>["listLogs"]>[0];
-type Reply = Awaited<ReturnType<ReturnType<typeof clientOf>["listLogs"]>>;
+const reports = {
+  Categories: "reportCategories",
+  UserActivity: "reportUserActivity",
+  SecurityEvents: "reportSecurityEvents",
+  Compliance: "reportCompliance",
+} as const;
+
+type Logs = Client<typeof AuditLogService>;
+type Request = Parameters<Logs["listLogs"]>[0];
+type Reply = Awaited<ReturnType<Logs["listLogs"]>>;
 
 export type AuditProcess = {
   listLogs(caller: Caller, request: Request): Promise<Reply>;
   getLog(caller: Caller, id: string): Promise<unknown>;
+  report(
+    caller: Caller,
+    report: keyof typeof reports,
+    request: MessageInitShape<typeof ReportRequestSchema>,
+  ): Promise<ReportResponse>;
+  /** Reads an export to its end: its rows and bytes. */
+  exportLogs(caller: Caller, request: Request): Promise<{ rows: number; bytes: number }>;
   /** CPU of the process so far, microseconds, and its memory. */
   usage(): Promise<{ cpuUs: number; rss: number }>;
   stop(): Promise<void>;
@@ -74,6 +93,7 @@ export async function startAudit(database: TestDatabase, nats: { url: string; se
       NATS_NKEY_SEED: nats.seed,
       CALLER_PRIVATE_KEYS: key.privateKey,
       CALLER_PUBLIC_KEYS_DIR: directory,
+      CHECKPOINT_PRIVATE_KEY: `bench:${noteKey()}`,
     },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
@@ -87,7 +107,10 @@ export async function startAudit(database: TestDatabase, nats: { url: string; se
     });
   });
   const signer = createSigner({ issuer: "gateway", privateKeys: key.privateKey });
-  const client = clientOf(`http://127.0.0.1:${rpc}`);
+  const transport = createTransport({ baseUrls: [`http://127.0.0.1:${rpc}`] });
+  const client = createClient(AuditLogService, transport);
+  const reporting = createClient(ReportService, transport);
+  const exporting = createClient(ExportService, transport);
   const options = async (caller: Caller) => {
     const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
     return callOptions({ callerToken: await signer.tokenFor(caller), meta, deadlineMs: performance.now() + 30_000 });
@@ -95,6 +118,18 @@ export async function startAudit(database: TestDatabase, nats: { url: string; se
   return {
     listLogs: async (caller, request) => client.listLogs(request, await options(caller)),
     getLog: async (caller, id) => client.getLog({ id }, await options(caller)),
+    report: async (caller, report, request) => reporting[reports[report]](request, await options(caller)),
+    async exportLogs(caller, filter) {
+      const read = { rows: 0, bytes: 0 };
+      for await (const { part } of exporting.exportLogs(
+        { format: ExportFormat.JSONL, filter },
+        await options(caller),
+      )) {
+        if (part.case === "head") read.rows = part.value.rows;
+        else if (part.case === "chunk") read.bytes += part.value.length;
+      }
+      return read;
+    },
     async usage() {
       const text = await (await fetch(`http://127.0.0.1:${ops}/metrics`)).text();
       const value = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1] ?? Number.NaN);
@@ -109,6 +144,6 @@ export async function startAudit(database: TestDatabase, nats: { url: string; se
   };
 }
 
-function clientOf(baseUrl: string) {
-  return createClient(AuditLogService, createTransport({ baseUrls: [baseUrl] }));
+function noteKey(): string {
+  return generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "der" }).toString("base64");
 }

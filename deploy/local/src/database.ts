@@ -6,7 +6,7 @@ import pg from "pg";
 import { root } from "./config.ts";
 import { clusterPlace, requireSpace } from "./data-folder.ts";
 import { type Keeper, keepRunning, type Run, started } from "./keep-running.ts";
-import { type Keys, umbrellaRole } from "./keys.ts";
+import { type Keys, umbrellaRole, workerRole } from "./keys.ts";
 import {
   type Cluster,
   initCluster,
@@ -19,7 +19,7 @@ import {
 import { postgresBinaries } from "./postgres-binaries.ts";
 import { Problem } from "./problem.ts";
 import { alive } from "./process-table.ts";
-import { type ServiceName, serviceNames } from "./replicas.ts";
+import { type ServiceName, serviceNames, type WorkerName, workerNames } from "./replicas.ts";
 import { findRunAs } from "./unprivileged.ts";
 
 export const databaseName = "muster";
@@ -83,7 +83,12 @@ async function watch(pid: number): Promise<string> {
   return `process ${pid} is gone (see logs/postgres.log)`;
 }
 
-export type DatabaseUrls = { umbrella: string; owner: Record<ServiceName, string>; app: Record<ServiceName, string> };
+export type DatabaseUrls = {
+  umbrella: string;
+  owner: Record<ServiceName, string>;
+  app: Record<ServiceName, string>;
+  worker: Record<WorkerName, string>;
+};
 
 /** Creates the database and, through deploy/sql/roles.sql, the roles of production; answers their URLs. */
 export async function prepareDatabase(adminUrl: string, keys: Keys): Promise<DatabaseUrls> {
@@ -107,7 +112,8 @@ export async function prepareDatabase(adminUrl: string, keys: Keys): Promise<Dat
   };
   const urls = (role: "owner" | "app") =>
     Object.fromEntries(serviceNames.map((name) => [name, as(roleNames(name)[role])])) as Record<ServiceName, string>;
-  return { umbrella: as(umbrellaRole), owner: urls("owner"), app: urls("app") };
+  const worker = Object.fromEntries(workerNames.map((name) => [name, as(workerRole(name))])) as DatabaseUrls["worker"];
+  return { umbrella: as(umbrellaRole), owner: urls("owner"), app: urls("app"), worker };
 }
 
 /** roles.sql's name of a role's password: `muster_audit_app` → `audit_app_password`, the umbrella keeps its whole name. */

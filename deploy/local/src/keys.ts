@@ -2,11 +2,11 @@ import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { generateNkey } from "@muster/bus";
-import { roleNames } from "@muster/db";
+import { dutyRoles, roleNames } from "@muster/db";
 import { generateCallerKey } from "@muster/rpc";
 import { readJson, writeJson } from "./data-folder.ts";
 import { Problem } from "./problem.ts";
-import { type ProgramName, programNames, serviceNames } from "./replicas.ts";
+import { type SpeakerName, serviceNames, speakerNames, type WorkerName, workerNames, workers } from "./replicas.ts";
 
 type CallerKey = ReturnType<typeof generateCallerKey>;
 type Nkey = ReturnType<typeof generateNkey>;
@@ -16,13 +16,15 @@ export type Keys = {
   superuserPassword: string;
   /** Passwords of the database roles that log in, by role. */
   rolePasswords: Record<string, string>;
-  callers: Record<ProgramName, CallerKey>;
-  nkeys: Record<ProgramName, Nkey>;
+  callers: Record<SpeakerName, CallerKey>;
+  nkeys: Record<SpeakerName, Nkey>;
   /** EC P-256, "kid:base64 PKCS#8". */
   jwtPrivateKeys: string;
   /** "id:base64", 32 bytes. */
   secretEncryptionKey: string;
   enrollmentKeyPepper: string;
+  /** "name:base64 PKCS#8", Ed25519: signs audit's checkpoints. */
+  checkpointPrivateKey: string;
 };
 
 export const umbrellaRole = "muster_owner";
@@ -38,11 +40,12 @@ export function loadKeys(dataDir: string): Keys & { callerPublicDir: string } {
   const keys: Keys = {
     superuserPassword: kept.superuserPassword ?? password(),
     rolePasswords: complete(loginRoles(), kept.rolePasswords, password),
-    callers: complete(programNames, kept.callers, generateCallerKey),
-    nkeys: complete(programNames, kept.nkeys, generateNkey),
+    callers: complete(speakerNames, kept.callers, generateCallerKey),
+    nkeys: complete(speakerNames, kept.nkeys, generateNkey),
     jwtPrivateKeys: kept.jwtPrivateKeys ?? jwtKey(),
     secretEncryptionKey: kept.secretEncryptionKey ?? `k1:${randomBytes(32).toString("base64")}`,
     enrollmentKeyPepper: kept.enrollmentKeyPepper ?? password(),
+    checkpointPrivateKey: kept.checkpointPrivateKey ?? checkpointKey(),
   };
   if (JSON.stringify(kept) !== JSON.stringify(keys)) writeJson(file, keys);
   const callerPublicDir = join(dataDir, "keys", "caller");
@@ -53,9 +56,18 @@ export function loadKeys(dataDir: string): Keys & { callerPublicDir: string } {
   return { ...keys, callerPublicDir };
 }
 
-/** The database roles that log in: the umbrella, each service's owner and its unprivileged application role. */
+/** The database roles that log in: the umbrella, each service's owner and its unprivileged application role, and the workers'. */
 export function loginRoles(): string[] {
-  return [umbrellaRole, ...serviceNames.flatMap((name) => [roleNames(name).owner, roleNames(name).app])];
+  const ofServices = serviceNames.flatMap((name) => [roleNames(name).owner, roleNames(name).app]);
+  return [umbrellaRole, ...ofServices, ...workerNames.map(workerRole)];
+}
+
+/** The database role a worker logs in as. */
+export function workerRole(name: WorkerName): string {
+  const { service, duty } = workers[name];
+  const role = dutyRoles(service)[duty];
+  if (!role) throw new Error(`${service} has no role for ${duty}`);
+  return role;
 }
 
 function complete<N extends string, T>(
@@ -77,4 +89,10 @@ function jwtKey(): string {
     .digest("hex")
     .slice(0, 16);
   return `${kid}:${privateKey.export({ type: "pkcs8", format: "der" }).toString("base64")}`;
+}
+
+function checkpointKey(): string {
+  const { privateKey } = generateKeyPairSync("ed25519");
+  const der = privateKey.export({ type: "pkcs8", format: "der" });
+  return `muster-audit-${randomBytes(3).toString("hex")}:${der.toString("base64")}`;
 }

@@ -6,7 +6,7 @@ import { startChild } from "./child.ts";
 import { root } from "./config.ts";
 import { type Keeper, keepRunning, type Run, started } from "./keep-running.ts";
 import { Problem } from "./problem.ts";
-import { programNames } from "./replicas.ts";
+import { speakerNames } from "./replicas.ts";
 
 const readyMs = 15_000;
 
@@ -47,7 +47,7 @@ export function natsEnvironment(folder: string, port: number, publicNkeys: Recor
     NATS_LISTEN_PORT: String(port),
     NATS_STORE_DIR: `"${join(folder, "store")}"`,
     ...Object.fromEntries(
-      programNames.map((name) => [`NKEY_${name.toUpperCase().replaceAll("-", "_")}`, publicNkeys[name] ?? ""]),
+      speakerNames.map((name) => [`NKEY_${name.toUpperCase().replaceAll("-", "_")}`, publicNkeys[name] ?? ""]),
     ),
   };
 }

@@ -5,14 +5,24 @@ import { root } from "./config.ts";
 import type { DatabaseUrls } from "./database.ts";
 import { type Keeper, keepRunning } from "./keep-running.ts";
 import { type Keys, loadKeys } from "./keys.ts";
-import { type ProgramName, type Replicas, replicaNames, type ServiceName, serviceNames } from "./replicas.ts";
+import {
+  isWorker,
+  type ProgramName,
+  type Replicas,
+  replicaNames,
+  type ServiceName,
+  serviceNames,
+  type WorkerName,
+  workerNames,
+  workers,
+} from "./replicas.ts";
 
-/** One process of the cluster: which program, its own name and its ports. */
+/** One process of the cluster: which program, its own name and its ports; workers have no `port` (0). */
 export type Instance = { name: string; program: ProgramName; port: number; opsPort: number };
 
 /** All instances; gateways listen on `port`, `port + 1` …, everything else on remembered ports. */
 export function instancesOf(replicas: Replicas, firstPort: number, ports: Record<string, number>): Instance[] {
-  const programs: ProgramName[] = [...serviceNames, "gateway"];
+  const programs: ProgramName[] = [...serviceNames, ...workerNames, "gateway"];
   return programs.flatMap((program) =>
     replicaNames(program, replicas[program]).map((name, index) => ({
       name,
@@ -26,7 +36,7 @@ export function instancesOf(replicas: Replicas, firstPort: number, ports: Record
 /** The names under which `instancesOf` looks for remembered ports. */
 export function portNames(replicas: Replicas): string[] {
   const rpc = serviceNames.flatMap((name) => replicaNames(name, replicas[name]).map((each) => `${each}.rpc`));
-  const ops = [...serviceNames, "gateway" as const].flatMap((name) =>
+  const ops = [...serviceNames, ...workerNames, "gateway" as const].flatMap((name) =>
     replicaNames(name, replicas[name]).map((each) => `${each}.ops`),
   );
   return [...rpc, ...ops];
@@ -39,6 +49,8 @@ export type Surroundings = {
   database: DatabaseUrls;
   keys: Keys & { callerPublicDir: string };
   instances: readonly Instance[];
+  /** Where audit rows are archived before they are deleted, and checkpoints kept outside of the database. */
+  archiveDir: string;
   /** The first administrator; the password only until it is made. */
   admin: { email: string; password: string | undefined };
 };
@@ -47,16 +59,20 @@ export type Surroundings = {
 export function environmentOf(instance: Instance, around: Surroundings): Record<string, string> {
   const { program } = instance;
   const { keys } = around;
-  const common = {
+  const own = {
     OPS_HOST: "127.0.0.1",
     OPS_PORT: String(instance.opsPort),
     // The whole cluster stops within 15 s, one after the other.
     DRAIN_GRACE_MS: "3000",
+    OTEL_SERVICE_NAME: `muster-${program}`,
+  };
+  if (isWorker(program)) return { ...own, ...workerEnvironment(program, around) };
+  const common = {
+    ...own,
     NATS_URL: around.natsUrl,
     NATS_NKEY_SEED: keys.nkeys[program].seed,
     CALLER_PRIVATE_KEYS: keys.callers[program].privateKey,
     CALLER_PUBLIC_KEYS_DIR: keys.callerPublicDir,
-    OTEL_SERVICE_NAME: `muster-${program}`,
   };
   if (program === "gateway") {
     return {
@@ -78,6 +94,7 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     ...serviceUrls(around.instances),
   };
   if (program === "webhook-dispatcher") return { ...service, SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey };
+  if (program === "audit") return { ...service, CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey };
   if (program !== "identity") return service;
   const { password } = around.admin;
   return {
@@ -87,6 +104,15 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     ENROLLMENT_KEY_PEPPER: keys.enrollmentKeyPepper,
     BOOTSTRAP_ADMIN_EMAIL: around.admin.email,
     ...(password ? { BOOTSTRAP_ADMIN_PASSWORD: password } : {}),
+  };
+}
+
+/** A worker's own database role and what its duty needs; nothing by which it could speak to others. */
+function workerEnvironment(name: WorkerName, { database, keys, archiveDir }: Surroundings): Record<string, string> {
+  return {
+    DATABASE_URL_PRUNER: database.worker[name],
+    CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey,
+    ARCHIVE_DIRECTORY: archiveDir,
   };
 }
 
@@ -121,9 +147,11 @@ export function runProgram(options: {
   say: (line: string) => void;
 }): Program {
   const { instance, around, dataDir, say } = options;
-  const folder = join(root, instance.program === "gateway" ? "gateway" : `services/${instance.program}`);
+  const { program } = instance;
+  const worker = isWorker(program) ? workers[program] : null;
+  const folder = join(root, program === "gateway" ? "gateway" : `services/${worker?.service ?? program}`);
   const traced = Object.keys(process.env).some((name) => /^OTEL_EXPORTER_OTLP_(TRACES_)?ENDPOINT$/.test(name));
-  const script = join(folder, "dist", "main.js");
+  const script = join(folder, "dist", worker?.script ?? "main.js");
   let serving = false;
   let settle: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => {

@@ -11,8 +11,20 @@ export const serviceNames = [
 ] as const;
 
 export type ServiceName = (typeof serviceNames)[number];
-export type ProgramName = ServiceName | "gateway";
-export const programNames: readonly ProgramName[] = [...serviceNames, "gateway"];
+
+/** Processes beside a service's own that run its code as another database role, without RPC port and message bus. */
+export const workers = {
+  "audit-retention": { service: "audit", duty: "pruner", script: "retention-main.js" },
+} as const;
+export type WorkerName = keyof typeof workers;
+export const workerNames = Object.keys(workers) as WorkerName[];
+export const isWorker = (name: string): name is WorkerName => Object.hasOwn(workers, name);
+
+export type ProgramName = ServiceName | WorkerName | "gateway";
+export const programNames: readonly ProgramName[] = [...serviceNames, ...workerNames, "gateway"];
+/** Programs that speak to others: they sign caller tokens and have a user at NATS. */
+export const speakerNames = [...serviceNames, "gateway"] as const;
+export type SpeakerName = (typeof speakerNames)[number];
 export type Replicas = Record<ProgramName, number>;
 
 const most = 16;

@@ -4,7 +4,7 @@ import { variableOf } from "./database.ts";
 import { readablePassword } from "./first-admin.ts";
 import { restartWaitMs } from "./keep-running.ts";
 import { instancesOf, mergeEnvironment, portNames } from "./programs.ts";
-import { parseReplicas } from "./replicas.ts";
+import { isWorker, parseReplicas } from "./replicas.ts";
 import { readyScreen } from "./screen.ts";
 import { describeStack, gatewayUrl } from "./stack-file.ts";
 
@@ -53,7 +53,7 @@ describe("what processes are given", () => {
       ["gateway", 3000],
       ["gateway-2", 3001],
     ]);
-    const all = instances.flatMap(({ port, opsPort }) => [port, opsPort]);
+    const all = instances.flatMap(({ program, port, opsPort }) => (isWorker(program) ? [opsPort] : [port, opsPort]));
     expect(new Set(all).size).toBe(all.length);
     expect(all).not.toContain(0);
   });

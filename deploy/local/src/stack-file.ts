@@ -1,4 +1,5 @@
 import type { Instance } from "./programs.ts";
+import { isWorker } from "./replicas.ts";
 
 /** What `<data>/stack.json` says about a running cluster, for tests and tools. */
 export type StackFile = {
@@ -7,6 +8,8 @@ export type StackFile = {
   databaseUrl: string;
   natsUrl: string;
   services: Record<string, { pid: number | null; rpc: string; ops: string }>;
+  /** Processes that serve no RPC. */
+  workers: Record<string, { pid: number | null; ops: string }>;
   /** Null where a server of the person's own is used. */
   postgres: { pid: number | null } | null;
   nats: { pid: number | null } | null;
@@ -27,7 +30,8 @@ export function describeStack(input: {
   const { instances, pidOf } = input;
   const ops = (instance: Instance) => `http://127.0.0.1:${instance.opsPort}`;
   const gateways = instances.filter(({ program }) => program === "gateway");
-  const services = instances.filter(({ program }) => program !== "gateway");
+  const services = instances.filter(({ program }) => program !== "gateway" && !isWorker(program));
+  const workers = instances.filter(({ program }) => isWorker(program));
   return {
     gateways: gateways.map((each) => ({
       url: gatewayUrl(input.host, each.port),
@@ -42,6 +46,7 @@ export function describeStack(input: {
         { pid: pidOf(each.name), rpc: `http://127.0.0.1:${each.port}`, ops: ops(each) },
       ]),
     ),
+    workers: Object.fromEntries(workers.map((each) => [each.name, { pid: pidOf(each.name), ops: ops(each) }])),
     postgres: input.ownPostgres ? { pid: pidOf("postgres") } : null,
     nats: input.ownNats ? { pid: pidOf("nats") } : null,
     launcher: { pid: process.pid },

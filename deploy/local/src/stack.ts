@@ -80,14 +80,15 @@ export class Stack {
     this.#step("migrations", "six schemas");
 
     const admin = { email: this.#config.adminEmail, password: first.password };
-    const around = { host, publicUrl, natsUrl, database, keys, instances, admin };
+    const archiveDir = join(dataDir, "archive");
+    const around = { host, publicUrl, natsUrl, database, keys, instances, archiveDir, admin };
     const programs = new Map<string, Program>();
     for (const instance of instances) {
       if (this.#stopping) return;
       const program = runProgram({ instance, around, dataDir, changed: this.#changed, say: this.#say });
       programs.set(instance.name, program);
       this.#keepers.set(instance.name, program.keeper);
-      void program.ready.then(() => this.#step(instance.name, `port ${instance.port}`));
+      void program.ready.then(() => this.#step(instance.name, `port ${instance.port || instance.opsPort}`));
     }
     const all = Promise.all([...programs.values()].map(({ ready }) => ready));
     const slow = setTimeout(() => this.#say(stillWaiting(programs, dataDir)), slowStartMs);

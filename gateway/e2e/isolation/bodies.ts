@@ -22,6 +22,7 @@ const timestamp = "2026-01-02T03:04:05.678Z";
 
 /** A valid body of each row that takes one. */
 const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
+  "POST /audit-logs/verify": ({ home }) => ({ orgId: home.orgId }),
   "POST /orgs/partners": ({ name }) => ({ name, slug: name }),
   "PATCH /orgs/partners/:id": ({ name }) => ({ name }),
   "PATCH /orgs/partners/me": ({ name }) => ({ settings: { contact: { name } } }),
@@ -31,6 +32,7 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /orgs/sites": ({ name, home }) => ({ name, orgId: home.orgId }),
   "PATCH /orgs/sites/:id": ({ name }) => ({ name }),
   "PATCH /devices/:id": ({ name }) => ({ hostname: name }),
+  "POST /devices/:id/approve": () => ({}),
   "POST /devices/:id/auto-update": () => ({ enabled: false }),
   "POST /device-groups": ({ name, home, actor, varied }) => ({
     name,
@@ -43,6 +45,12 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /users": newUser,
   "PATCH /users/:id": ({ name }) => ({ name }),
   "POST /users/:id/disable": () => ({}),
+  "POST /roles": ({ name, home, varied }) => ({
+    name,
+    permissions: ["devices:read"],
+    ...(varied?.field === "partnerId" ? {} : { orgId: home.orgId }),
+  }),
+  "PATCH /roles/:id": ({ name }) => ({ description: name }),
   "POST /api-keys": ({ name, home }) => ({ name, orgId: home.orgId, scopes: ["devices:read"] }),
   "PATCH /api-keys/:id": ({ name }) => ({ name }),
   "POST /api-keys/:id/rotate": () => ({}),
@@ -61,6 +69,7 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /webhooks/:id/test": () => ({}),
   "POST /webhooks/:id/rotate-secret": () => ({}),
   "POST /events": ({ name, home }) => ({ type: "alert.triggered", orgId: home.orgId, data: { name } }),
+  "PATCH /audit-logs/retention": ({ home }) => ({ orgId: home.orgId, retentionDays: 400 }),
   "POST /agents/:id/logs": ({ name }) => ({ logs: [{ timestamp, level: "info", component: "ws", message: name }] }),
   "PUT /agents/:id/eventlogs": ({ name }) => ({ events: [{ timestamp, source: name, message: name }] }),
   "POST /agents/:id/heartbeat": () => ({ agentVersion: "1.0.0" }),

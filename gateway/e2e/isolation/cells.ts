@@ -4,6 +4,7 @@ import {
   closedToSiteRestricted,
   exists,
   invalid,
+  isSeeded,
   type Kind,
   type Outcome,
   outOfReach,
@@ -112,6 +113,12 @@ function onRecord(actor: Actor, subject: Subject, target: Target): Outcome | nul
   const { method } = subject.route;
   if (target.state === "ended" && method !== "GET" && method !== "DELETE")
     return refused(409, `${target.kind}_decommissioned`);
+  if (target.kind === "role" && method !== "GET") {
+    if (isSeeded(target)) return refused(409, "role_immutable");
+    // A partner's role reaches into all of its organizations.
+    if (target.orgId === null && actor.scope === "partner" && actor.orgIds !== "all")
+      return refused(403, "scope_not_allowed");
+  }
   // The keys of single sites are those people's who are limited to them; others they only see.
   const isSiteKey = target.kind === "enrollment_key" && method !== "GET" && actor.siteIds !== null;
   return isSiteKey && !actor.siteIds?.includes(String(target.siteId)) ? refused(403, "site_restricted") : null;
@@ -140,19 +147,24 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
   const { actor, subject } = cell;
   const { key } = subject;
   if (target.state === "malformed") return invalid;
-  // The role is what the person is judged by: it is looked for first.
-  if (reference.kind === "role") return refused(404, "role_not_found");
   if (otherwise.status >= 400) return otherwise;
   if (reference.kind !== "organization") {
     const lacking = lackingContext(subject, actor);
     if (lacking) return lacking;
   }
+  if (reference.kind === "role") return giving(world, cell, target, otherwise);
+  if (key === "PATCH /users/:id") return granting(cell, reference, target, otherwise);
   // Ids that are unknown or out of reach are dropped.
   if (key === "PATCH /orgs/organizations/order") return otherwise;
   if (emptyFilters[key]?.includes(reference.field)) return otherwise;
   if (key === "POST /orgs/organizations" && actor.scope === "partner") {
     if (target.partnerId !== actor.partnerId) return refused(403, "partner_access_denied");
     return actor.orgIds === "all" ? otherwise : refused(403, "scope_not_allowed");
+  }
+  if (key === "POST /roles") {
+    const isThere = target.state === "living" && reaches(actor, target);
+    if (isThere || (target.id === actor.partnerId && actor.scope === "organization")) return otherwise;
+    return refused(404, `${target.kind}_not_found`);
   }
   if (key === "POST /users") return inviting(world, actor, reference, target, otherwise);
   const isWholeKey = key === "POST /enrollment-keys" && reference.field === "siteId" && actor.siteIds !== null;
@@ -163,7 +175,8 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
     return refused(404, "organization_not_found");
   }
   // Platform administrators read what deleted organizations left behind.
-  const isReadDeleted = target.kind === "organization" && target.state === "deleted" && subject.route.method === "GET";
+  const reads = subject.route.method === "GET" || key === "POST /audit-logs/verify";
+  const isReadDeleted = target.kind === "organization" && target.state === "deleted" && reads;
   const known = exists(target) || (isReadDeleted && actor.scope === "system");
   const isElsewhere = !isTenant && target.orgId !== home.orgId;
   if (known && reaches(actor, target) && !isElsewhere) {
@@ -173,6 +186,31 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
   }
   if (key.endsWith(" /orgs/sites")) return refused(403, "organization_access_denied");
   return refused(404, `${target.kind}_not_found`);
+}
+
+/** A role for a person: one of their place, for people of their scope. */
+function giving(world: World, { actor, target: person }: Cell, role: Target, otherwise: Outcome): Outcome {
+  if (!exists(role) || !reaches(actor, role)) return refused(404, "role_not_found");
+  const { orgId, partnerId } = person ?? homeOf(world, actor);
+  const scope = orgId !== null ? "organization" : partnerId !== null ? "partner" : "system";
+  const roleScope = isSeeded(role) ? role.place.split(" ")[1] : role.orgId === null ? "partner" : "organization";
+  if (roleScope !== scope) return invalid;
+  if (!person && !reachesOrganization(actor, orgId)) return refused(404, "organization_not_found");
+  const isOfPlace = isSeeded(role) || (role.orgId === orgId && role.partnerId === partnerId);
+  return isOfPlace ? otherwise : refused(404, "role_not_found");
+}
+
+/** Organizations and sites for a person who is there. */
+function granting({ actor, target: person }: Cell, { field }: Reference, target: Target, otherwise: Outcome): Outcome {
+  const isLiving = target.state === "living" && reaches(actor, target);
+  // The platform's people have everything.
+  if (person?.partnerId == null) return invalid;
+  if (field === "orgIds") {
+    if (person.orgId !== null) return invalid;
+    const isOwn = isLiving && target.partnerId === person.partnerId;
+    return isOwn ? otherwise : refused(404, "organization_not_found");
+  }
+  return isLiving && target.orgId === person.orgId ? otherwise : refused(404, "site_not_found");
 }
 
 function inviting(world: World, actor: Actor, { field }: Reference, target: Target, otherwise: Outcome): Outcome {
@@ -203,8 +241,8 @@ export function homeOf({ spots }: World, { orgId, partnerId }: Actor): Spot {
 
 /** What a list shows of this world; null for platform administrators, who see everybody else's, too. */
 function listedOf(world: World, actor: Actor, kind: Kind | null, filter: Cell["varied"]): ReadonlySet<string> | null {
-  // Audit rows are counted in the database.
-  if (kind === "audit_log") return null;
+  // Audit rows are counted in the database; checkpoints come when they are due.
+  if (kind === "audit_log" || kind === "checkpoint") return null;
   const by = filter?.target;
   const within = (record: Target): boolean => {
     if (!by) return true;

@@ -71,7 +71,7 @@ describe("the isolation matrix", () => {
     const wrong: string[] = [];
     const lists = performed.filter(({ cell }) => cell.subject.kind === "audit_log" && cell.subject.shape === "list");
     for (const { cell, answer, request } of lists.filter((one) => one.answer.status === 200)) {
-      const rows = (answer.body.data ?? answer.body.entries) as { id: string }[];
+      const rows = (answer.body.data ?? answer.body.entries ?? answer.body.rows ?? linesOf(answer)) as { id: string }[];
       const stored = await owner.rows<{ partner_id: string | null; org_id: string | null }>(
         "SELECT partner_id, org_id FROM audit.audit_log WHERE id = ANY ($1::uuid[])",
         [rows.map(({ id }) => id)],
@@ -83,7 +83,8 @@ describe("the isolation matrix", () => {
         (filter !== null && row.org_id !== filter);
       if (stored.length !== rows.length || stored.some(isForeign)) wrong.push(`${cell.actor.name} · ${request}`);
       // Whoever has an organization has its rows: an empty list would prove nothing.
-      const isOwn = cell.actor.scope !== "organization" || !request.includes("search");
+      const isOwn =
+        (cell.actor.scope !== "organization" || !request.includes("search")) && !request.includes("/reports/");
       if (rows.length === 0 && filter === null && isOwn) wrong.push(`${cell.actor.name} · ${request} is empty`);
     }
     expect(wrong).toEqual([]);
@@ -116,3 +117,10 @@ describe("the isolation matrix", () => {
     expect(neverServed.map(({ key }) => key)).toEqual([]);
   });
 });
+
+/** The rows of a CSV export, by id; none of reports that list no rows. */
+function linesOf({ text }: { text: string }): { id: string }[] {
+  const [header = "", ...lines] = text.split("\r\n");
+  if (!header.startsWith("id,")) return [];
+  return lines.flatMap((line) => (/^[0-9a-f-]{36},/.test(line) ? [{ id: line.slice(0, 36) }] : []));
+}

@@ -23,6 +23,8 @@ export type Makers = {
   roleIds: Readonly<Record<"platform-admin" | "partner-technician" | "org-viewer", string>>;
   /** A new record of that kind, made by a platform administrator; of a place that cannot hold one it throws. */
   make(kind: Kind, spot: Spot): Promise<Target>;
+  /** A device that is quarantined because another one, made for that, has its hardware id. */
+  makeClone(spot: Spot): Promise<Target>;
   /** Keys that came with service principals, and webhooks that came with dead letters. */
   principalKeys: Target[];
   webhookUrl: string;
@@ -51,7 +53,8 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
 
   async function post(path: string, body: object) {
     const reply = await root.call("POST", path, body);
-    if (reply.status !== 201) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
+    if (reply.status !== 201 && reply.status !== 202)
+      throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
     return reply.body;
   }
 
@@ -75,8 +78,12 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
         const role = orgId ? "org-viewer" : partnerId ? "partner-technician" : "platform-admin";
         return ["/users", { email: `${name}@example.com`, name, partnerId, orgId, roleId: roleIds[role] }];
       }
+      case "role":
+        return ["/roles", { name, partnerId, orgId, permissions: ["devices:read"] }];
       case "api_key":
         return ["/api-keys", { orgId, name, scopes: ["devices:read"] }];
+      case "audit_verification":
+        return ["/audit-logs/verify", { orgId }];
       case "service_principal":
         return ["/service-principals", { orgId, name, scopes: ["devices:read"] }];
       case "enrollment_key": {
@@ -116,6 +123,12 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     webhookUrl: hooks.url,
     deliveryOf: hooks.deliveryOf,
     make,
+    async makeClone(spot) {
+      const name = `${run}-${spot.place}-clone-${randomUUID().slice(0, 8)}`;
+      const wanted = { hostname: name, hardwareId: randomUUID(), ...(spot.siteId ? { siteId: spot.siteId } : {}) };
+      await enroll(spot.orgId ?? "", wanted);
+      return targetAt("device", spot, await enroll(spot.orgId ?? "", wanted), name);
+    },
     async makeKey(spot, scopes) {
       const name = `${run}-actor-key-${randomUUID().slice(0, 8)}`;
       const body = await post("/api-keys", { orgId: spot.orgId, name, scopes });

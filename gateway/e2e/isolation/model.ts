@@ -13,6 +13,8 @@ export type Kind =
   | "device_group"
   | "user"
   | "audit_log"
+  | "audit_verification"
+  | "checkpoint"
   | "api_key"
   | "service_principal"
   | "enrollment_key"
@@ -79,7 +81,7 @@ export function keyScopeOf({ method, path, permission, mfa }: InterfaceRow): str
   if (mfa || path.startsWith("/orgs/partners") || path === "/orgs/organizations/order") return null;
   if (path.startsWith("/orgs/sites")) return `sites:${verb}`;
   if (path.startsWith("/orgs")) return `organizations:${verb}`;
-  if (permission === "audit:read") return "audit:read";
+  if (permission === "audit:read" || permission === "audit:export") return "audit:read";
   if (/^\/(devices|system-tools)\/.*logs/.test(path)) return "logs:read";
   if (/^\/device(s|-groups)/.test(path)) return `devices:${verb}`;
   if (/^\/(webhooks|events)/.test(path)) return permission;
@@ -109,18 +111,28 @@ export function turnedAway(actor: Actor, row: InterfaceRow): Outcome | null {
   return null;
 }
 
+/** Seeded roles are nobody's own; people see those of their own scope and below. */
+export const isSeeded = ({ kind, place }: Target) => kind === "role" && place.startsWith("seeded ");
+const seededScopes: Record<Scope, readonly Scope[]> = {
+  system: ["system", "partner", "organization"],
+  partner: ["partner", "organization"],
+  organization: ["organization"],
+};
+
+const staying: readonly Kind[] = ["audit_log", "user", "role"];
 const bySite: readonly Kind[] = ["site", "device", "device_group"];
 
 /** Whether a record is within the caller's tenant, organizations and sites. */
 export function reaches(actor: Actor, target: Target): boolean {
   if (actor.as === "anonymous" || actor.as === "agent") return false;
   if (actor.scope === "system") return true;
+  if (isSeeded(target)) return seededScopes[actor.scope].some((scope) => target.place === `seeded ${scope}`);
   if (target.partnerId !== actor.partnerId) return false;
   if (target.kind === "partner") return actor.scope === "partner";
   // People and audit rows of the partner itself are its own people's.
   if (target.orgId === null) return actor.scope === "partner";
   // What is on record of a deleted organization stays with its partner.
-  if (target.state === "orphaned" && target.kind !== "audit_log" && target.kind !== "user") return false;
+  if (target.state === "orphaned" && !staying.includes(target.kind)) return false;
   const ownOrg = actor.scope === "organization" ? target.orgId === actor.orgId : isGranted(actor, target.orgId);
   if (!ownOrg) return false;
   if (actor.siteIds === null || !bySite.includes(target.kind)) return true;

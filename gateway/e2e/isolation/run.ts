@@ -86,6 +86,8 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
     else body = { ...body, [varied.field]: varied.many ? [named.id] : named.id };
   }
   if (subject.shape === "list") query.set("limit", "100");
+  // Only who is disabled can be enabled.
+  if (changes && key === "POST /users/:id/enable") await disable(makers, target?.id ?? "");
   const leaving = String(named?.id ?? from.deviceId);
   if (changes && key.startsWith("DELETE /device-groups/:id/devices")) await join(makers, target?.id ?? "", leaving);
   const path = `${pathOf(subject, params)}${query.size > 0 ? `?${query}` : ""}`;
@@ -100,11 +102,16 @@ async function join({ root }: Makers, groupId: string, deviceId: string): Promis
   if (status !== 200) throw new Error(`putting a device into a group answered ${status}`);
 }
 
+async function disable({ root }: Makers, userId: string): Promise<void> {
+  const { status } = await root.call("POST", `/users/${userId}/disable`);
+  if (status !== 200) throw new Error(`disabling a person answered ${status}`);
+}
+
 /** Kinds that a call changes when it names them. */
 const renewed: readonly Kind[] = ["device", "api_key"];
 
 /** Another record at the same place: what is changed is never a record that others are refused. */
-async function renew({ makers, world }: Runner, { actor }: Cell, target: Target): Promise<Target> {
+async function renew({ makers, world }: Runner, { actor, subject }: Cell, target: Target): Promise<Target> {
   const take = (from: Target[]): Target => {
     const at = from.findIndex(({ kind }) => kind === target.kind);
     if (at < 0) throw new Error(`no spare ${target.kind} is left: make more of them in targets.ts`);
@@ -114,7 +121,8 @@ async function renew({ makers, world }: Runner, { actor }: Cell, target: Target)
   // What is new is not among the organizations or sites that somebody was granted.
   const isListed = target.kind === "organization" && actor.scope === "partner" && actor.orgIds !== "all";
   if (isListed || (target.kind === "site" && actor.siteIds !== null)) return take(world.granted);
-  return target.state === "living" ? makers.make(target.kind, target) : target;
+  if (target.state !== "living") return target;
+  return subject.key === "POST /devices/:id/approve" ? makers.makeClone(target) : makers.make(target.kind, target);
 }
 
 /** The id of a device or key that a call names beside its record: of the same organization, and new when it will be changed. */

@@ -17,7 +17,7 @@ export type World = {
   listed: Target[];
 };
 
-const sparesOfKind = 10;
+const sparesOfKind = 12;
 const grantedOfKind = 4;
 /** Kinds that keep their organization when it is deleted; keys are revoked with it. */
 const bySite: readonly Kind[] = ["site", "device", "device_group"];
@@ -66,6 +66,8 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
     suspended: { ...nowhere, place: "suspended", partnerId: suspended?.id ?? "", orgId: orgs[4]?.id ?? "" },
   };
 
+  const sparePlace = (kind: Kind): Spot =>
+    bySite.includes(kind) ? spots.orphaned : { ...spots.orphaned, siteId: null };
   const living: Target[] = [];
   const spares: Target[] = [];
   const wanted: Promise<unknown>[] = [];
@@ -75,15 +77,24 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
       add(living, kind, spots[place]);
     }
   }
-  for (const kind of bySite) for (let i = 0; i < sparesOfKind; i++) add(spares, kind, spots.orphaned);
+  for (const kind of [...bySite, "user", "role"] as const)
+    for (let i = 0; i < sparesOfKind; i++) add(spares, kind, sparePlace(kind));
   for (const place of ["own", "sibling", "orphaned", "other"] as const)
     add(living, "user", { ...spots[place], siteId: null });
-  add(living, "user", { ...nowhere, place: "partner", partnerId: own?.id ?? "" });
-  add(living, "user", { ...nowhere, place: "other-partner", partnerId: other?.id ?? "" });
+  for (const place of ["own", "sibling", "orphaned", "other"] as const)
+    add(living, "role", { ...spots[place], siteId: null });
+  for (const kind of ["user", "role"] as const) {
+    add(living, kind, { ...nowhere, place: "partner", partnerId: own?.id ?? "" });
+    add(living, kind, { ...nowhere, place: "other-partner", partnerId: other?.id ?? "" });
+  }
   add(living, "user", { ...nowhere, place: "platform" });
   for (const kind of ["api_key", "service_principal"] as const) {
     if (!kinds.has(kind)) continue;
     for (const place of ["own", "sibling", "other"] as const) add(living, kind, { ...spots[place], siteId: null });
+  }
+  if (kinds.has("audit_verification")) {
+    for (const place of ["own", "sibling", "other"] as const)
+      add(living, "audit_verification", { ...spots[place], siteId: null });
   }
   if (kinds.has("enrollment_key")) {
     for (const place of ["own", "neighbour", "unsited", "sibling", "other"] as const) {
@@ -133,7 +144,7 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
   const tenants = [own, other, suspended, gone, ...orgs, ...sites, ...granted]
     .filter((t) => t !== undefined)
     .map(settle);
-  const all = [...tenants, ...living.map(settle), ...endedTargets];
+  const all = [...tenants, ...living.map(settle), ...endedTargets, ...(await seededRoles(makers))];
   const logs = await auditTargets(owner, spots, own?.id ?? "");
   const used = [...all, ...logs].filter(({ place }) => place !== "suspended" && place !== "granted");
   return {
@@ -169,6 +180,16 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
       };
     });
   }
+}
+
+/** The roles that every deployment has; `place` says for whom. */
+async function seededRoles({ root }: Makers): Promise<Target[]> {
+  const { body } = await root.call("GET", "/roles?limit=100");
+  const roles = body.data as { id: string; key: string | null; scope: string }[];
+  const nobodys = { partnerId: null, orgId: null, siteId: null, marker: null };
+  return roles
+    .filter(({ key }) => key !== null)
+    .map(({ id, scope }) => ({ ...nobodys, kind: "role", place: `seeded ${scope}`, id, state: "living" }));
 }
 
 /** Ids behind which there never was anything, of each kind. */

@@ -9,6 +9,7 @@ const tables: Partial<Record<Kind, { table: string; without: string }>> = {
   device: { table: "tenancy.devices", without: "" },
   device_group: { table: "tenancy.device_groups", without: "" },
   user: { table: "identity.users", without: "" },
+  role: { table: "identity.roles", without: "" },
   api_key: { table: "identity.api_keys", without: "- 'last_used_at' - 'usage_count'" },
   service_principal: { table: "identity.service_principals", without: "" },
   webhook: { table: "webhook_dispatcher.webhooks", without: "" },

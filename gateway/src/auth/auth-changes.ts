@@ -3,6 +3,7 @@ import { counter, type Logger } from "@muster/kit";
 import {
   AgentChangedSchema,
   KeyChangedSchema,
+  RoleChangedSchema,
   SessionRevokedSchema,
   TenantKeysRevokedSchema,
   TenantStatusChangedSchema,
@@ -95,6 +96,12 @@ function apply(subject: string, body: Uint8Array, { sessions, keys, agents, rate
     case "auth.user": {
       const { userId } = fromBinary(UserChangedSchema, body);
       sessions.forget(({ principal }) => principal.userId === userId);
+      break;
+    }
+    case "auth.role": {
+      const { role, partnerId } = fromBinary(RoleChangedSchema, body);
+      // By name: another tenant's role of the same name costs a question too many, never one too few.
+      sessions.forget(({ principal }) => principal.role === role && principal.partnerId === partnerId);
       break;
     }
     case "auth.tenant": {

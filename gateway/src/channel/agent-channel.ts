@@ -108,6 +108,10 @@ export class AgentChannel {
 
   #begin(id: string, head: Record<string, unknown>, answer: Query["answer"], nowMs: number): void {
     const { epoch } = this;
+    if (this.socket.readyState !== this.socket.OPEN) {
+      answer(encodeAgentFrame({ type: "error", epoch, code: "connection_lost" }));
+      return;
+    }
     this.#queries ??= new Map();
     if (this.#queries.size >= agentQueriesMax) {
       answer(encodeAgentFrame({ type: "error", epoch, code: "device_busy" satisfies AppError["code"] }));
@@ -137,21 +141,29 @@ export class AgentChannel {
       return;
     }
     query.nextSeq += 1;
-    const last = head.last === true;
-    if (query.waitingBytes > 0 && query.waitingBytes + body.length > agentChunkBytes) this.#forward(query, false);
     // A view of the socket's buffer, which will be used again.
     query.waiting.push(Uint8Array.prototype.slice.call(body));
     query.waitingBytes += body.length;
-    if (last) {
-      this.#queries?.delete(id);
-      this.#forward(query, true);
-    }
+    const last = head.last === true;
+    if (last) this.#queries?.delete(id);
+    if (last || query.waitingBytes >= agentChunkBytes) this.#forward(query, last);
   }
 
+  /** Whole chunks, however small those are that the agent sends: an asker hears 64 messages at most (deploy/nats/permissions.conf). */
   #forward(query: Query, last: boolean): void {
-    const body = query.waiting.length === 1 ? (query.waiting[0] as Uint8Array) : Buffer.concat(query.waiting);
-    query.waiting = [];
-    query.waitingBytes = 0;
+    const all = Buffer.concat(query.waiting);
+    let at = 0;
+    while (all.length - at > agentChunkBytes || (!last && all.length - at === agentChunkBytes)) {
+      this.#say(query, all.subarray(at, at + agentChunkBytes), false);
+      at += agentChunkBytes;
+    }
+    const rest = all.subarray(at);
+    if (last) this.#say(query, rest, true);
+    query.waiting = last || rest.length === 0 ? [] : [rest];
+    query.waitingBytes = last ? 0 : rest.length;
+  }
+
+  #say(query: Query, body: Uint8Array, last: boolean): void {
     query.answer(encodeAgentFrame({ type: "chunk", epoch: this.epoch, seq: query.sentSeq, last }, body));
     query.sentSeq += 1;
   }

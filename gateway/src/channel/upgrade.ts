@@ -7,9 +7,10 @@ import { agentDigestOf } from "../auth/agent-token.ts";
 import { type AccessRules, type Authenticate, bearerToken, checkAccess, checkOwnId } from "../auth/authenticate.ts";
 import type { RateLimiter } from "../auth/rate-limit.ts";
 import { EdgeError, errorReply } from "../errors.ts";
-import type { HeaderReader } from "../http/headers.ts";
+import type { HeaderReader, Inbound } from "../http/headers.ts";
 import { jsonType } from "../http/reply.ts";
 import type { FindRoute } from "../http/route-table.ts";
+import type { Shedder } from "../http/shedding.ts";
 import { parseTarget } from "../http/target.ts";
 import { validate } from "../http/validate.ts";
 import type { Agent } from "../route.ts";
@@ -23,6 +24,7 @@ export type UpgradeOptions = {
   authenticate: Authenticate;
   accessRules: AccessRules;
   rates: Pick<RateLimiter, "count">;
+  shedder: Pick<Shedder, "enter" | "leave">;
   /** Requests an hour of one agent. */
   agentRateLimit: number;
   now: () => number;
@@ -58,6 +60,20 @@ async function admit(options: UpgradeOptions, request: IncomingMessage): Promise
   const row = match?.entry.byMethod.get("GET")?.row;
   if (!match || row !== agentChannel) throw new AppError("not_found", "Not found");
   if (options.draining()) throw new AppError("unavailable", "This gateway is stopping", { retryAfterSeconds: 1 });
+  options.shedder.enter("ingest");
+  try {
+    return await admitAgent(options, request, inbound, match.params);
+  } finally {
+    options.shedder.leave("ingest", null);
+  }
+}
+
+async function admitAgent(
+  options: UpgradeOptions,
+  request: IncomingMessage,
+  inbound: Inbound,
+  params: Record<string, string | undefined>,
+): Promise<{ agent: Agent; digest: string }> {
   const agent = await options.authenticate(inbound, request);
   if (agent.kind === "agent") {
     const counted = await options.rates.count({
@@ -72,7 +88,7 @@ async function admit(options: UpgradeOptions, request: IncomingMessage): Promise
   }
   checkAccess(agentChannel.access, agent, options.accessRules, options.now);
   if (agent.kind !== "agent" || !agentChannel.params) throw new Error("somebody else than an agent was let in");
-  checkOwnId(agent, validate(agentChannel.params, match.params));
+  checkOwnId(agent, validate(agentChannel.params, params));
   return { agent, digest: agentDigestOf(bearerToken(inbound.authorization) ?? "") };
 }
 

@@ -31,6 +31,11 @@ export function checkAnnouncedLength(request: IncomingMessage, limitBytes: numbe
   if (length !== undefined && Number(length) > limitBytes) throw tooLarge(limitBytes);
 }
 
+/** A JSON body, and the bytes that it was read from. */
+export type JsonBody = { value: unknown; bytes: Uint8Array };
+
+const emptyBody: JsonBody = { value: {}, bytes: Buffer.from("{}") };
+
 /**
  * The request's JSON body as UTF-8; no body is `{}`. Throws EdgeError `unsupported_media_type`, `payload_too_large` or
  * `invalid_json`, `bad_request` for broken gzip where that is taken, and AppError `validation_failed` for what parses but no store could keep.
@@ -41,8 +46,8 @@ export async function readJson(
   inbound: Inbound,
   limitBytes: number,
   takesGzip = false,
-): Promise<unknown> {
-  if (!hasBody(request)) return {};
+): Promise<JsonBody> {
+  if (!hasBody(request)) return emptyBody;
   if (inbound.contentType === null || !jsonType.test(inbound.contentType)) {
     throw new EdgeError("unsupported_media_type", "Request body must be application/json");
   }
@@ -52,8 +57,9 @@ export async function readJson(
     throw new EdgeError("unsupported_media_type", "Content-Encoding is not accepted here");
   }
   if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
-  const bytes = await readBytes(request, limitBytes);
-  return parseJson(isGzip ? await inflate(bytes, limitBytes) : bytes);
+  const sent = await readBytes(request, limitBytes);
+  const bytes = isGzip ? await inflate(sent, limitBytes) : sent;
+  return bytes.length === 0 ? emptyBody : { value: parseJson(bytes), bytes };
 }
 
 const gunzipped = promisify(gunzip);
@@ -104,13 +110,23 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return {};
   let value: unknown;
+  let text: string;
   try {
-    value = JSON.parse(utf8.decode(bytes));
+    text = utf8.decode(bytes);
+    value = JSON.parse(text);
   } catch {
     throw new EdgeError("invalid_json", "Request body is not valid JSON");
   }
-  checkStorable(value, "", 1);
+  // Valid UTF-8 and valid JSON: only an escape could still hide what no store takes.
+  if (text.includes("\\u") || text.includes("__proto__")) checkStorable(value, "", 1);
+  else checkDepth(value, 1);
   return value;
+}
+
+function checkDepth(value: unknown, depth: number): void {
+  if (typeof value !== "object" || value === null) return;
+  if (depth > maxJsonDepth) throw validationError({}, [`Nested deeper than ${maxJsonDepth} levels`]);
+  for (const inner of Array.isArray(value) ? value : Object.values(value)) checkDepth(inner, depth + 1);
 }
 
 /** PostgreSQL keeps neither U+0000 nor lone surrogates; `__proto__` has no honest use. */

@@ -2,9 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CallOptions } from "@connectrpc/connect";
 import { AppError, type Caller, type RequestMeta, systemCaller } from "@muster/kit";
 import { callOptions, toAppError } from "@muster/rpc";
+import type { AgentRates } from "../auth/agent-rates.ts";
 import { type AccessRules, type Authenticate, checkAccess, checkOwnId } from "../auth/authenticate.ts";
 import type { Rate } from "../auth/rate-bucket.ts";
 import type { RateLimiter } from "../auth/rate-limit.ts";
+import type { NoteRefusal } from "../auth/refusals.ts";
 import type { Deps } from "../deps.ts";
 import { EdgeError } from "../errors.ts";
 import { type Access, type Credential, deadlinesMs, defaultBodyLimitBytes, type RouteRequest } from "../route.ts";
@@ -24,9 +26,9 @@ export type ExchangeOptions = {
   shedder: Pick<Shedder, "enter" | "enterOrganization" | "leave">;
   /** Requests an hour of one session. */
   sessionRateLimit: number;
-  /** Requests an hour of one agent. */
-  agentRateLimit: number;
+  agentRates: AgentRates;
   accessRules: AccessRules;
+  noteRefusal: NoteRefusal;
   clientAddress: ClientAddressRule;
   tokenFor(caller: Caller): Promise<string>;
   /** Milliseconds since 1970. */
@@ -52,6 +54,8 @@ export type Exchange = {
 /** The caller of what must be asked before anyone is authenticated. */
 const gatewayCaller = systemCaller("gateway");
 const nothing = Object.freeze({});
+const noBytes = new Uint8Array(0);
+const noteTimeoutMs = 5_000;
 
 /**
  * Runs a row: 401, 429, 503 for an organization that holds its share, 403, 400, then its handler (order of 01-conventions, "Errors"). Resolves with the handler's result; throws
@@ -78,22 +82,30 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
       options.shedder.enterOrganization(served.load, orgId);
       exchange.placeOf = orgId;
     }
-    checkAccess(row.access, session, options.accessRules, options.now);
+    try {
+      checkAccess(row.access, session, options.accessRules, options.now);
+    } catch (refusal) {
+      noteRefusal(options, exchange, session, refusal);
+      throw refusal;
+    }
   }
   const idempotencyKey = idempotencyKeyOf(row, inbound);
   const params = row.params ? validate(row.params, exchange.rawParams) : nothing;
   if (session?.kind === "agent") checkOwnId(session, params);
   const query = row.query ? validate(row.query, parseQuery(exchange.query)) : nothing;
   let body: unknown;
+  let bodyBytes: Uint8Array = noBytes;
   if (row.method !== "GET") {
     const json = await readJson(request, response, inbound, bodyLimit, row.gzip ?? row.access.auth === "agent");
-    if (row.body) body = validate(row.body, json);
+    bodyBytes = json.bytes;
+    if (row.body) body = validate(row.body, json.value);
   }
   const routeRequest: RouteRequest = {
     session: session as never,
     params,
     query,
     body,
+    bodyBytes,
     rpc: rpcOf(options, exchange, session, idempotencyKey),
     meta: () => metaOf(options, exchange),
   };
@@ -111,14 +123,14 @@ function isAuthenticated({ auth }: Access, { authorization, apiKey }: Inbound): 
 
 /** Counts before anything else is judged: a request that is refused afterwards was made, too. */
 function countRequest(options: ExchangeOptions, credential: Credential): Rate | Promise<Rate> {
-  const { rates, sessionRateLimit, agentRateLimit } = options;
+  const { rates, sessionRateLimit, agentRates } = options;
   switch (credential.kind) {
     case "key": {
       const { id, rateLimit, generation } = credential.record;
       return rates.count({ kind: "key", id, limit: rateLimit, generation });
     }
     case "agent":
-      return rates.count({ kind: "agent", id: credential.id, limit: agentRateLimit, generation: 0 });
+      return agentRates.count(credential.id);
     case "session":
       return rates.count({ kind: "session", id: credential.id, limit: sessionRateLimit, generation: 0 });
     default:
@@ -133,6 +145,20 @@ function publicError(thrown: unknown): AppError | EdgeError {
   // A service that refuses our own caller token is a fault inside: the client's session is fine, and must not be thrown away.
   if (thrown instanceof AppError || error.code !== "unauthenticated") return error;
   return new AppError("unavailable", "Service is temporarily unavailable", { cause: error, retryAfterSeconds: 1 });
+}
+
+/** A change refused to somebody who is known is for the audit trail; their answer does not wait for it. */
+function noteRefusal(options: ExchangeOptions, exchange: Exchange, credential: Credential, error: unknown): void {
+  const { refusedAs } = exchange.served.row;
+  if (refusedAs === undefined || !(error instanceof AppError)) return;
+  if (!["permission_denied", "mfa_required", "user_session_required", "scope_not_allowed"].includes(error.code)) return;
+  const id = exchange.rawParams.id ?? "";
+  const meta = { ...metaOf(options, exchange), idempotencyKey: null };
+  const rpc = async () => {
+    const callerToken = await options.tokenFor(credential.caller);
+    return callOptions({ callerToken, meta, deadlineMs: performance.now() + noteTimeoutMs });
+  };
+  options.noteRefusal({ action: refusedAs, id, credential, error, rpc });
 }
 
 function rpcOf(

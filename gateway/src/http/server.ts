@@ -10,7 +10,7 @@ import { type Exchange, type ExchangeOptions, runRow } from "./exchange.ts";
 import { acceptedRequestId, createHeaderReader, requestIdOf } from "./headers.ts";
 import { createObserver } from "./observe.ts";
 import { rateLines } from "./rate-headers.ts";
-import { jsonType, Rendered, sendText } from "./reply.ts";
+import { jsonType, Rendered, Streamed, sendStream, sendText } from "./reply.ts";
 import { buildRouteTable, type Served } from "./route-table.ts";
 import { parseTarget } from "./target.ts";
 
@@ -111,7 +111,15 @@ export function createGateway(options: GatewayOptions): Gateway {
       const result = await runRow(options, exchange);
       status = found.row.status ?? 200;
       const lines = joined(exchange.rate && rateLines(exchange.rate), corsLines);
-      sendResult(response, status, requestId, found, result, lines);
+      if (result instanceof Streamed) {
+        await sendStream(
+          response,
+          status,
+          requestId,
+          result,
+          joined(found.row.noStore ? noStore : null, lines, closing()),
+        );
+      } else sendResult(response, status, requestId, found, result, lines);
     } catch (thrown) {
       error = thrown;
       const lines = joined(exchange?.rate ? rateLines(exchange.rate) : null, corsLines);

@@ -73,8 +73,8 @@ function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchem
     responses: {
       [String(row.status ?? 200)]: {
         description: "Success",
-        headers: requestIdHeader,
-        content: jsonContent(jsonSchemaOf(row.reply, "output", components)),
+        headers: { ...requestIdHeader, ...fileHeaders(row) },
+        content: contentOf(row, jsonSchemaOf(row.reply, "output", components)),
       },
       ...errorReplies(row, errorSchema),
     },
@@ -180,6 +180,16 @@ function errorReplies(row: Route, errorSchema: JsonSchema): Record<string, JsonS
       },
     ]),
   );
+}
+
+function contentOf({ file }: Route, schema: JsonSchema): JsonSchema {
+  if (!file) return jsonContent(schema);
+  return Object.fromEntries(file.contentTypes.map((type) => [type, { schema }]));
+}
+
+function fileHeaders({ file }: Route): JsonSchema {
+  const headers = Object.entries(file?.headers ?? {});
+  return Object.fromEntries(headers.map(([name, description]) => [name, { schema: { type: "string" }, description }]));
 }
 
 function jsonContent(schema: JsonSchema): JsonSchema {

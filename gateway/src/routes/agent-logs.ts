@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { EdgeError } from "../errors.ts";
 import { type Route, route } from "../route.ts";
-import { idParams, objectIn, success, timestampOf } from "./schemas.ts";
+import { idParams, objectIn, success } from "./schemas.ts";
 
 const tag = "Agents";
 const access = { auth: "agent" } as const;
@@ -52,16 +52,8 @@ const appendLogs = route({
   load: "ingest",
   status: 201,
   reply: z.object({ received: z.int() }),
-  async handle({ params, body, rpc }, { services }) {
-    const logs = body.logs.map(({ timestamp, level, component, message: text, fields, agentVersion }) => ({
-      timestamp: timestampOf(timestamp),
-      level,
-      component,
-      message: text,
-      fieldsJson: jsonOf(fields),
-      agentVersion: agentVersion ?? "",
-    }));
-    const { received } = await services.deviceLogs.appendAgentLogs({ deviceId: params.id, logs }, await rpc());
+  async handle({ params, bodyBytes: bodyJson, rpc }, { services }) {
+    const { received } = await services.deviceLogs.appendAgentLogs({ deviceId: params.id, bodyJson }, await rpc());
     return { received };
   },
 });
@@ -79,14 +71,8 @@ const submitEvents = route({
   bodyLimitBytes,
   load: "ingest",
   reply: success.extend({ count: z.int() }),
-  async handle({ params, body, rpc }, { services }) {
-    const events = body.events.map(({ timestamp, eventId, details, ...event }) => ({
-      ...event,
-      timestamp: timestampOf(timestamp),
-      eventId: eventId ?? "",
-      detailsJson: jsonOf(details),
-    }));
-    const { inserted } = await services.deviceLogs.appendEvents({ deviceId: params.id, events }, await rpc());
+  async handle({ params, bodyBytes: bodyJson, rpc }, { services }) {
+    const { inserted } = await services.deviceLogs.appendEvents({ deviceId: params.id, bodyJson }, await rpc());
     return { success: true as const, count: inserted };
   },
 });
@@ -107,9 +93,5 @@ export const agentChannel = route({
     throw new EdgeError("upgrade_required", "The agent channel is a WebSocket", ["Upgrade", "websocket"]);
   },
 });
-
-function jsonOf(object: Record<string, unknown> | null | undefined): string {
-  return object ? JSON.stringify(object) : "";
-}
 
 export const agentLogRoutes: readonly Route[] = [appendLogs, submitEvents, agentChannel];

@@ -18,12 +18,12 @@ import {
   timestampOf,
 } from "./schemas.ts";
 
-const tag = "Audit logs";
+export const tag = "Audit logs";
 
 const text = z.string().max(255).optional();
 
 /** Filters of every audit list (interface, "Audit logs"; `orgId` and `excludeActions` of 01-conventions). */
-const auditQuery = listQuery.extend({
+export const auditQuery = listQuery.extend({
   orgId: id.optional(),
   user: text.meta({ description: "E-mail or name of the actor contains this, case aside." }),
   action: text.meta({ description: "Action contains this, case aside." }),
@@ -51,7 +51,7 @@ const actor = z.object({
   role: z.string().nullable(),
 });
 
-const auditLog = z
+export const auditLog = z
   .object({
     id: idOut,
     timestamp: timeOut,
@@ -88,8 +88,8 @@ const entry = z
   })
   .meta({ id: "AuditEntry" });
 
-const access = { auth: "session", permission: "audit:read", keyScopes: ["audit:read"] } as const;
-const listErrors = ["organization_not_found", "site_restricted"] as const;
+export const access = { auth: "session", permission: "audit:read", keyScopes: ["audit:read"] } as const;
+export const listErrors = ["organization_not_found", "site_restricted"] as const;
 
 const listEntries = route({
   method: "GET",
@@ -155,7 +155,8 @@ const get = route({
   },
 });
 
-function auditLogOf(log: AuditLog): z.input<typeof auditLog> {
+/** A row in the detailed shape. */
+export function auditLogOf(log: AuditLog): z.input<typeof auditLog> {
   return {
     id: log.id,
     timestamp: timeOf(log.timestamp),
@@ -181,7 +182,8 @@ function auditLogOf(log: AuditLog): z.input<typeof auditLog> {
   };
 }
 
-function wantedOf(query: z.output<typeof auditQuery>) {
+/** What the filters of a list ask the service for. */
+export function wantedOf(query: z.output<typeof auditQuery>) {
   return {
     page: pageOf(query),
     orgId: query.orgId ?? "",

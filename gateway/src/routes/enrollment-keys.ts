@@ -42,6 +42,7 @@ const create = route({
   method: "POST",
   path: "/enrollment-keys",
   access: { auth: "session", permission: "organizations:write", mfa: true },
+  refusedAs: "enrollment_key.create",
   tag,
   summary: "Create an enrollment key",
   body: z.object({
@@ -104,6 +105,7 @@ const rotate = route({
   method: "POST",
   path: "/enrollment-keys/:id/rotate",
   access: { auth: "session", permission: "organizations:write", mfa: true },
+  refusedAs: "enrollment_key.rotate",
   tag,
   summary: "Replace the secret of an enrollment key",
   description: "`usageCount` starts anew; what is not sent stays.",
@@ -128,6 +130,7 @@ const remove = route({
   path: "/enrollment-keys/:id",
   load: "vital",
   access: { auth: "session", permission: "organizations:write", mfa: true },
+  refusedAs: "enrollment_key.delete",
   tag,
   summary: "Delete an enrollment key for good",
   params: idParams,

@@ -2,7 +2,11 @@ import type { Route } from "../route.ts";
 import { agentLogRoutes } from "./agent-logs.ts";
 import { agentRoutes } from "./agents.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
+import { auditExportRoutes } from "./audit-export.ts";
 import { auditLogRoutes } from "./audit-logs.ts";
+import { auditProofRoutes } from "./audit-proof.ts";
+import { auditReportRoutes } from "./audit-reports.ts";
+import { auditRetentionRoutes } from "./audit-retention.ts";
 import { authRoutes } from "./auth.ts";
 import { deviceGroupRoutes } from "./device-groups.ts";
 import { deviceLogRoutes } from "./device-logs.ts";
@@ -14,6 +18,7 @@ import { mfaRoutes } from "./mfa.ts";
 import { organizationRoutes } from "./organizations.ts";
 import { partnerRoutes } from "./partners.ts";
 import { platformRoutes } from "./platform.ts";
+import { roleRoutes } from "./roles.ts";
 import { servicePrincipalRoutes } from "./service-principals.ts";
 import { siteRoutes } from "./sites.ts";
 import { tenantCredentialRoutes } from "./tenant-credentials.ts";
@@ -27,6 +32,7 @@ export const routes: readonly Route[] = [
   ...mfaRoutes,
   ...tenantCredentialRoutes,
   ...userRoutes,
+  ...roleRoutes,
   ...apiKeyRoutes,
   ...servicePrincipalRoutes,
   ...enrollmentKeyRoutes,
@@ -43,5 +49,9 @@ export const routes: readonly Route[] = [
   ...webhookRoutes,
   ...webhookDeliveryRoutes,
   ...eventRoutes,
+  ...auditExportRoutes,
+  ...auditReportRoutes,
+  ...auditRetentionRoutes,
+  ...auditProofRoutes,
   ...platformRoutes,
 ];

@@ -1,15 +1,17 @@
-import { permissions } from "@muster/kit";
-import type { Role, User } from "@muster/proto/muster/identity/v1/user_pb";
+import type { User } from "@muster/proto/muster/identity/v1/user_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
+import { maskOf } from "./field-mask.ts";
 import {
   id,
   idOut,
   idParams,
   listQuery,
+  nameIn,
   pageOf,
   pagination,
   paginationOf,
+  success,
   timeOf,
   timeOrNull,
   timeOut,
@@ -43,43 +45,40 @@ const user = z
   })
   .meta({ id: "UserRecord" });
 
-const role = z
-  .object({
-    id: idOut,
-    key: z.string().nullable().meta({ description: "Of seeded roles only." }),
-    name: z.string(),
-    scope,
-    permissions: z.array(z.string()),
-    partnerId: idOut.nullable(),
-    orgId: idOut.nullable(),
-  })
-  .meta({ id: "Role" });
+const siteIdsIn = z
+  .array(id)
+  .min(1)
+  .max(500)
+  .nullish()
+  .meta({ description: "The person is limited to these sites; null: not limited." });
+const inviteUrl = z
+  .string()
+  .meta({ description: "Carries the invitation's token; single use, 7 days, shown this once." });
 
 const invite = route({
   method: "POST",
   path: "/users",
   access: { auth: "session", permission: "users:write", mfa: true },
+  refusedAs: "user.create",
   tag,
   summary: "Invite a person",
   description:
     "With `orgId` an organization user, with `partnerId` alone a partner user, with neither one of the caller's own place. " +
-    "Nobody grants what they do not hold.",
+    "Nobody grants what they do not hold. An address whose account the caller cannot see is invited like any other.",
   body: z.object({
     email: z.email().max(255),
-    name: z.string().trim().min(1).max(255),
+    name: nameIn,
     partnerId: id.nullish(),
     orgId: id.nullish(),
     roleId: id,
     orgAccess: orgAccess.nullish().meta({ description: "Partner users: default selected with `orgIds`, else none." }),
     orgIds: z.array(id).max(500).nullish(),
-    siteIds: z.array(id).max(500).nullish().meta({ description: "When any is given the person is limited to these." }),
+    siteIds: siteIdsIn,
   }),
   idempotent: true,
   noStore: true,
   status: 201,
-  reply: user.extend({
-    inviteUrl: z.string().meta({ description: "Carries the invitation's token; single use, 7 days, shown this once." }),
-  }),
+  reply: user.extend({ inviteUrl }),
   errors: [
     "role_not_found",
     "partner_not_found",
@@ -101,8 +100,7 @@ const invite = route({
       siteIds: body.siteIds ?? [],
     };
     const { user: created, inviteToken } = await services.users.inviteUser(wanted, await rpc());
-    const inviteUrl = `${publicUrl}/accept-invite?token=${encodeURIComponent(inviteToken)}`;
-    return { ...userOf(created), inviteUrl };
+    return { ...userOf(created), inviteUrl: inviteUrlOf(publicUrl, inviteToken) };
   },
 });
 
@@ -112,10 +110,18 @@ const list = route({
   access: { auth: "session", permission: "users:read" },
   tag,
   summary: "People the caller may see, newest first",
-  query: listQuery.extend({ partnerId: id.optional(), orgId: id.optional() }),
+  query: listQuery.extend({
+    partnerId: id.optional(),
+    orgId: id.optional(),
+    role: z.string().max(255).optional().meta({ description: "Id of a role, or key of a seeded one." }),
+    status: status.optional(),
+    q: z.string().max(255).optional().meta({ description: "Part of a name or an e-mail address." }),
+  }),
   reply: z.object({ data: z.array(user), pagination }),
+  errors: ["partner_not_found", "organization_not_found"],
   async handle({ query, rpc }, { services }) {
-    const wanted = { page: pageOf(query), partnerId: query.partnerId ?? "", orgId: query.orgId ?? "" };
+    const { partnerId = "", orgId = "", role = "", status: of = "", q = "" } = query;
+    const wanted = { page: pageOf(query), partnerId, orgId, role, status: of, query: q };
     const reply = await services.users.listUsers(wanted, await rpc());
     return { data: reply.users.map(userOf), pagination: paginationOf(reply.page) };
   },
@@ -135,28 +141,117 @@ const get = route({
   },
 });
 
-const roles = route({
-  method: "GET",
-  path: "/roles",
-  access: { auth: "session", permission: "roles:read" },
+const paths = { name: "name", roleId: "role_id", orgAccess: "org_access", orgIds: "org_ids", siteIds: "site_ids" };
+const beyond = ["user_not_found", "site_restricted", "delegation_denied"] as const;
+
+const update = route({
+  method: "PATCH",
+  path: "/users/:id",
+  access: { auth: "session", permission: "users:write", mfa: true },
+  refusedAs: "user.update",
   tag,
-  summary: "Roles the caller may see and assign",
-  reply: z.object({ data: z.array(role) }),
-  async handle({ rpc }, { services }) {
-    const reply = await services.users.listRoles({}, await rpc());
-    return { data: reply.roles.map(roleOf) };
+  summary: "Change a person's name, role, organizations or sites",
+  description:
+    "In force on every gateway when it answers. Nobody grants what they do not hold, nor manages somebody who holds more.",
+  params: idParams,
+  body: z.object({
+    name: nameIn.optional(),
+    roleId: id.optional(),
+    orgAccess: orgAccess.optional().meta({ description: "Partner users only." }),
+    orgIds: z.array(id).max(500).optional().meta({ description: "Replaces the list; alone it means `selected`." }),
+    siteIds: siteIdsIn,
+  }),
+  reply: user,
+  errors: [...beyond, "no_updates", "role_not_found", "organization_not_found", "site_not_found", "last_administrator"],
+  async handle({ params, body, rpc }, { services }) {
+    const { name = "", roleId = "", orgIds = [], siteIds } = body;
+    const wanted = {
+      name,
+      roleId,
+      orgAccess: body.orgAccess ?? "",
+      orgIds,
+      siteRestricted: siteIds != null,
+      siteIds: siteIds ?? [],
+    };
+    const reply = await services.users.updateUser(
+      { id: params.id, updateMask: maskOf(body, paths), user: wanted },
+      await rpc(),
+    );
+    return userOf(reply.user);
   },
 });
 
-const allPermissions = route({
-  method: "GET",
-  path: "/permissions",
-  access: { auth: "session", permission: "roles:read" },
+const disable = route({
+  method: "POST",
+  path: "/users/:id/disable",
+  load: "vital",
+  access: { auth: "session", permission: "users:write", mfa: true },
+  refusedAs: "user.disable",
   tag,
-  summary: "Every permission that a role can hold",
-  reply: z.object({ data: z.array(z.string()) }),
-  handle: () => ({ data: [...permissions] }),
+  summary: "Disable a person",
+  description: "When it answers each of their sessions is refused everywhere.",
+  params: idParams,
+  reply: user,
+  errors: [...beyond, "last_administrator"],
+  async handle({ params, rpc }, { services }) {
+    return userOf((await services.users.disableUser({ id: params.id }, await rpc())).user);
+  },
 });
+
+const enable = route({
+  method: "POST",
+  path: "/users/:id/enable",
+  access: { auth: "session", permission: "users:write", mfa: true },
+  refusedAs: "user.enable",
+  tag,
+  summary: "Let a disabled person in again",
+  description: "They sign in anew; who never accepted their invitation is invited again.",
+  params: idParams,
+  reply: user,
+  errors: [...beyond, "email_taken"],
+  async handle({ params, rpc }, { services }) {
+    return userOf((await services.users.enableUser({ id: params.id }, await rpc())).user);
+  },
+});
+
+const inviteAgain = route({
+  method: "POST",
+  path: "/users/:id/invite",
+  access: { auth: "session", permission: "users:write", mfa: true },
+  refusedAs: "user.invite",
+  tag,
+  summary: "Invite a person again who has not accepted yet",
+  description: "The invitations before stop working.",
+  params: idParams,
+  noStore: true,
+  reply: user.extend({ inviteUrl }),
+  errors: [...beyond, "invitation_accepted", "user_disabled"],
+  async handle({ params, rpc }, { services, publicUrl }) {
+    const { user: invited, inviteToken } = await services.users.resendInvite({ id: params.id }, await rpc());
+    return { ...userOf(invited), inviteUrl: inviteUrlOf(publicUrl, inviteToken) };
+  },
+});
+
+const remove = route({
+  method: "DELETE",
+  path: "/users/:id",
+  load: "vital",
+  access: { auth: "session", permission: "users:write", mfa: true },
+  refusedAs: "user.delete",
+  tag,
+  summary: "Remove a person",
+  description: "With sessions and second factors, everywhere when it answers; what they did stays in the audit trail.",
+  params: idParams,
+  reply: success,
+  errors: [...beyond, "last_administrator"],
+  async handle({ params, rpc }, { services }) {
+    await services.users.deleteUser({ id: params.id }, await rpc());
+    return { success: true as const };
+  },
+});
+
+const inviteUrlOf = (publicUrl: string, token: string) =>
+  `${publicUrl}/accept-invite?token=${encodeURIComponent(token)}`;
 
 function userOf(message: User | undefined): z.input<typeof user> {
   if (!message) throw new Error("identity answered without a user");
@@ -182,16 +277,4 @@ function userOf(message: User | undefined): z.input<typeof user> {
   };
 }
 
-function roleOf(message: Role): z.input<typeof role> {
-  return {
-    id: message.id,
-    key: message.key || null,
-    name: message.name,
-    scope: scope.parse(message.scope),
-    permissions: message.permissions,
-    partnerId: message.partnerId || null,
-    orgId: message.orgId || null,
-  };
-}
-
-export const userRoutes: readonly Route[] = [invite, list, get, roles, allPermissions];
+export const userRoutes: readonly Route[] = [invite, list, get, update, disable, enable, inviteAgain, remove];

@@ -5,19 +5,27 @@ import { type NatsService, natsServices, type TestNats, testNats } from "./testi
 // The permission matrix, written from the design ("Trust inside", "Events"), not from the file.
 const emitters: NatsService[] = ["identity", "tenancy", "device-logs", "webhook-dispatcher", "agent-release"];
 const tenancyReaders: NatsService[] = natsServices.filter((service) => service !== "gateway");
-const owners = { AUDIT: "audit", EVENTS: "webhook-dispatcher", TENANCY: "tenancy", AUTH: "identity" } as const;
+const owners = {
+  AUDIT: "audit",
+  EVENTS: "webhook-dispatcher",
+  TENANCY: "tenancy",
+  AUTH: "identity",
+  CHECKPOINTS: "audit",
+} as const;
 const streams = Object.keys(owners) as (keyof typeof owners)[];
 const publishers = {
   AUDIT: [...natsServices],
   EVENTS: emitters,
   TENANCY: ["tenancy"],
   AUTH: ["identity"],
+  CHECKPOINTS: ["audit"],
 } as Record<keyof typeof owners, NatsService[]>;
 const readers = {
   AUDIT: ["audit"],
   EVENTS: ["webhook-dispatcher"],
   TENANCY: tenancyReaders,
   AUTH: ["gateway"],
+  CHECKPOINTS: [],
 } as Record<keyof typeof owners, NatsService[]>;
 
 const org = "0192d1f0-0000-7000-8000-000000000001";
@@ -31,6 +39,8 @@ const publishRules: Rule[] = [
   { subject: `events.${org}.device.enrolled`, may: emitters },
   { subject: "tenancy.organization.created", may: ["tenancy"] },
   { subject: "auth.session", may: ["identity"] },
+  { subject: `checkpoints.${org}`, may: ["audit"] },
+  { subject: `checkpoints.${org}.more`, may: [] },
   { subject: `agent.rpc.${org}`, may: ["device-logs"] },
   { subject: "agent.epoch", may: ["gateway"] },
   { subject: "webhooks.wake", may: ["webhook-dispatcher"] },
@@ -64,6 +74,7 @@ const publishRules: Rule[] = [
   ...consumerRules("AUDIT", "seal-3", ["audit"], ["audit"]),
   ...consumerRules("EVENTS", "matcher", ["webhook-dispatcher"], ["webhook-dispatcher"]),
   ...consumerRules("AUTH", "X7", ["identity", "gateway"], ["gateway"]),
+  ...consumerRules("CHECKPOINTS", "anybody", [], []),
 ];
 
 function tenancyConsumer(service: NatsService): Rule[] {
@@ -89,6 +100,7 @@ const subscribeRules: Rule[] = [
   { subject: "events.>", may: [] },
   { subject: "tenancy.>", may: [] },
   { subject: "auth.>", may: [] },
+  { subject: "checkpoints.>", may: [] },
   { subject: `agent.rpc.${org}`, may: ["gateway"] },
   { subject: "agent.epoch", may: ["gateway"] },
   { subject: "webhooks.wake", may: ["webhook-dispatcher"] },

@@ -10,6 +10,7 @@ export const streamOwner: Record<StreamName, string> = {
   EVENTS: "webhook-dispatcher",
   TENANCY: "tenancy",
   AUTH: "identity",
+  CHECKPOINTS: "audit",
 };
 
 const subjects: Record<StreamName, string[]> = {
@@ -17,6 +18,7 @@ const subjects: Record<StreamName, string[]> = {
   EVENTS: ["events.>"],
   TENANCY: ["tenancy.>"],
   AUTH: ["auth.>"],
+  CHECKPOINTS: ["checkpoints.*"],
 };
 
 /** Partitions of AUDIT: subjects are `audit.<service>.<0..15>`. */
@@ -30,6 +32,7 @@ export type OurStreamConfig = Pick<
   | "storage"
   | "num_replicas"
   | "max_age"
+  | "max_msgs_per_subject"
   | "max_msg_size"
   | "duplicate_window"
   | "allow_direct"
@@ -43,9 +46,22 @@ export function streamConfig(name: StreamName, replicas: number): OurStreamConfi
     retention: RetentionPolicy.Limits,
     storage: StorageType.File,
     num_replicas: replicas,
-    max_age: nanos(name === "AUTH" ? 60 * minuteMs : 7 * dayMs),
+    max_age: nanos(maxAgeMs(name)),
+    // The newest of each chain is what tells of a cut tail, however long ago it was.
+    max_msgs_per_subject: name === "CHECKPOINTS" ? 24 : -1,
     max_msg_size: -1,
     duplicate_window: nanos(2 * minuteMs),
     allow_direct: true,
   };
+}
+
+function maxAgeMs(name: StreamName): number {
+  switch (name) {
+    case "AUTH":
+      return 60 * minuteMs;
+    case "CHECKPOINTS":
+      return 0;
+    default:
+      return 7 * dayMs;
+  }
 }

@@ -75,3 +75,19 @@ export function createTransport(connection: Connection): Transport {
     onReconnect: (listener) => void connection.onReconnect(listener),
   };
 }
+
+/** Body of the newest message of a subject; null when there is none. */
+export async function newestMessage(
+  connection: Connection,
+  stream: string,
+  subject: string,
+): Promise<Uint8Array | null> {
+  assertConnected(connection);
+  try {
+    const stored = await connection.untilLost(connection.jsm.streams.getMessage(stream, { last_by_subj: subject }));
+    return stored.data;
+  } catch (error) {
+    if (isMissing(error, "message")) return null;
+    throw busError(`reading the newest message of ${subject}`, error);
+  }
+}

@@ -1,6 +1,6 @@
 import type { Logger } from "@muster/kit";
 
-export type StreamName = "AUDIT" | "EVENTS" | "TENANCY" | "AUTH";
+export type StreamName = "AUDIT" | "EVENTS" | "TENANCY" | "AUTH" | "CHECKPOINTS";
 
 /** What a publisher was promised: the stream (its creation time tells a re-created one apart) and the place in it. */
 export type Promised = { stream: string; created: string; seq: number };
@@ -89,6 +89,8 @@ export type Bus = {
   ensureStream(name: StreamName): Promise<void>;
   consume(options: ConsumeOptions, handler: Handler): Consumer;
   follow(options: FollowOptions, handlers: FollowHandlers): Follower;
+  /** Body of the newest message of a subject; null when the stream has none. Throws AppError `unavailable`. */
+  newest(stream: StreamName, subject: string): Promise<Uint8Array | null>;
   /** "ok", or what is wrong in words for `/readyz?verbose`. */
   check(): Promise<string>;
   /** Stops consumers and followers, drains, disconnects. */

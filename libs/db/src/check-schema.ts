@@ -9,17 +9,22 @@ import { StartRefused } from "./start-refused.ts";
 export type Privilege = "SELECT" | "INSERT" | "UPDATE" | "DELETE";
 
 export type CheckSchemaOptions = {
-  /** As the application role. */
+  /** As the application role, or as the role of one duty (`exact`). */
   url: string;
   service: string;
   dirs: readonly MigrationDir[];
   log: Logger;
-  /** Privileges the application needs on a table instead of SELECT. */
+  /** Privileges the role needs on a table instead of SELECT. */
   grants?: Record<string, readonly Privilege[]>;
+  /** Privileges the role must not have on a table. */
+  withheld?: Record<string, readonly Privilege[]>;
+  /** `grants` is all that the role may do: every other right on a table is refused, and none is needed on the others. */
+  exact?: boolean;
   /** Milliseconds to wait for the database; without it for ever. */
   waitMs?: number;
 };
 
+const everything: readonly Privilege[] = ["SELECT", "INSERT", "UPDATE", "DELETE"];
 const rolesCure = "run deploy/sql/roles.sql in this database";
 
 /**
@@ -33,7 +38,7 @@ export async function checkSchema(options: CheckSchemaOptions): Promise<void> {
   try {
     refuse(await roleProblems(client, names));
     refuse(await migrationProblems(client, names, known));
-    refuse(await tableProblems(client, names, options.grants ?? {}));
+    refuse(await tableProblems(client, names, options));
   } finally {
     await client.end();
   }
@@ -138,7 +143,7 @@ type TableRow = {
 async function tableProblems(
   client: pg.Client,
   { schema }: RoleNames,
-  grants: Record<string, readonly Privilege[]>,
+  { grants = {}, withheld = {}, exact = false }: Pick<CheckSchemaOptions, "grants" | "withheld" | "exact">,
 ): Promise<string[]> {
   const { rows } = await client.query<TableRow>(
     `select c.relname as name, c.relkind as kind, c.relrowsecurity as secured,
@@ -152,12 +157,17 @@ async function tableProblems(
      order by c.relname`,
     [schema],
   );
-  return rows.flatMap((table) => problemsOf(table, grants[table.name] ?? ["SELECT"]));
+  return rows.flatMap((table) => {
+    const needed = grants[table.name] ?? (exact ? [] : ["SELECT"]);
+    const kept = exact ? everything.filter((privilege) => !needed.includes(privilege)) : withheld[table.name];
+    return problemsOf(table, needed, kept ?? []);
+  });
 }
 
 function problemsOf(
   { name, kind, secured, policies, invoker, privileges }: TableRow,
   needed: readonly string[],
+  withheld: readonly string[],
 ): string[] {
   if (kind === "v" && !invoker && privileges.length > 0) {
     return [`view "${name}" reads with its owner's rights: ALTER VIEW "${name}" SET (security_invoker = true)`];
@@ -180,6 +190,11 @@ function problemsOf(
       problems.push(
         `the app role lacks ${privilege} on table "${name}": GRANT it in a migration, or ${rolesCure} before migrating`,
       );
+    }
+  }
+  for (const privilege of withheld) {
+    if (privileges.includes(privilege)) {
+      problems.push(`the role may ${privilege} on table "${name}", which is not its duty: REVOKE it`);
     }
   }
   return problems;

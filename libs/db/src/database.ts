@@ -9,6 +9,8 @@ import { valueTypes } from "./value-types.ts";
 export type TxOptions = {
   /** The database refuses every write. */
   readOnly?: boolean;
+  /** Read-only, and every statement sees what the first one saw. */
+  snapshot?: boolean;
   /** Runs `fn` again, three times in all, after a serialization failure or a deadlock. */
   retry?: boolean;
 };
@@ -77,7 +79,7 @@ export function openDatabase({ url, max, name, log, prepare = true }: DatabaseOp
     return connecting;
   };
 
-  async function once<T>(who: Who, fn: (t: Tx) => Promise<T>, readOnly: boolean): Promise<T> {
+  async function once<T>(who: Who, fn: (t: Tx) => Promise<T>, options: TxOptions): Promise<T> {
     if (remainingMs(who) <= 0) throw deadlineExceeded();
     const client = await connect();
     const timeoutMs = remainingMs(who);
@@ -89,7 +91,11 @@ export function openDatabase({ url, max, name, log, prepare = true }: DatabaseOp
     let result: T;
     try {
       transaction = openTransaction(client, settingsQuery(who, timeoutMs), {
-        readOnly,
+        begin: options.snapshot
+          ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+          : options.readOnly
+            ? "BEGIN READ ONLY"
+            : "BEGIN",
         prepare,
         traceparent: who.meta?.traceparent ?? null,
       });
@@ -114,7 +120,7 @@ export function openDatabase({ url, max, name, log, prepare = true }: DatabaseOp
       txSeconds.observe({ database: name, outcome }, (performance.now() - startedMs) / 1000);
     for (let attempt = 0; ; attempt++) {
       try {
-        const result = await once(who, fn, options.readOnly ?? false);
+        const result = await once(who, fn, options);
         done("commit");
         return result;
       } catch (error) {

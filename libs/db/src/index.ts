@@ -14,7 +14,7 @@ export { type MigrateOptions, migrate } from "./migrate.ts";
 export { commonMigrations, type MigrationDir } from "./migrations.ts";
 export type { OutboxMessage } from "./outbox.ts";
 export { type OutboxTransport, type Promised, type Relay, type RelayOptions, startRelay } from "./relay.ts";
-export { applyRoles, type RoleNames, roleNames } from "./roles.ts";
+export { applyRoles, dutyRoles, type RoleNames, roleNames } from "./roles.ts";
 export type { Who } from "./settings.ts";
 export { StartRefused } from "./start-refused.ts";
 export { type Query, qb, type Statement, sql } from "./statement.ts";

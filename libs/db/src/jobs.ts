@@ -36,18 +36,13 @@ export function jobs(db: Database) {
     });
 
   return {
-    /** Adds a job; resolves to its id. */
-    async enqueue({
-      kind,
-      input = {},
-      id = uuidv7(),
-    }: {
-      kind: string;
-      input?: unknown;
-      id?: string;
-    }): Promise<string> {
-      await db.tx(who, (t) =>
-        t.execute(sql`insert into job (id, kind, input) values (${id}, ${kind}, ${JSON.stringify(input)}::jsonb)`),
+    /** Adds a job, in transaction `t` when given (a system's, or one that a policy lets queue it); resolves to its id. */
+    async enqueue(
+      { kind, input = {}, id = uuidv7() }: { kind: string; input?: unknown; id?: string },
+      t?: Tx,
+    ): Promise<string> {
+      await inTx(t, (held) =>
+        held.execute(sql`insert into job (id, kind, input) values (${id}, ${kind}, ${JSON.stringify(input)}::jsonb)`),
       );
       return id;
     },

@@ -10,6 +10,15 @@ export function roleNames(service: string): RoleNames {
   return { schema, owner: `muster_${schema}_owner`, app: `muster_${schema}_app`, lookup: `muster_${schema}_lookup` };
 }
 
+/** Roles beside the application's that log in for one duty alone, by service. */
+const duties: Readonly<Record<string, readonly string[]>> = { audit: ["pruner"] };
+
+/** The role of each duty of a service: `muster_audit_pruner`. */
+export function dutyRoles(service: string): Record<string, string> {
+  const { schema } = roleNames(service);
+  return Object.fromEntries((duties[service] ?? []).map((duty) => [duty, `muster_${schema}_${duty}`]));
+}
+
 /**
  * Runs roles.sql in the database of `client` (superuser), in one transaction, with psql's variables filled in. Throws for
  * a variable that was not given. Roles belong to the whole cluster: two runs at once in one cluster may collide.

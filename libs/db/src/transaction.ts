@@ -26,7 +26,7 @@ export type OpenTransaction = {
 export function openTransaction(
   client: PoolClient,
   settings: Query,
-  { readOnly, prepare, traceparent }: { readOnly: boolean; prepare: boolean; traceparent: string | null },
+  { begin, prepare, traceparent }: { begin: string; prepare: boolean; traceparent: string | null },
 ): OpenTransaction {
   const messages: OutboxMessage[] = [];
   const send = sender(client, prepare);
@@ -49,7 +49,7 @@ export function openTransaction(
     }
   };
 
-  sendAhead({ text: readOnly ? "BEGIN READ ONLY" : "BEGIN", values: [] });
+  sendAhead({ text: begin, values: [] });
   sendAhead(settings);
 
   return {

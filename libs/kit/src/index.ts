@@ -26,7 +26,7 @@ export { type Process, runProcess, type Stop } from "./lifecycle.ts";
 export { createLogger, type Logger } from "./logger.ts";
 export { counter, gauge, histogram } from "./metrics.ts";
 export { clampPage, type Page } from "./page.ts";
-export { type Permission, permissions } from "./permissions.ts";
+export { type Permission, permissionSentences, permissions } from "./permissions.ts";
 export { Readiness } from "./readiness.ts";
 export { backoffMs, sleep } from "./retry.ts";
 export {

@@ -33,8 +33,11 @@ export const scopePermissions = {
   "remote:execute": "devices:write",
 } as const satisfies Record<string, Permission>;
 
-/** Deleting is writing for keys: no scope of its own stands for it (01-conventions, "Who may call what"). */
-const further: Partial<Record<string, readonly Permission[]>> = { "devices:write": ["devices:delete"] };
+/** For keys deleting is writing, and exporting reading: no scope of its own stands for them (01-conventions, "Who may call what"). */
+const further: Partial<Record<string, readonly Permission[]>> = {
+  "devices:write": ["devices:delete"],
+  "audit:read": ["audit:export"],
+};
 
 /** Every permission a scope stands for: whoever grants it must hold them all, and a key with it acts with them. */
 export function permissionsOfScope(scope: KeyScope): readonly Permission[] {

@@ -60,6 +60,10 @@ export function createGuard(deps: GuardDeps, method: DescMethod): Guard {
 
   const fail = (thrown: unknown, incoming: Incoming): AppError => {
     const error = toAppError(thrown);
+    // An answer that could not be written to a client who has left is no fault of the handler.
+    if (error.code === "internal" && isAnswering(thrown) && incoming.context.signal.aborted) {
+      return new AppError("cancelled", "The client has left", { cause: error });
+    }
     const about = { err: error.cause ?? error, rpc, requestId: incoming.header(metadataNames.requestId) };
     if (error.code === "internal") deps.log.error(about, "rpc handler failed");
     else if (error.cause !== undefined && failing.has(error.code)) {
@@ -118,6 +122,11 @@ export function createGuard(deps: GuardDeps, method: DescMethod): Guard {
       }
     },
   };
+}
+
+/** Whether it was writing to the connection that failed. */
+function isAnswering(thrown: unknown): boolean {
+  return thrown instanceof Error && /\[ERR_(STREAM|HTTP2)_[A-Z_]+\]/.test(`${thrown.message} ${String(thrown.cause)}`);
 }
 
 function requestMeta(incoming: Incoming, span: Span | undefined): RequestMeta {

@@ -33,7 +33,10 @@ export type PortOptions = {
 
 export type RpcPort = {
   port: number;
-  /** NOT_SERVING, drain delay, GOAWAY and no new connections, grace, then whatever is left is cut. Resolves when all is closed. */
+  /**
+   * NOT_SERVING and `Connection: close` in every answer for the drain delay; then no new connections, GOAWAY, 408 on idle ones, so that
+   * no client is in doubt; grace, then whatever is left is cut. Resolves when all is closed.
+   */
   drain(): Promise<void>;
 };
 

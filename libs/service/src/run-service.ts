@@ -34,6 +34,8 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
   migrations: URL;
   /** Roles and rights a table needs that differ from the default (see checkSchema). */
   grants?: Record<string, readonly Privilege[]>;
+  /** Rights that the service's role must not have on a table (see checkSchema). */
+  withheld?: Record<string, readonly Privilege[]>;
   /** Keeps table `tenant`, a copy of tenancy's partners, organizations and sites. */
   tenantCopy?: { onChange?: OnTenantChange; onDevices?: OnDeviceChanges };
   /** What `main.js reencrypt` seals anew under the first encryption key. */
@@ -92,6 +94,7 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
         dirs,
         log,
         ...(definition.grants ? { grants: definition.grants } : {}),
+        ...(definition.withheld ? { withheld: definition.withheld } : {}),
       });
       const db = openDatabase({
         url: config.DATABASE_URL_APP,

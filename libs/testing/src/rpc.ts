@@ -69,8 +69,13 @@ export async function testPort(name: string, services: Registration[]): Promise<
         });
         return plain[method]?.(request, options);
       };
+      async function* streamed(method: string, request: unknown) {
+        yield* (await withCaller(method, request)) as AsyncIterable<unknown>;
+      }
+      const isStream = (method: string) => service.method[method]?.methodKind === "server_streaming";
       return new Proxy(plain, {
-        get: (_target, method: string) => (request: unknown) => withCaller(method, request),
+        get: (_target, method: string) => (request: unknown) =>
+          isStream(method) ? streamed(method, request) : withCaller(method, request),
       }) as never;
     },
     async close() {

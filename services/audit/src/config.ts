@@ -1,15 +1,121 @@
-import { whole } from "@muster/kit";
+import type { Privilege } from "@muster/db";
+import { flag, processSettings, whole } from "@muster/kit";
+import { z } from "zod";
+import { type ArchiveSettings, archiveSettings } from "./archive/open.ts";
 
 export const version = "0.1.0";
 export const migrations = new URL("../migrations/", import.meta.url);
 
+/** Settings of whoever signs or verifies notes: the service and the retention worker. */
+export const noteSettings = {
+  CHECKPOINT_PRIVATE_KEY: z
+    .string()
+    .describe(
+      "name:base64 Ed25519 PKCS#8 keys that sign checkpoints, receipts and exports; the first signs, all verify. " +
+        "A key that only verifies may stand as name+hash+base64.",
+    ),
+  DEPLOYMENT_NAME: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9.-]{0,62}$/)
+    .default("muster.local")
+    .describe("Name of this deployment in the notes it signs; notes of another name do not verify here."),
+};
+
 export const settings = {
+  ...noteSettings,
   SEAL_BATCH_ROWS: whole(500, 1, 2_000).describe("Most rows sealed in one transaction of one partition."),
   SEAL_BATCH_BYTES: whole(1_048_576, 65_536, 16_777_216).describe("Most bytes of messages in one such transaction."),
+  CHECKPOINT_INTERVAL_SECONDS: whole(60, 1, 86_400).describe(
+    "Seconds after which a chain that moved gets a new checkpoint.",
+  ),
+  CHECKPOINT_ROWS: whole(1_000, 1, 1_000_000).describe("Rows after which it gets one sooner."),
+  ANCHOR_INTERVAL_SECONDS: whole(3_600, 1, 604_800).describe(
+    "Seconds between two deployment anchors, each over the newest checkpoint of every chain.",
+  ),
+  CHECKPOINT_DIRECTORY: z.string().optional().describe("Directory for copies of checkpoints and anchors."),
+  CHECKPOINT_S3_BUCKET: z
+    .string()
+    .optional()
+    .describe("Bucket for copies of checkpoints and anchors, in place of a directory; best one that only appends."),
+  CHECKPOINT_S3_ENDPOINT: z.url().optional().describe("URL of the storage when it is not AWS's own."),
+  CHECKPOINT_S3_REGION: z.string().default("us-east-1").describe("Region of the bucket."),
+  CHECKPOINT_S3_PATH_STYLE: flag(false).describe("Bucket in the path instead of the host name (MinIO and others)."),
+  CHECKPOINT_S3_ACCESS_KEY_ID: z
+    .string()
+    .optional()
+    .describe("Access key; without it the surroundings' own credentials (role of the pod or machine)."),
+  CHECKPOINT_S3_SECRET_ACCESS_KEY: z.string().optional().describe("Secret of the access key."),
+  CHECKPOINT_LOCK_DAYS: whole(0, 0, 36_500).describe(
+    "Days for which these copies are locked (object lock); 0 locks nothing.",
+  ),
   SEARCH_BUDGET_MS: whole(2_000, 100, 8_000).describe(
     "Milliseconds that a list may look at rows before it answers in part; the same again for its count.",
   ),
   SEARCH_SLOTS: whole(2, 1, 50).describe(
     "Lists of a process that look at rows at a time; below its pool's connections.",
   ),
+  EXPORT_SLOTS: whole(1, 1, 50).describe("Exports of a process that look for their rows at a time."),
+  REPORT_SLOTS: whole(1, 1, 50).describe("Reports of a process that are counted at a time."),
+  REPORT_BUDGET_MS: whole(20_000, 100, 120_000).describe(
+    "Milliseconds that a report may take, in statements of at most two seconds each.",
+  ),
+  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
 };
+
+const partitions = Array.from({ length: 16 }, (_, n) => `audit_log_${String(n).padStart(2, "0")}`);
+
+/** What the service's own role must not be able to do: rows and receipts are append-only, and pruning is not its duty. */
+export const withheld: Record<string, readonly Privilege[]> = {
+  audit_log: ["UPDATE", "DELETE"],
+  ...Object.fromEntries(partitions.map((name) => [name, ["INSERT", "UPDATE", "DELETE"] as const])),
+  chain_head: ["DELETE"],
+  prune_receipts: ["INSERT", "UPDATE", "DELETE"],
+};
+
+/** Everything that the pruner may do. */
+export const prunerGrants: Record<string, readonly Privilege[]> = {
+  audit_log: ["SELECT", "DELETE"],
+  chain_head: ["SELECT", "UPDATE"],
+  retention_policy: ["SELECT"],
+  chain_cleanup: ["SELECT", "INSERT", "UPDATE"],
+  prune_receipts: ["SELECT", "INSERT"],
+  retention_lease: ["SELECT", "UPDATE"],
+  outbox: ["INSERT"],
+};
+
+/** Settings of the retention worker, a process of its own. */
+export const retentionSettings = {
+  ...processSettings,
+  ...noteSettings,
+  ...archiveSettings,
+  DATABASE_URL_PRUNER: z.string().describe("PostgreSQL as muster_audit_pruner, which alone may delete audit rows."),
+  DATABASE_PREPARED_STATEMENTS: flag(true).describe(
+    "Prepare statements on each connection; false behind a pooler that does not carry them (PgBouncer before 1.21).",
+  ),
+  RETENTION_DAYS_DEFAULT: whole(365, 1, 3_650).describe(
+    "Days that rows are kept where no policy says otherwise: organizations without one, partners, the platform.",
+  ),
+  RETENTION_INTERVAL_SECONDS: whole(3_600, 1, 86_400).describe("Seconds between passes over all chains."),
+  RETENTION_RETRY_SECONDS: whole(60, 1, 86_400).describe("Seconds until the next pass after one that failed in part."),
+  RETENTION_CHUNK_ROWS: whole(5_000, 1, 50_000).describe("Most rows archived and deleted at a time."),
+  RETENTION_CHUNK_BYTES: whole(16_777_216, 65_536, 268_435_456).describe(
+    "Most bytes of such a chunk before compression.",
+  ),
+};
+
+type CopySettings = z.infer<z.ZodObject<typeof settings>>;
+
+/** Where copies of checkpoints go, as an archive's settings. */
+export function copySettings(config: CopySettings): ArchiveSettings {
+  return {
+    ARCHIVE_DIRECTORY: config.CHECKPOINT_DIRECTORY,
+    ARCHIVE_S3_BUCKET: config.CHECKPOINT_S3_BUCKET,
+    ARCHIVE_S3_ENDPOINT: config.CHECKPOINT_S3_ENDPOINT,
+    ARCHIVE_S3_REGION: config.CHECKPOINT_S3_REGION,
+    ARCHIVE_S3_PATH_STYLE: config.CHECKPOINT_S3_PATH_STYLE ? "true" : "false",
+    ARCHIVE_S3_ACCESS_KEY_ID: config.CHECKPOINT_S3_ACCESS_KEY_ID,
+    ARCHIVE_S3_SECRET_ACCESS_KEY: config.CHECKPOINT_S3_SECRET_ACCESS_KEY,
+    ARCHIVE_PREFIX: "",
+    ARCHIVE_TIMEOUT_SECONDS: 10,
+  };
+}

@@ -1,6 +1,7 @@
 import type { Database } from "@muster/db";
 import { AppError, counter, gauge, histogram, systemCaller } from "@muster/kit";
-import { appendAgentLogs, type NewAgentLog } from "./store/logs.ts";
+import type { AgentLogEntry } from "./rules/entries.ts";
+import { appendAgentLogs, type Batch } from "./store/logs.ts";
 
 /** Rows of one statement, and rows that may wait; beyond it requests are refused. */
 const maxFlushRows = 4_000;
@@ -17,11 +18,12 @@ const flushRows = histogram(
 );
 const waitingGauge = gauge("muster_agent_log_waiting_rows", "Rows that wait for the next insert.");
 
-type Waiting = { logs: readonly NewAgentLog[]; done(): void; failed(error: unknown): void };
+type Logs = Batch<AgentLogEntry>;
+type Waiting = { logs: Logs; done(): void; failed(error: unknown): void };
 
 export type Appender = {
   /** Resolves when these rows, all of them, are committed. Throws `overloaded` when too many wait, and what the database says. */
-  append(logs: readonly NewAgentLog[]): Promise<void>;
+  append(logs: Logs): Promise<void>;
 };
 
 /**
@@ -32,15 +34,17 @@ export function logAppender(db: Database): Appender {
   const queue: Waiting[] = [];
   let waitingRows = 0;
   let flights = 0;
-  const write = async (logs: readonly NewAgentLog[]): Promise<void> => {
-    await db.tx({ caller: systemCaller("device-logs") }, (tx) => appendAgentLogs(tx, logs), { retry: true });
-    rowsCounter.inc(logs.length);
-    flushRows.observe(logs.length);
+  const write = async (logs: readonly Logs[]): Promise<void> => {
+    const rows = await db.tx({ caller: systemCaller("device-logs") }, (tx) => appendAgentLogs(tx, logs), {
+      retry: true,
+    });
+    rowsCounter.inc(rows);
+    flushRows.observe(rows);
   };
 
   const flush = async (batch: Waiting[]): Promise<void> => {
     try {
-      await write(batch.flatMap(({ logs }) => logs));
+      await write(batch.map(({ logs }) => logs));
       for (const { done } of batch) done();
     } catch (error) {
       const [only] = batch;
@@ -56,8 +60,8 @@ export function logAppender(db: Database): Appender {
       let rows = 0;
       let taken = 0;
       for (const { logs } of queue) {
-        if (taken > 0 && rows + logs.length > maxFlushRows) break;
-        rows += logs.length;
+        if (taken > 0 && rows + logs.entries.length > maxFlushRows) break;
+        rows += logs.entries.length;
         taken += 1;
       }
       waitingRows -= rows;
@@ -72,15 +76,16 @@ export function logAppender(db: Database): Appender {
 
   return {
     append(logs) {
-      if (logs.length === 0) return Promise.resolve();
-      if (waitingRows + logs.length > maxWaitingRows) {
+      const { length } = logs.entries;
+      if (length === 0) return Promise.resolve();
+      if (waitingRows + length > maxWaitingRows) {
         return Promise.reject(
           new AppError("overloaded", "Too many log entries wait to be stored", { retryAfterSeconds: 2 }),
         );
       }
       return new Promise((resolve, reject) => {
         queue.push({ logs, done: resolve, failed: reject });
-        waitingRows += logs.length;
+        waitingRows += length;
         begin();
       });
     },

@@ -31,6 +31,8 @@ export type LiveQueryDeps = {
 
 /** The gateway says every 2 s that it still waits for the agent; silent for this long it is gone. */
 const gatewaySilenceMs = 5_000;
+/** Nothing at all for this long: the question met a channel on its way out, or a gateway that stands still. */
+const acceptMs = 2_000;
 /** What the agent is given less than the caller has. */
 const reserveMs = 2_000;
 const retryDelaysMs = [200, 300, 400];
@@ -68,7 +70,7 @@ export async function liveQuery(deps: LiveQueryDeps, question: Question): Promis
 /** One connection's answer as far as it has come. */
 type Part = { chunks: Uint8Array[]; bytes: number; nextSeq: number };
 
-/** Null when nobody listens for the device. */
+/** Null when nobody takes the question for the device. */
 function askOnce(deps: LiveQueryDeps, question: Question, endMs: number): Promise<Uint8Array | null> {
   const { deviceId, operation, params, principal, signal } = question;
   const relay = deps.relay();
@@ -116,6 +118,7 @@ function askOnce(deps: LiveQueryDeps, question: Question, endMs: number): Promis
     const watch = setInterval(() => {
       const now = performance.now();
       if (now >= endMs) fail(new AppError("device_timeout", "Device did not answer in time"));
+      else if (newest < 0 && now - heardMs > acceptMs) end(() => resolve(null), true);
       else if (now - heardMs > gatewaySilenceMs) fail(deviceError("The connection to the device was lost"));
     }, 50);
     signal.addEventListener("abort", abort, { once: true });

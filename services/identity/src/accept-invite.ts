@@ -1,3 +1,4 @@
+import { isUniqueViolation } from "@muster/db";
 import { AppError, type CallContext, validationError } from "@muster/kit";
 import { personEvent } from "./events/audit.ts";
 import { userChanged } from "./events/auth.ts";
@@ -26,7 +27,10 @@ export async function acceptInvite(
     const at = now();
     if (!(await useInvite(tx, invite.id, at))) throw invalidToken();
     const user = { id: person.user_id, passwordHash, name: name.trim() || null };
-    const version = await activateUser(tx, user, at);
+    const version = await activateUser(tx, user, at).catch((error: unknown) => {
+      // Somebody has an account under this address elsewhere: whoever holds the link learns no more than that it is none.
+      throw isUniqueViolation(error, "users_email") ? invalidToken() : error;
+    });
     if (version === null) throw invalidToken();
     tx.emit(userChanged(person.user_id, version));
     tx.emit(personEvent({ ...context, caller }, person, { action: "user.invite.accept" }, at));

@@ -33,7 +33,7 @@ export const settings = {
     .describe("Password of that administrator; without it one is generated and logged once."),
   PASSWORD_SCRYPT_LOG_N: whole(17, 10, 20).describe("log2 of scrypt's cost N for new password hashes."),
   PASSWORD_QUEUE_MAX: whole(200, 1, 10_000).describe("Password checks that may wait; more are refused with 503."),
-  PASSWORD_CONCURRENCY: whole(0, 0, 64).describe("Password checks that run at a time; 0 takes one per core."),
+  PASSWORD_CONCURRENCY: whole(0, 0, 64).describe("Password checks that run at a time; 0 leaves one core free."),
   ACCESS_TOKEN_TTL_SECONDS: whole(900, 60, 3_600).describe("Life of an access token in seconds."),
   SESSION_IDLE_DAYS: whole(7, 1, 90).describe("Days after its last refresh at which a session ends."),
   LOGIN_FAILURES_PER_ACCOUNT: whole(10, 1, 1_000_000).describe(

@@ -2,6 +2,8 @@ import { AppError, gauge } from "@muster/kit";
 import type { Waiting } from "./passwords.ts";
 
 export type HashingQueue = {
+  /** Throws `overloaded` as `run` would now. */
+  requireTurn(waiting?: Waiting): void;
   /**
    * Runs work when its turn comes. Throws `overloaded` when the queue, or the half of it that one address may fill, is full, or when
    * the turn would come past the deadline; `deadline_exceeded` when the caller leaves before.
@@ -29,10 +31,20 @@ export function hashingQueue({ concurrency, queueMax }: { concurrency: number; q
     queued.set(running + count);
     wait.set(waitMs() / 1_000);
   };
+  // Spread over twice the wait: clients that were refused together must not come back together.
   const full = () =>
     new AppError("overloaded", "Too many sign-ins at once", {
-      retryAfterSeconds: Math.min(30, Math.max(2, Math.ceil(waitMs() / 1_000))),
+      retryAfterSeconds: Math.min(30, Math.ceil((1 + Math.random()) * Math.max(2, waitMs() / 1_000))),
     });
+  const laneOf = (waiting: Waiting | undefined) => waiting?.meta.clientAddress ?? "";
+
+  const requireTurn = (waiting: Waiting | undefined) => {
+    if (running < concurrency) return;
+    const deadlineMs = waiting?.deadlineMs ?? null;
+    const late = deadlineMs !== null && performance.now() + waitMs() + averageMs > deadlineMs;
+    const inLane = lanes.get(laneOf(waiting))?.length ?? 0;
+    if (count >= queueMax || inLane >= perLane || late) throw full();
+  };
 
   /** The longest waiting of the next address; the address goes to the end of the row. */
   const next = (): Job | undefined => {
@@ -46,11 +58,9 @@ export function hashingQueue({ concurrency, queueMax }: { concurrency: number; q
   };
 
   const turn = (waiting: Waiting | undefined): Promise<void> => {
-    const lane = waiting?.meta.clientAddress ?? "";
+    const lane = laneOf(waiting);
     const jobs = lanes.get(lane) ?? [];
-    const { deadlineMs = null, signal } = waiting ?? {};
-    const late = deadlineMs !== null && performance.now() + waitMs() + averageMs > deadlineMs;
-    if (count >= queueMax || jobs.length >= perLane || late) return Promise.reject(full());
+    const signal = waiting?.signal;
     return new Promise((resolve, reject) => {
       const leave = () => {
         const at = jobs.indexOf(job);
@@ -76,7 +86,9 @@ export function hashingQueue({ concurrency, queueMax }: { concurrency: number; q
   };
 
   return {
+    requireTurn,
     async run(work, waiting) {
+      requireTurn(waiting);
       if (running < concurrency) running += 1;
       else await turn(waiting);
       told();

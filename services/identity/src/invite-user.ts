@@ -1,5 +1,5 @@
 import type { Tx } from "@muster/db";
-import { AppError, type CallContext, isUuid, uuidv7 } from "@muster/kit";
+import { AppError, type CallContext, type Caller, isUuid, uuidv7 } from "@muster/kit";
 import {
   type InviteUserRequest,
   type InviteUserResponse,
@@ -7,18 +7,22 @@ import {
   UserService,
 } from "@muster/proto/muster/identity/v1/user_pb";
 import { idempotentTx } from "@muster/service";
-import { personEvent } from "./events/audit.ts";
+import { actingNow, inTurnOf } from "./administer.ts";
+import { recordPerson, visibleUserFields } from "./events/person-facts.ts";
 import type { UserDeps } from "./rpc/user.ts";
-import { type NewUser, newUser, noOrganization } from "./rules/new-user.ts";
+import { isRoleOf, type NewUser, newUser, noOrganization, type Role, roleNotFound } from "./rules/new-user.ts";
 import { newToken } from "./rules/opaque-token.ts";
 import { insertInvite } from "./store/invites.ts";
-import { findRole } from "./store/roles.ts";
+import { findRole, type RoleRow, readRole } from "./store/roles.ts";
 import { awaitTenants, type KnownTenants } from "./store/tenants.ts";
-import { insertUser, type UserRow } from "./store/users.ts";
+import { emailTaken, findEmailHolders, insertUser, type UserRow } from "./store/users.ts";
 
 const inviteMs = 7 * 86_400_000;
 
-/** Makes an invited person and the token that lets them in. Throws as newUser, `site_not_found` and `email_taken`. */
+/**
+ * Makes an invited person and the token that lets them in. Throws as newUser, `site_not_found`, and `email_taken` when the
+ * caller sees who has the address.
+ */
 export async function inviteUser(
   deps: Pick<UserDeps, "db" | "now" | "copyLagMs" | "box">,
   context: CallContext,
@@ -26,30 +30,53 @@ export async function inviteUser(
   messageOf: (row: UserRow) => User,
 ): Promise<InviteUserResponse> {
   const { db } = deps;
-  const role = isUuid(request.roleId) ? await findRole(db, context, request.roleId) : null;
-  if (!role) throw new AppError("role_not_found", "Role not found");
-  const wanted = newUser(context.caller, request, {
-    id: role.id,
-    scope: role.scope,
-    permissions: role.permissions,
-    partnerId: role.partner_id,
-    orgId: role.org_id,
-  });
-  const user = inTenants(wanted, await awaitTenants(db, context, tenantsOf(wanted), deps.copyLagMs));
+  const seen = isUuid(request.roleId) ? await findRole(db, context, request.roleId) : null;
+  if (!seen) throw roleNotFound();
+  const wanted = newUser(context.caller, request, roleOf(seen));
+  const known = await awaitTenants(db, context, tenantsOf(wanted), deps.copyLagMs);
+  const { partnerId } = inTenants(wanted, known, roleOf(seen));
   const now = deps.now();
-  const id = uuidv7(now.getTime());
-  const { token, hash } = newToken("inv_");
   const make = async (tx: Tx) => {
-    const created = await insertUser(tx, id, user, now);
-    const { partnerId, orgId } = user;
-    const expiresAt = new Date(now.getTime() + inviteMs);
-    await insertInvite(tx, { id: uuidv7(now.getTime()), userId: id, partnerId, orgId, hash, now, expiresAt });
-    const details = { changes: { before: {}, after: visibleFields(created) } };
-    tx.emit(personEvent(context, { ...created, user_id: id }, { action: "user.create", details }, now));
-    return { user: messageOf(created), inviteToken: token };
+    // Again, under the lock: the role and what the caller holds may have changed since.
+    const by = await actingNow(tx, context, partnerId, "users:write");
+    const role = await readRole(tx, by, seen.id);
+    if (!role) throw roleNotFound();
+    const user = inTenants(newUser(by, request, roleOf(role)), known, roleOf(role));
+    const holders = await findEmailHolders(tx, user.email);
+    if (holders.some((holder) => isInSight(by, holder))) throw emailTaken();
+    const created = await insertUser(tx, uuidv7(now.getTime()), user, now);
+    const inviteToken = await addInvite(tx, created, now);
+    recordPerson(
+      tx,
+      context,
+      created,
+      "user.create",
+      { changes: { before: {}, after: visibleUserFields(created) } },
+      now,
+    );
+    return { user: messageOf(created), inviteToken };
   };
-  return idempotentTx(db, context, UserService.method.inviteUser, request, make, deps.box);
+  return inTurnOf(db, partnerId, () =>
+    idempotentTx(db, context, UserService.method.inviteUser, request, make, deps.box),
+  );
 }
+
+/** A new invitation of this person; gives its token, which is stored as a digest. */
+export async function addInvite(tx: Tx, row: UserRow, now: Date): Promise<string> {
+  const { token, hash } = newToken("inv_");
+  const { id: userId, partner_id: partnerId, org_id: orgId } = row;
+  const expiresAt = new Date(now.getTime() + inviteMs);
+  await insertInvite(tx, { id: uuidv7(now.getTime()), userId, partnerId, orgId, hash, now, expiresAt });
+  return token;
+}
+
+export const roleOf = (row: RoleRow): Role => ({
+  id: row.id,
+  scope: row.scope,
+  permissions: row.permissions,
+  partnerId: row.partner_id,
+  orgId: row.org_id,
+});
 
 const tenantsOf = ({ partnerId, orgId, orgIds, siteIds }: NewUser) => ({
   partnerId,
@@ -57,34 +84,40 @@ const tenantsOf = ({ partnerId, orgId, orgIds, siteIds }: NewUser) => ({
   siteIds,
 });
 
-/** The person with their partner filled in; throws when a tenant is missing or another partner's. */
-function inTenants(user: NewUser, known: KnownTenants): NewUser {
+/** The person with their partner filled in; throws when a tenant is missing or another partner's, or the role is. */
+function inTenants(user: NewUser, known: KnownTenants, role: Role): NewUser {
   if (user.scope === "system") return user;
   if (user.partnerId !== null && !known.partner) throw new AppError("partner_not_found", "Partner not found");
   const own = user.orgId === null ? null : known.orgs.get(user.orgId);
   if (own === undefined) throw noOrganization();
   const partnerId = user.partnerId ?? own?.partnerId ?? null;
-  const orgIds = user.orgId === null ? user.orgIds : [user.orgId];
-  if (orgIds.some((id) => known.orgs.get(id)?.partnerId !== partnerId)) throw noOrganization();
-  for (const siteId of user.siteIds) {
-    const site = known.sites.get(siteId);
-    const reached = site?.orgId && (user.orgAccess === "all" || orgIds.includes(site.orgId));
-    if (site?.partnerId !== partnerId || !reached) throw new AppError("site_not_found", "Site not found");
-  }
+  if (!isRoleOf(role, { partnerId, orgId: user.orgId })) throw roleNotFound();
+  requireOrganizations(partnerId, user.orgId === null ? user.orgIds : [user.orgId], known);
+  requireSites({ ...user, partnerId }, user.siteIds, known);
   return { ...user, partnerId };
 }
 
-/** What the audit row shows of a person. */
-function visibleFields(row: UserRow): Record<string, unknown> {
-  return {
-    email: row.email,
-    name: row.name,
-    scope: row.scope,
-    partnerId: row.partner_id,
-    orgId: row.org_id,
-    role: row.role,
-    orgAccess: row.org_access,
-    orgIds: row.org_ids,
-    siteIds: row.site_restricted ? row.site_ids : null,
-  };
+/** Each is known, not deleted, and of this partner. Throws `organization_not_found`. */
+export function requireOrganizations(partnerId: string | null, orgIds: readonly string[], known: KnownTenants): void {
+  if (orgIds.some((id) => known.orgs.get(id)?.partnerId !== partnerId)) throw noOrganization();
+}
+
+type Reaching = Pick<NewUser, "partnerId" | "orgId" | "orgAccess" | "orgIds">;
+
+/** Each is known and of an organization that the person reaches. Throws `site_not_found`. */
+export function requireSites(person: Reaching, siteIds: readonly string[], known: KnownTenants): void {
+  const reached = person.orgId === null ? person.orgIds : [person.orgId];
+  for (const siteId of siteIds) {
+    const site = known.sites.get(siteId);
+    const isReached = site?.orgId && (person.orgAccess === "all" || reached.includes(site.orgId));
+    if (site?.partnerId !== person.partnerId || !isReached) throw new AppError("site_not_found", "Site not found");
+  }
+}
+
+/** Whether the caller may know who has an address; a stranger's does not stand in the way of an invitation. */
+function isInSight(by: Caller, holder: { partner_id: string | null; org_id: string | null }): boolean {
+  if (by.scope === "system") return true;
+  if (by.scope === "organization") return holder.org_id === by.orgId;
+  if (holder.partner_id !== by.partnerId) return false;
+  return holder.org_id === null || by.orgAccess.mode === "all" || by.orgAccess.orgIds.includes(holder.org_id);
 }

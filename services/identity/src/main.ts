@@ -4,6 +4,8 @@ import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
+import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
@@ -22,6 +24,8 @@ import { apiKeyService } from "./rpc/api-key.ts";
 import { edgeService } from "./rpc/edge.ts";
 import { enrollmentKeyService } from "./rpc/enrollment-key.ts";
 import { mfaService } from "./rpc/mfa.ts";
+import { refusalService } from "./rpc/refusal.ts";
+import { roleService } from "./rpc/role.ts";
 import { servicePrincipalService } from "./rpc/service-principal.ts";
 import { sessionService } from "./rpc/session.ts";
 import { userService } from "./rpc/user.ts";
@@ -70,6 +74,7 @@ await runService({
     };
     const users = {
       db,
+      log: process.log,
       passwords: hashing,
       now,
       box: replies,
@@ -78,6 +83,7 @@ await runService({
     };
     const keys = {
       db,
+      log: process.log,
       now,
       box: replies,
       mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES,
@@ -100,6 +106,8 @@ await runService({
       register(SessionService, sessionService(sessions)),
       register(MfaService, mfaService(sessions)),
       register(UserService, userService(users)),
+      register(RoleService, roleService(users)),
+      register(RefusalService, refusalService(users)),
       register(ApiKeyService, apiKeyService(keys)),
       register(ServicePrincipalService, servicePrincipalService(keys)),
       register(EnrollmentKeyService, enrollmentKeyService(enrollmentKeys)),

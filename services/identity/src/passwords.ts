@@ -12,6 +12,8 @@ export type Passwords = {
   hash(password: string, waiting?: Waiting): Promise<string>;
   /** Compares in the time of a real check even when there is no hash. Throws as `hash` does. */
   verify(password: string, stored: string | null, waiting?: Waiting): Promise<boolean>;
+  /** Throws `overloaded` when `verify` would now: asked before anything else is done for a sign-in. */
+  requireTurn(waiting?: Waiting): void;
   /** Whether a stored hash has weaker parameters than today's. */
   isStale(stored: string): boolean;
   close(): void;
@@ -26,7 +28,7 @@ const keyBytes = 32;
  * priority than whatever answers requests.
  */
 export function passwords(options: { logN: number; queueMax: number; concurrency?: number }): Passwords {
-  const concurrency = options.concurrency || availableParallelism();
+  const concurrency = options.concurrency || Math.max(1, availableParallelism() - 1);
   const worker = hashingWorker(concurrency);
   const queue = hashingQueue({ concurrency, queueMax: options.queueMax });
   // A hash nobody knows the password of: unknown users cost the same time as known ones.
@@ -47,6 +49,7 @@ export function passwords(options: { logN: number; queueMax: number; concurrency
       const expected = Buffer.from(hash, "base64");
       return expected.length === key.length && timingSafeEqual(key, expected) && stored !== null;
     },
+    requireTurn: (waiting) => queue.requireTurn(waiting),
     isStale: (stored) => Number(stored.split("$")[1]) < options.logN,
     close: () => worker.close(),
   };

@@ -1,9 +1,16 @@
 import type { Database, Tx } from "@muster/db";
 import { histogram, type RequestMeta, systemCaller } from "@muster/kit";
 import { auditDevice, emitDevice } from "./rpc/device-message.ts";
-import { heartbeatChange, statusAfterHeartbeat } from "./rules/presence.ts";
+import { heartbeatChange, saysNothingNew, statusAfterHeartbeat } from "./rules/presence.ts";
 import { type DeviceRow, lockDevices } from "./store/devices.ts";
-import { type Heartbeat, touchDevices, writeHeartbeat } from "./store/presence.ts";
+import {
+  forgivingCommit,
+  type Heartbeat,
+  lockSeen,
+  planByKey,
+  touchDevices,
+  writeHeartbeat,
+} from "./store/presence.ts";
 
 export type ToldHeartbeat = Heartbeat & { meta: RequestMeta };
 
@@ -16,7 +23,7 @@ const batchSize = histogram(
 
 /**
  * Writes heartbeats in one transaction; the status of each device from now on, null when there is none in that organization.
- * The common ones take one UPDATE together; those that tell something take the row's lock, in the order of ids.
+ * Rows are locked in the order of ids; those that say nothing new take one UPDATE together.
  */
 export async function recordHeartbeats(
   db: Database,
@@ -31,18 +38,32 @@ export async function recordHeartbeats(
   const statuses = await db.tx(
     { caller },
     async (tx) => {
-      const known = await touchDevices(tx, sorted);
-      const others = sorted.filter(({ deviceId }) => !known.has(deviceId));
-      if (others.length === 0) return known;
-      const ids = others.map(({ deviceId }) => deviceId);
-      const rows = new Map((await lockDevices(tx, caller, ids)).map((row) => [row.id, row]));
+      const ids = sorted.map(({ deviceId }) => deviceId);
+      const planned = planByKey(tx);
+      const [seen] = await Promise.all([lockSeen(tx, ids), planned]);
+      const before = new Map(seen.map((row) => [row.id, row]));
+      const known = new Map<string, string>();
+      const common: ToldHeartbeat[] = [];
+      const others: ToldHeartbeat[] = [];
+      for (const heartbeat of sorted) {
+        const row = before.get(heartbeat.deviceId);
+        if (!row || row.org_id !== heartbeat.orgId) continue;
+        known.set(row.id, row.status);
+        if (row.status === "decommissioned") continue;
+        (saysNothingNew(row, heartbeat) ? common : others).push(heartbeat);
+      }
+      if (common.length > 0) await touchDevices(tx, common);
+      if (others.length === 0) {
+        await forgivingCommit(tx);
+        return known;
+      }
+      const changing = others.map(({ deviceId }) => deviceId);
+      const rows = new Map((await lockDevices(tx, caller, changing)).map((row) => [row.id, row]));
       // Not one after the other: all are on their way before the first is answered.
       await Promise.all(
         others.map(async (heartbeat) => {
           const row = rows.get(heartbeat.deviceId);
-          if (!row || row.org_id !== heartbeat.orgId) return;
-          const after = row.status === "decommissioned" ? row : await apply(tx, heartbeat, row, intervalSeconds);
-          known.set(row.id, after.status);
+          if (row) known.set(row.id, (await apply(tx, heartbeat, row, intervalSeconds)).status);
         }),
       );
       return known;

@@ -5,12 +5,14 @@ import pg from "pg";
 import { type Database, openDatabase } from "../database.ts";
 import { migrate } from "../migrate.ts";
 import { type MigrationDir, readMigrations } from "../migrations.ts";
-import { applyRoles, roleNames } from "../roles.ts";
+import { applyRoles, dutyRoles, roleNames } from "../roles.ts";
 
 export type TestDatabase = {
   ownerUrl: string;
   appUrl: string;
   superuserUrl: string;
+  /** As the role of one duty, such as audit's pruner. */
+  dutyUrl(duty: string): string;
   /** As the application role. */
   db: Database;
   /** Closes `db`, ends what is still connected, removes the database. */
@@ -24,10 +26,9 @@ const quiet = createLogger("test", "error");
 
 /** The variables of roles.sql, every password the same. */
 export const testRoleVariables: Record<string, string> = Object.fromEntries(
-  ["muster_owner", ...services.flatMap((schema) => [`${schema}_owner`, `${schema}_app`])].map((name) => [
-    `${name}_password`,
-    password,
-  ]),
+  ["muster_owner", "audit_pruner", ...services.flatMap((schema) => [`${schema}_owner`, `${schema}_app`])].map(
+    (name) => [`${name}_password`, password],
+  ),
 );
 
 /**
@@ -64,6 +65,11 @@ async function create(service: string, findTemplate: FindTemplate): Promise<Test
     ownerUrl: url(names.owner),
     appUrl: url(names.app),
     superuserUrl: url(),
+    dutyUrl(duty) {
+      const role = dutyRoles(service)[duty];
+      if (!role) throw new Error(`${service} has no role for ${duty}`);
+      return url(role);
+    },
     db,
     async drop() {
       await db.close();

@@ -1,21 +1,13 @@
-import { create } from "@bufbuild/protobuf";
-import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
-import { AppError, clampPage, isUuid, validationError } from "@muster/kit";
-import {
-  type AuditLog,
-  AuditLogSchema,
-  type AuditLogService,
-  type ListLogsRequest,
-} from "@muster/proto/muster/audit/v1/log_pb";
+import { AppError, clampPage, isUuid } from "@muster/kit";
+import type { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { callContext } from "@muster/rpc";
 import { requirePermission } from "@muster/service";
-import { categoryOf } from "../rules/category.ts";
-import type { LogFilter } from "../store/conditions.ts";
-import type { LogRow } from "../store/log-row.ts";
 import { findLog, listLogs, readableRange } from "../store/logs.ts";
 import { searchSlots } from "../store/search-slots.ts";
+import { filterOf, orgIdOf, toMessage } from "./log-messages.ts";
 
 type Deps = { db: Database; searchBudgetMs: number; searchSlots: number };
 
@@ -52,57 +44,4 @@ export function auditLogService(deps: Deps): ServiceImpl<typeof AuditLogService>
       return { log: toMessage(row) };
     },
   };
-}
-
-function filterOf(request: ListLogsRequest): LogFilter {
-  return {
-    user: request.user || null,
-    action: request.action || null,
-    resource: request.resource || null,
-    query: request.query || null,
-    from: timeOf("from", request.from),
-    to: timeOf("to", request.to),
-    excludeActions: request.excludeActions,
-  };
-}
-
-function timeOf(name: string, timestamp: Timestamp | undefined): Date | null {
-  if (!timestamp) return null;
-  const date = timestampDate(timestamp);
-  if (Number.isNaN(date.getTime())) throw validationError({ [name]: ["Not a time"] });
-  return date;
-}
-
-function orgIdOf(text: string): string | null {
-  if (text === "") return null;
-  if (!isUuid(text)) throw validationError({ orgId: ["Must be a UUID"] });
-  return text.toLowerCase();
-}
-
-function toMessage(row: LogRow): AuditLog {
-  return create(AuditLogSchema, {
-    id: row.id,
-    orgId: row.org_id ?? "",
-    seq: BigInt(row.seq),
-    timestamp: timestampFromDate(row.timestamp),
-    actorType: row.actor_type,
-    actorId: row.actor_id,
-    actorEmail: row.actor_email ?? "",
-    actorName: row.actor_name ?? "",
-    actorRole: row.actor_role ?? "",
-    actorDepartment: row.actor_department ?? "",
-    sessionId: row.session_id ?? "",
-    action: row.action,
-    category: categoryOf(row.action),
-    resourceType: row.resource_type,
-    resourceId: row.resource_id,
-    resourceName: row.resource_name ?? "",
-    detailsJson: JSON.stringify(row.details),
-    ipAddress: row.ip_address ?? "",
-    userAgent: row.user_agent ?? "",
-    result: row.result,
-    errorMessage: row.error_message ?? "",
-    checksum: row.checksum,
-    prevChecksum: row.prev_checksum ?? "",
-  });
 }

@@ -1,12 +1,15 @@
-export type Category =
-  | "authentication"
-  | "device"
-  | "automation"
-  | "policy"
-  | "alert"
-  | "compliance"
-  | "organization"
-  | "system";
+export const categories = [
+  "authentication",
+  "device",
+  "automation",
+  "policy",
+  "alert",
+  "compliance",
+  "organization",
+  "system",
+] as const;
+
+export type Category = (typeof categories)[number];
 
 const prefixes: readonly [string, Category][] = [
   ["user.login", "authentication"],

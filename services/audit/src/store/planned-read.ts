@@ -1,4 +1,4 @@
-import { type Database, type Query, sql, type Who } from "@muster/db";
+import { type Database, type Query, sql, type Tx, type Who } from "@muster/db";
 
 // Custom plans: a kept one knows neither the chain nor how few rows are wanted.
 const quiet = sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
@@ -13,6 +13,11 @@ const inOrder = sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', tr
  */
 export function readNewest<R>(db: Database, who: Who, statement: Query): Promise<R[]> {
   return planned(db, who, inOrder, statement);
+}
+
+/** The same for every statement of a transaction from here on. */
+export function walkIndexes(tx: Tx): Promise<unknown> {
+  return tx.execute(inOrder);
 }
 
 /** The rows of a statement that looks at many: by itself, without compiling it first. */

@@ -1,6 +1,6 @@
 import { AppError, gauge } from "@muster/kit";
 
-const waiting = gauge("audit_searches_waiting", "Searches that wait for one of the slots");
+const waitingBy = gauge("audit_searches_waiting", "Searches that wait for one of the slots", ["kind"]);
 
 export type SearchSlots = { run<T>(search: () => Promise<T>): Promise<T> };
 
@@ -8,7 +8,8 @@ export type SearchSlots = { run<T>(search: () => Promise<T>): Promise<T> };
  * Lets `most` searches look at rows at a time, so that they never take all connections from the sealer. Who waits longer
  * than `waitMs` is refused with `overloaded`.
  */
-export function searchSlots(most: number, waitMs: number): SearchSlots {
+export function searchSlots(most: number, waitMs: number, kind: "list" | "export" | "report" = "list"): SearchSlots {
+  const waiting = waitingBy.labels(kind);
   const queue: (() => void)[] = [];
   let busy = 0;
   const enter = () =>

@@ -48,7 +48,7 @@ const aDescriptor = {
   retentionDays: 7,
   lastWriteTime: "2026-01-01T00:00:00.000Z",
 };
-const anEntry = (change: object = {}) => ({
+const anEntry = <C extends object>(change: C = {} as C) => ({
   recordId: 7,
   timeCreated: "2026-01-01T00:00:00.000Z",
   level: "error",
@@ -165,6 +165,16 @@ describe("a live query", () => {
     const startedMs = performance.now();
     expect(await outcome(list(device))).toBe("device_error");
     expect(performance.now() - startedMs).toBeLessThan(6_200);
+    held.stop();
+  });
+
+  it("is asked again when its question met a channel on its way out", async () => {
+    const device = service.device();
+    let asked = 0;
+    const held = await holding(device, 1, (query, say) => {
+      if (asked++ > 0) answers({ logs: [aDescriptor] })(query, say);
+    });
+    expect((await list(device)).logs).toHaveLength(1);
     held.stop();
   });
 

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
-import { AppError, type CallContext, clampPage, type Page, uuidv7, validationError } from "@muster/kit";
+import { AppError, type CallContext, clampPage, type Page, validationError } from "@muster/kit";
 import { PageInfoSchema } from "@muster/proto/muster/common/v1/page_pb";
 import {
   type AgentLog,
@@ -15,7 +15,7 @@ import { callContext } from "@muster/rpc";
 import { auditEvent, requirePermission } from "@muster/service";
 import type { Appender } from "../appender.ts";
 import type { DeviceCopy } from "../device-copy.ts";
-import { agentLogLevels, checkAgentLogs, checkEvents, eventCategories, eventLevels } from "../rules/entries.ts";
+import { agentLogLevels, eventCategories, eventLevels, readAgentLogs, readEvents } from "../rules/entries.ts";
 import type { FloodControl } from "../rules/flood.ts";
 import {
   type AgentLogRow,
@@ -23,8 +23,6 @@ import {
   type EventRow,
   type Filter,
   type LogPage,
-  type NewAgentLog,
-  type NewEvent,
   type Owner,
   queryAgentLogs,
   queryEvents,
@@ -48,24 +46,23 @@ const maxEventPage = 500;
 export function deviceLogService(deps: LogDeps): ServiceImpl<typeof DeviceLogService> {
   const { db, devices, appender, flood, now } = deps;
   return {
-    async appendAgentLogs({ deviceId, logs }, handler) {
+    async appendAgentLogs({ deviceId, bodyJson }, handler) {
       const owner = ownDevice(callContext(handler), deviceId);
-      checkAgentLogs(logs);
-      flood.admit(deviceId, logs.length);
-      await appender.append(logs.map((log) => newAgentLog(owner, log)));
-      return { received: logs.length };
+      const entries = readAgentLogs(bodyJson);
+      flood.admit(deviceId, entries.length);
+      await appender.append({ owner, entries });
+      return { received: entries.length };
     },
 
-    async appendEvents({ deviceId, events }, handler) {
+    async appendEvents({ deviceId, bodyJson }, handler) {
       const context = callContext(handler);
       const owner = ownDevice(context, deviceId);
-      checkEvents(events);
-      flood.admit(deviceId, events.length);
-      const rows = events.map((event) => newEvent(owner, event));
+      const entries = readEvents(bodyJson);
+      flood.admit(deviceId, entries.length);
       const at = now();
       const store = async (tx: Parameters<Parameters<Database["tx"]>[1]>[0]) => {
-        const inserted = rows.length === 0 ? 0 : await appendEvents(tx, rows);
-        const details = { submitted: rows.length, inserted };
+        const inserted = entries.length === 0 ? 0 : await appendEvents(tx, { owner, entries });
+        const details = { submitted: entries.length, inserted };
         const resource = { type: "device", id: deviceId, name: context.caller.actor.name };
         const fact = {
           action: "agent.eventlogs.submit",
@@ -140,33 +137,6 @@ function checkOneOf(field: string, value: string, known: readonly string[]): voi
     throw validationError({ [field]: [`Must be one of ${known.join(", ")}`] });
 }
 
-function newAgentLog(owner: Owner, log: AgentLog): NewAgentLog {
-  return {
-    ...owner,
-    id: uuidv7(),
-    timestamp: textOf(log.timestamp),
-    level: log.level,
-    component: log.component,
-    message: log.message,
-    fieldsJson: log.fieldsJson || null,
-    agentVersion: log.agentVersion || null,
-  };
-}
-
-function newEvent(owner: Owner, event: DeviceEvent): NewEvent {
-  return {
-    ...owner,
-    id: uuidv7(),
-    timestamp: textOf(event.timestamp),
-    level: event.level,
-    category: event.category,
-    source: event.source,
-    eventId: event.eventId || null,
-    message: event.message,
-    detailsJson: event.detailsJson || null,
-  };
-}
-
 function agentLogMessage(row: AgentLogRow): AgentLog {
   return create(AgentLogSchema, {
     id: row.id,
@@ -196,12 +166,6 @@ function eventMessage(row: EventRow): DeviceEvent {
     detailsJson: row.details ?? "",
     createdAt: timestampFromDate(row.created_at),
   });
-}
-
-/** Of an entry that was checked. */
-function textOf(timestamp: Timestamp | undefined): string {
-  if (!timestamp) throw new Error("an entry without a time was let through");
-  return timestampDate(timestamp).toISOString();
 }
 
 function dateOf(timestamp: Timestamp | undefined): Date | null {

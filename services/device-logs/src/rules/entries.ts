@@ -1,6 +1,4 @@
-import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import { type FieldErrors, validationError } from "@muster/kit";
-import type { AgentLog, DeviceEvent } from "@muster/proto/muster/devicelogs/v1/log_pb";
 
 /** Entries of one request (interface, "Limits"; 01-conventions, "Agent logs"). */
 export const maxAgentLogs = 500;
@@ -14,79 +12,126 @@ export const eventCategories = ["security", "hardware", "application", "system"]
 export const maxMessageLength = 65_536;
 export const maxObjectLength = 65_536;
 
+/** A diagnostic log entry that was checked. */
+export type AgentLogEntry = {
+  /** ISO 8601 UTC with milliseconds. */
+  timestamp: string;
+  level: string;
+  component: string;
+  message: string;
+  fieldsJson: string | null;
+  agentVersion: string | null;
+};
+
+/** An event that was checked, its defaults filled in. */
+export type EventEntry = {
+  timestamp: string;
+  level: string;
+  category: string;
+  source: string;
+  eventId: string | null;
+  message: string;
+  detailsJson: string | null;
+};
+
+/** The entries of `{"logs": […]}`. Throws `validation_failed` that names the index and the field of each bad one. */
+export function readAgentLogs(bodyJson: Uint8Array): AgentLogEntry[] {
+  return readEntries(bodyJson, "logs", maxAgentLogs, (entry, field) => ({
+    timestamp: field.time("timestamp", entry.timestamp),
+    level: field.oneOf("level", entry.level, agentLogLevels),
+    component: field.text("component", entry.component, 1, 100),
+    message: field.text("message", entry.message, 0, maxMessageLength),
+    fieldsJson: field.object("fields", entry.fields),
+    agentVersion: field.optional("agentVersion", entry.agentVersion, 50),
+  }));
+}
+
+/** The entries of `{"events": […]}`, likewise. */
+export function readEvents(bodyJson: Uint8Array): EventEntry[] {
+  return readEntries(bodyJson, "events", maxEvents, (entry, field) => ({
+    timestamp: field.time("timestamp", entry.timestamp),
+    level: entry.level === undefined ? "info" : field.oneOf("level", entry.level, eventLevels),
+    category: entry.category === undefined ? "system" : field.oneOf("category", entry.category, eventCategories),
+    source: field.text("source", entry.source, 1, 255),
+    eventId: field.optional("eventId", entry.eventId, 100),
+    message: field.text("message", entry.message, 0, maxMessageLength),
+    detailsJson: field.object("details", entry.details),
+  }));
+}
+
+type Entry = Record<string, unknown>;
+type Field = ReturnType<typeof fieldReader>;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+function readEntries<T>(bodyJson: Uint8Array, name: string, max: number, read: (entry: Entry, field: Field) => T): T[] {
+  let list: unknown;
+  try {
+    list = (JSON.parse(utf8.decode(bodyJson)) as Entry | null)?.[name];
+  } catch {
+    throw validationError({}, ["Must be JSON"]);
+  }
+  if (!Array.isArray(list)) throw validationError({ [name]: ["Must be a list"] });
+  if (list.length > max) throw validationError({ [name]: [`At most ${max} entries`] });
+  const errors: FieldErrors = {};
+  const field = fieldReader(errors, name);
+  const entries = list.map((entry: unknown, index) => {
+    field.index = index;
+    const isObject = typeof entry === "object" && entry !== null && !Array.isArray(entry);
+    if (!isObject) errors[`${name}.${index}`] = ["Must be an object"];
+    return read(isObject ? (entry as Entry) : {}, field);
+  });
+  for (const _ in errors) throw validationError(errors);
+  return entries;
+}
+
 // What both JavaScript and PostgreSQL can hold; a clock that is wrong by centuries is still stored as it is.
 const earliestMs = Date.UTC(1601, 0, 1);
 const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+/** Already as it is stored: most agents send it so. */
+const plainTime = /^(?:1[6-9]|[2-9]\d)\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const anyTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/i;
 
-/** Throws `validation_failed` that names the index and the field of each bad entry. */
-export function checkAgentLogs(logs: readonly AgentLog[]): void {
-  const errors = listErrors("logs", logs.length, maxAgentLogs);
-  logs.forEach((log, index) => {
-    const at = (field: string, problem: string | null) => note(errors, `logs.${index}.${field}`, problem);
-    at("timestamp", timeProblem(log.timestamp));
-    at("level", oneOf(agentLogLevels, log.level));
-    at("component", textProblem(log.component, 1, 100));
-    at("message", textProblem(log.message, 0, maxMessageLength));
-    at("fields", objectProblem(log.fieldsJson));
-    at("agentVersion", textProblem(log.agentVersion, 0, 50));
-  });
-  refuse(errors);
-}
-
-/** As checkAgentLogs, for events. */
-export function checkEvents(events: readonly DeviceEvent[]): void {
-  const errors = listErrors("events", events.length, maxEvents);
-  events.forEach((event, index) => {
-    const at = (field: string, problem: string | null) => note(errors, `events.${index}.${field}`, problem);
-    at("timestamp", timeProblem(event.timestamp));
-    at("level", oneOf(eventLevels, event.level));
-    at("category", oneOf(eventCategories, event.category));
-    at("source", textProblem(event.source, 1, 255));
-    at("eventId", textProblem(event.eventId, 0, 100));
-    at("message", textProblem(event.message, 0, maxMessageLength));
-    at("details", objectProblem(event.detailsJson));
-  });
-  refuse(errors);
-}
-
-function listErrors(name: string, length: number, max: number): FieldErrors {
-  return length > max ? { [name]: [`At most ${max} entries`] } : {};
-}
-
-function note(errors: FieldErrors, path: string, problem: string | null): void {
-  if (problem !== null) errors[path] = [problem];
-}
-
-function refuse(errors: FieldErrors): void {
-  if (Object.keys(errors).length > 0) throw validationError(errors);
-}
-
-function timeProblem(timestamp: Timestamp | undefined): string | null {
-  if (!timestamp) return "Required";
-  const ms = timestampDate(timestamp).getTime();
-  return ms >= earliestMs && ms <= latestMs ? null : "Must be between the years 1601 and 9999";
-}
-
-function oneOf(known: readonly string[], value: string): string | null {
-  return known.includes(value) ? null : `Must be one of ${known.join(", ")}`;
-}
-
-function textProblem(text: string, min: number, max: number): string | null {
-  if (text.includes("\0")) return "Must not contain NUL characters";
-  if (text.length < min) return "Required";
-  // Code units first: counting characters costs, and nearly all texts are far below their bound.
-  return text.length > max && [...text].length > max ? `At most ${max} characters` : null;
-}
-
-function objectProblem(json: string): string | null {
-  if (json === "") return null;
-  if (json.length > maxObjectLength) return `At most ${maxObjectLength} characters of JSON`;
-  // JSON's own form of U+0000, which jsonb does not take.
-  if (json.includes("\\u0000")) return "Must not contain NUL characters";
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? null : "Must be an object";
-  } catch {
-    return "Must be an object";
-  }
+/** Reads one field after the other of the entry at `index`, and notes what is wrong with it. */
+function fieldReader(errors: FieldErrors, name: string) {
+  const note = (field: string, problem: string): string => {
+    errors[`${name}.${reader.index}.${field}`] = [problem];
+    return "";
+  };
+  const reader = {
+    index: 0,
+    time(field: string, value: unknown): string {
+      if (typeof value !== "string") return note(field, "Required");
+      const ms = anyTime.test(value) ? Date.parse(value) : Number.NaN;
+      if (Number.isNaN(ms)) return note(field, "Must be an ISO 8601 time");
+      if (ms < earliestMs || ms > latestMs) return note(field, "Must be between the years 1601 and 9999");
+      // The 31st of February parses, as the 3rd of March, and must not reach PostgreSQL as what it says.
+      const day = Number(value.slice(8, 10));
+      return day <= 28 && plainTime.test(value) ? value : new Date(ms).toISOString();
+    },
+    oneOf(field: string, value: unknown, known: readonly string[]): string {
+      return known.includes(value as string) ? (value as string) : note(field, `Must be one of ${known.join(", ")}`);
+    },
+    text(field: string, value: unknown, min: number, max: number): string {
+      if (typeof value !== "string" || value.length < min) return note(field, "Required");
+      if (value.includes("\0")) return note(field, "Must not contain NUL characters");
+      // Code units first: counting characters costs, and nearly all texts are far below their bound.
+      return value.length > max && [...value].length > max ? note(field, `At most ${max} characters`) : value;
+    },
+    /** Empty is as good as absent. */
+    optional(field: string, value: unknown, max: number): string | null {
+      if (value === undefined || value === null || value === "") return null;
+      return reader.text(field, value, 1, max);
+    },
+    object(field: string, value: unknown): string | null {
+      if (value === undefined || value === null) return null;
+      if (typeof value !== "object" || Array.isArray(value)) return note(field, "Must be an object");
+      const json = JSON.stringify(value);
+      if (json.length > maxObjectLength) return note(field, `At most ${maxObjectLength} characters of JSON`);
+      // JSON's own form of U+0000, and halves of surrogate pairs, which jsonb does not take.
+      const bad = json.includes("\\u") && /\\u(?:0000|d[89a-f])/i.test(json);
+      return bad ? note(field, "Must be well-formed Unicode without NUL") : json;
+    },
+  };
+  return reader;
 }

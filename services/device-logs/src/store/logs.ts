@@ -6,34 +6,17 @@ import {
   isUuid,
   type Page,
   systemCaller,
+  uuidv7,
   validationError,
 } from "@muster/kit";
+import type { AgentLogEntry, EventEntry } from "../rules/entries.ts";
 
 // The store: append, query and prune of the two kinds of logs. A second engine would take this file's place.
 
 export type Owner = { deviceId: string; orgId: string; partnerId: string };
 
-export type NewAgentLog = Owner & {
-  id: string;
-  /** ISO 8601. */
-  timestamp: string;
-  level: string;
-  component: string;
-  message: string;
-  fieldsJson: string | null;
-  agentVersion: string | null;
-};
-
-export type NewEvent = Owner & {
-  id: string;
-  timestamp: string;
-  level: string;
-  category: string;
-  source: string;
-  eventId: string | null;
-  message: string;
-  detailsJson: string | null;
-};
+/** What one device sent at once. */
+export type Batch<T> = { owner: Owner; entries: readonly T[] };
 
 export type AgentLogRow = {
   id: string;
@@ -80,32 +63,40 @@ const exactCount = 50_000;
 const pruneRows = 5_000;
 
 /** Stores entries of any devices in one statement. */
-export function appendAgentLogs(tx: Tx, logs: readonly NewAgentLog[]): Promise<number> {
+export function appendAgentLogs(tx: Tx, batches: readonly Batch<AgentLogEntry>[]): Promise<number> {
+  const owners = batches.map(({ owner }) => owner);
+  const logs = batches.flatMap(({ entries }) => entries);
+  const nth = batches.flatMap(({ entries }, at) => new Array<number>(entries.length).fill(at + 1));
+  // The owner once for each device: three ids less for each row to be written as text and read again.
   return tx.execute(sql`
     INSERT INTO agent_log (id, device_id, org_id, partner_id, "timestamp", level, component, message, fields, agent_version)
-    SELECT * FROM unnest(
-      ${logs.map((l) => l.id)}::uuid[], ${logs.map((l) => l.deviceId)}::uuid[], ${logs.map((l) => l.orgId)}::uuid[],
-      ${logs.map((l) => l.partnerId)}::uuid[], ${logs.map((l) => l.timestamp)}::timestamptz[],
+    SELECT l.id, (${owners.map((o) => o.deviceId)}::uuid[])[l.nth], (${owners.map((o) => o.orgId)}::uuid[])[l.nth],
+           (${owners.map((o) => o.partnerId)}::uuid[])[l.nth], l."timestamp", l.level, l.component, l.message, l.fields,
+           l.agent_version
+    FROM unnest(
+      ${logs.map(() => uuidv7())}::uuid[], ${nth}::int[], ${logs.map((l) => l.timestamp)}::timestamptz[],
       ${logs.map((l) => l.level)}::text[], ${logs.map((l) => l.component)}::varchar[],
       ${logs.map((l) => l.message)}::text[], ${logs.map((l) => l.fieldsJson)}::jsonb[],
-      ${logs.map((l) => l.agentVersion)}::varchar[])`);
+      ${logs.map((l) => l.agentVersion)}::varchar[])
+      AS l (id, nth, "timestamp", level, component, message, fields, agent_version)`);
 }
 
 /**
  * Stores the events that are not there yet, and says how many those were. In one order for all, so that two that store the
  * same events wait for each other, and never in a circle.
  */
-export function appendEvents(tx: Tx, events: readonly NewEvent[]): Promise<number> {
+export function appendEvents(tx: Tx, { owner, entries: events }: Batch<EventEntry>): Promise<number> {
   return tx.execute(sql`
     INSERT INTO event_log (id, device_id, org_id, partner_id, "timestamp", level, category, source, event_id, message, details)
-    SELECT * FROM unnest(
-      ${events.map((e) => e.id)}::uuid[], ${events.map((e) => e.deviceId)}::uuid[], ${events.map((e) => e.orgId)}::uuid[],
-      ${events.map((e) => e.partnerId)}::uuid[], ${events.map((e) => e.timestamp)}::timestamptz[],
+    SELECT e.id, ${owner.deviceId}::uuid, ${owner.orgId}::uuid, ${owner.partnerId}::uuid, e."timestamp", e.level, e.category,
+           e.source, e.event_id, e.message, e.details
+    FROM unnest(
+      ${events.map(() => uuidv7())}::uuid[], ${events.map((e) => e.timestamp)}::timestamptz[],
       ${events.map((e) => e.level)}::text[], ${events.map((e) => e.category)}::text[],
       ${events.map((e) => e.source)}::varchar[], ${events.map((e) => e.eventId)}::varchar[],
       ${events.map((e) => e.message)}::text[], ${events.map((e) => e.detailsJson)}::jsonb[])
-      AS e (id, device_id, org_id, partner_id, "timestamp", level, category, source, event_id, message, details)
-    ORDER BY e.device_id, e.source, e.event_id
+      AS e (id, "timestamp", level, category, source, event_id, message, details)
+    ORDER BY e.source, e.event_id
     ON CONFLICT DO NOTHING`);
 }
 

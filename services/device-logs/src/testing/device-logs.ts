@@ -1,6 +1,5 @@
 import { fileURLToPath } from "node:url";
 import { create, fromBinary } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Relay } from "@muster/bus";
 import { sql } from "@muster/db";
 import { AppError, type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
@@ -65,7 +64,18 @@ export async function startDeviceLogs(
       callers.orgAdmin(partnerId, orgId, { actor: { type: "agent", id: deviceId, email: null }, permissions: [] }),
     readerOf: ({ orgId, partnerId }: TestDevice, change: Partial<Caller> = {}): Caller =>
       callers.orgAdmin(partnerId, orgId, { permissions: ["devices:read"], ...change }),
-    logs: (caller: Caller) => port.client(DeviceLogService, caller),
+    /** The entries of the two appends as objects. */
+    logs(caller: Caller) {
+      const client = port.client(DeviceLogService, caller);
+      return {
+        listAgentLogs: client.listAgentLogs,
+        listEvents: client.listEvents,
+        appendAgentLogs: ({ deviceId, logs }: { deviceId: string; logs: unknown }) =>
+          client.appendAgentLogs({ deviceId, bodyJson: Buffer.from(JSON.stringify({ logs })) }),
+        appendEvents: ({ deviceId, events }: { deviceId: string; events: unknown }) =>
+          client.appendEvents({ deviceId, bodyJson: Buffer.from(JSON.stringify({ events })) }),
+      };
+    },
     live: (caller: Caller) => port.client(LiveLogService, caller),
     /** A device that tenancy has; the copy hears of it only when told to. */
     device(change: Partial<TestDevice & { status: string }> = {}): TestDevice {
@@ -112,7 +122,7 @@ function deviceChanged({ deviceId, ...place }: TestDevice, version: bigint, stat
 }
 
 export const aLog = (change: object = {}) => ({
-  timestamp: timestampFromDate(new Date()),
+  timestamp: new Date().toISOString(),
   level: "info",
   component: "updater",
   message: "checked for updates",
@@ -120,7 +130,7 @@ export const aLog = (change: object = {}) => ({
 });
 
 export const anEvent = (change: object = {}) => ({
-  timestamp: timestampFromDate(new Date()),
+  timestamp: new Date().toISOString(),
   level: "error",
   category: "system",
   source: "Service Control Manager",

@@ -4,13 +4,14 @@ import { markEndedKeys } from "../store/api-keys.ts";
 import { removeOldFailures } from "../store/failures.ts";
 import { forgetOldLeases } from "../store/gateways.ts";
 import { removeIdleWindows } from "../store/rate-windows.ts";
+import { removeOldRefusals } from "../store/refusals.ts";
 
 const everyMs = 60_000;
 const batchRows = 5_000;
 
 /**
- * Each minute marks API keys whose end has come, and removes rate windows and failures that count no more, old acknowledgements and
- * gateways that are gone.
+ * Each minute marks API keys whose end has come, and removes rate windows, failures and refusals that count no more, old
+ * acknowledgements and gateways that are gone.
  */
 export function startEdgeCleanup({ db, log }: { db: Database; log: Logger }): { stop(): void } {
   const clean = async () => {
@@ -18,9 +19,12 @@ export function startEdgeCleanup({ db, log }: { db: Database; log: Logger }): { 
     while ((await markEndedKeys(db, batchRows)) === batchRows);
     while ((await removeIdleWindows(db, batchRows)) === batchRows);
     while ((await removeOldFailures(db, batchRows, new Date())) === batchRows);
+    while ((await removeOldRefusals(db, batchRows, new Date())) === batchRows);
   };
   const timer = setInterval(() => {
-    clean().catch((err: unknown) => log.warn({ err }, "keys, rate windows, failures and leases not cleaned up"));
+    clean().catch((err: unknown) =>
+      log.warn({ err }, "keys, rate windows, failures, refusals and leases not cleaned up"),
+    );
   }, everyMs);
   timer.unref();
   return { stop: () => clearInterval(timer) };

@@ -8,6 +8,7 @@ import { idempotentTx } from "@muster/service";
 import { afterChange } from "../events/changes.ts";
 import { announceKey, changesBetween, recordFact, visibleKeyFields } from "../events/key-facts.ts";
 import { inTurn } from "../in-turn.ts";
+import { auditRefusals } from "../refusals.ts";
 import { revokeTenantCredentials } from "../revoke-tenant.ts";
 import { changedKeyFields, maxGraceSeconds, newKeyFields, requireActive } from "../rules/api-key.ts";
 import { newApiKey } from "../rules/key-material.ts";
@@ -50,7 +51,7 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
     requireWholeOrganization(context);
   };
 
-  return {
+  const handlers: ServiceImpl<typeof ApiKeyService> = {
     async createApiKey(request, handler) {
       const context = callContext(handler);
       requireWriter(context);
@@ -157,6 +158,13 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
 
     revokeTenantCredentials: (request, handler) => revokeTenantCredentials(deps, callContext(handler), request),
   };
+  const find = (context: CallContext, id: string) => findApiKey(db, context, id);
+  return auditRefusals(deps, handlers, {
+    createApiKey: { action: "api_key.create" },
+    updateApiKey: { action: "api_key.update", find },
+    revokeApiKey: { action: "api_key.revoke", find },
+    rotateApiKey: { action: "api_key.rotate", find },
+  });
 }
 
 async function lock(tx: Tx, context: CallContext, id: string): Promise<ApiKeyRow> {

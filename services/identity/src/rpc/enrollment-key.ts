@@ -11,6 +11,7 @@ import {
 import { callContext } from "@muster/rpc";
 import { idempotentTx } from "@muster/service";
 import { changesBetween, recordFact } from "../events/key-facts.ts";
+import { auditRefusals } from "../refusals.ts";
 import {
   newEnrollmentFields,
   newEnrollmentKey,
@@ -40,7 +41,7 @@ export type EnrollmentDeps = KeyDeps & {
 /** Short-lived tokens that bring agents into an organization (interface, "Enrollment key"). */
 export function enrollmentKeyService(deps: EnrollmentDeps): ServiceImpl<typeof EnrollmentKeyService> {
   const { db, now, pepper } = deps;
-  return {
+  const handlers: ServiceImpl<typeof EnrollmentKeyService> = {
     async createEnrollmentKey(request, handler) {
       const context = callContext(handler);
       requireManager(context, deps);
@@ -116,6 +117,12 @@ export function enrollmentKeyService(deps: EnrollmentDeps): ServiceImpl<typeof E
       return {};
     },
   };
+  const find = (context: CallContext, id: string) => findEnrollmentKey(db, context, id);
+  return auditRefusals(deps, handlers, {
+    createEnrollmentKey: { action: "enrollment_key.create" },
+    rotateEnrollmentKey: { action: "enrollment_key.rotate", find },
+    deleteEnrollmentKey: { action: "enrollment_key.delete", find },
+  });
 }
 
 async function lock(tx: Tx, context: CallContext, id: string): Promise<EnrollmentKeyRow> {

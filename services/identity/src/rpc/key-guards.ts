@@ -1,11 +1,12 @@
 import type { Database } from "@muster/db";
-import { AppError, type CallContext, isUuid, validationError } from "@muster/kit";
+import { AppError, type CallContext, isUuid, type Logger, validationError } from "@muster/kit";
 import { type ReplyBox, requireMfa, requirePermission } from "@muster/service";
 import { findPrincipal } from "../store/people.ts";
 import { awaitTenants } from "../store/tenants.ts";
 
 export type KeyDeps = {
   db: Database;
+  log: Logger;
   now: () => Date;
   mfaMaxAgeMinutes: number;
   /** Seals the replies that are kept for repeats: they hold keys. */
@@ -27,7 +28,7 @@ export function requireManager(context: CallContext, deps: KeyDeps): void {
   requireMfa(context, deps.mfaMaxAgeMinutes, deps.now());
 }
 
-function requirePerson({ caller }: CallContext): void {
+export function requirePerson({ caller }: CallContext): void {
   if (caller.actor.type !== "user") throw new AppError("user_session_required", "A user session is required");
 }
 
@@ -57,7 +58,7 @@ export async function reachOrganization(
 }
 
 /** Permissions of the calling person as they are now; the caller token may be a minute old. */
-export async function heldNow({ db }: KeyDeps, { caller }: CallContext): Promise<readonly string[]> {
+export async function heldNow({ db }: Pick<KeyDeps, "db">, { caller }: CallContext): Promise<readonly string[]> {
   const person = await findPrincipal(db, caller.actor.id);
   return person?.status === "active" ? person.permissions : [];
 }

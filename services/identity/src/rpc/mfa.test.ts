@@ -3,7 +3,7 @@ import { sql } from "@muster/db";
 import { type Caller, uuidv7 } from "@muster/kit";
 import { callers, until } from "@muster/testing";
 import { Secret, TOTP } from "otpauth";
-import { codeOf, inviting, outcomeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
+import { codeOf, outcomeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
 
 let identity: TestIdentity;
 beforeAll(async () => {
@@ -30,7 +30,7 @@ type Person = { userId: string; email: string };
 /** An active platform administrator; everybody's password is the same. */
 async function person(): Promise<Person> {
   const email = `${uuidv7()}@example.com`;
-  const root = identity.usersAs(callers.platformAdmin(inviting(identity.clock.now)));
+  const root = identity.usersAs(await identity.person(callers.platformAdmin()));
   const { user, inviteToken } = await root.inviteUser({
     email,
     name: "Ada",

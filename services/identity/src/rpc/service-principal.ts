@@ -13,6 +13,7 @@ import { idempotentTx } from "@muster/service";
 import { afterChange } from "../events/changes.ts";
 import { announceKey, recordFact } from "../events/key-facts.ts";
 import { inTurn } from "../in-turn.ts";
+import { auditRefusals } from "../refusals.ts";
 import { defaultRateLimit, requireActive } from "../rules/api-key.ts";
 import { keyChecks } from "../rules/key-fields.ts";
 import { newApiKey } from "../rules/key-material.ts";
@@ -59,7 +60,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
     requireWholeOrganization(context);
   };
 
-  return {
+  const handlers: ServiceImpl<typeof ServicePrincipalService> = {
     async createServicePrincipal(request, handler) {
       const context = callContext(handler);
       requireWriter(context);
@@ -191,6 +192,13 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       return { apiKey: apiKeyMessage(key, at) };
     },
   };
+  const find = (context: CallContext, id: string) => findServicePrincipal(db, context, id);
+  return auditRefusals(deps, handlers, {
+    createServicePrincipal: { action: "service_principal.create" },
+    rotatePrincipalKey: { action: "service_principal.rotate_key", find },
+    disableServicePrincipal: { action: "service_principal.disable", find },
+    migrateKey: { action: "service_principal.migrate_key", find },
+  });
 }
 
 async function lock(tx: Tx, context: CallContext, id: string): Promise<PrincipalRecord> {

@@ -49,6 +49,7 @@ async function login(
   { email, password }: { email: string; password: string },
 ) {
   const { db, passwords } = deps;
+  passwords.requireTurn(context);
   const attempt = loginAttempt(deps.loginLimits, context.meta.clientAddress, email);
   const both = [attempt.account, attempt.address];
   const [failures, candidate] = await Promise.all([readFailures(db, both), findLogin(db, email)]);

@@ -2,25 +2,24 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
-import { AppError, clampPage, isUuid } from "@muster/kit";
-import {
-  type Role,
-  RoleSchema,
-  type User,
-  UserSchema,
-  type UserService,
-} from "@muster/proto/muster/identity/v1/user_pb";
+import { type CallContext, clampPage, isUuid, type Logger, validationError } from "@muster/kit";
+import { type User, UserSchema, type UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { callContext } from "@muster/rpc";
 import { type ReplyBox, requireMfa, requirePermission } from "@muster/service";
 import { acceptInvite } from "../accept-invite.ts";
 import { inviteUser } from "../invite-user.ts";
+import { userManagement, userNotFound } from "../manage-user.ts";
 import type { Passwords } from "../passwords.ts";
-import { listAssignableRoles, type RoleRow } from "../store/roles.ts";
+import { auditRefusals } from "../refusals.ts";
+import { userChange } from "../rules/changed-user.ts";
+import { seededRoleId } from "../store/roles.ts";
 import { findUser, listUsers, type UserRow } from "../store/users.ts";
+import { requirePerson, requireWholeOrganization, wordOrNull } from "./key-guards.ts";
 import { organizationFilter, partnerFilter } from "./list-filters.ts";
 
 export type UserDeps = {
   db: Database;
+  log: Logger;
   passwords: Passwords;
   now: () => Date;
   mfaMaxAgeMinutes: number;
@@ -30,14 +29,29 @@ export type UserDeps = {
   copyLagMs: number;
 };
 
-/** People and roles (01-conventions, "Sessions"). */
+const statuses = ["invited", "active", "disabled"];
+const maxQuery = 255;
+
+/** People (01-conventions, "Sessions" and "Who may call what"). */
 export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
   const { db } = deps;
-  return {
+  const manage = userManagement(deps);
+
+  const requireReader = (context: CallContext) => {
+    requirePerson(context);
+    requirePermission(context, "users:read");
+  };
+  const requireWriter = (context: CallContext) => {
+    requirePerson(context);
+    requirePermission(context, "users:write");
+    requireMfa(context, deps.mfaMaxAgeMinutes, deps.now());
+    requireWholeOrganization(context);
+  };
+
+  const handlers: ServiceImpl<typeof UserService> = {
     async inviteUser(request, handler) {
       const context = callContext(handler);
-      requirePermission(context, "users:write");
-      requireMfa(context, deps.mfaMaxAgeMinutes, deps.now());
+      requireWriter(context);
       return inviteUser(deps, context, request, toMessage);
     },
 
@@ -48,33 +62,83 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
 
     async listUsers(request, handler) {
       const context = callContext(handler);
-      requirePermission(context, "users:read");
-      const page = clampPage(request.page ?? {});
+      requireReader(context);
       const filter = {
         partnerId: await partnerFilter(deps, context, request.partnerId),
         orgId: await organizationFilter(deps, context, request.orgId),
+        roleId: await roleFilter(db, context, request.role),
+        status: wordOrNull(request.status, "status", statuses),
+        query: queryOrNull(request.query),
       };
-      const { rows, total, nextCursor } = await listUsers(db, context, filter, page);
-      return {
-        users: rows.map(toMessage),
-        page: { page: page.page, limit: page.limit, nextCursor, ...(total === null ? {} : { total: BigInt(total) }) },
-      };
+      const { rows, info } = await listUsers(db, context, filter, clampPage(request.page ?? {}));
+      return { users: rows.map(toMessage), page: info };
     },
 
     async getUser({ id }, handler) {
       const context = callContext(handler);
-      requirePermission(context, "users:read");
+      requireReader(context);
       const row = isUuid(id) ? await findUser(db, context, id) : null;
-      if (!row) throw new AppError("user_not_found", "User not found");
+      if (!row) throw userNotFound();
       return { user: toMessage(row) };
     },
 
-    async listRoles(_request, handler) {
+    async updateUser({ id, updateMask, user }, handler) {
       const context = callContext(handler);
-      requirePermission(context, "roles:read");
-      return { roles: (await listAssignableRoles(db, context)).map(roleMessage) };
+      requireWriter(context);
+      const wanted = userChange(updateMask?.paths ?? [], user ?? create(UserSchema));
+      return { user: toMessage(await manage.update(context, id, wanted)) };
+    },
+
+    async disableUser({ id }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      return { user: toMessage(await manage.disable(context, id)) };
+    },
+
+    async enableUser({ id }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      return { user: toMessage(await manage.enable(context, id)) };
+    },
+
+    async resendInvite({ id }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const { row, inviteToken } = await manage.invite(context, id);
+      return { user: toMessage(row), inviteToken };
+    },
+
+    async deleteUser({ id }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      await manage.remove(context, id);
+      return {};
     },
   };
+  const find = (context: CallContext, id: string) => findUser(db, context, id);
+  return auditRefusals(deps, handlers, {
+    inviteUser: { action: "user.create" },
+    updateUser: { action: "user.update", find },
+    disableUser: { action: "user.disable", find },
+    enableUser: { action: "user.enable", find },
+    resendInvite: { action: "user.invite", find },
+    deleteUser: { action: "user.delete", find },
+  });
+}
+
+/** A role by id, or a seeded one by its key. Throws `validation_failed`. */
+async function roleFilter(db: Database, context: CallContext, role: string): Promise<string | null> {
+  if (role === "" || isUuid(role)) return role.toLowerCase() || null;
+  const id = await seededRoleId(db, context, role);
+  if (id === null) throw validationError({ role: ["Id of a role, or key of a seeded one"] });
+  return id;
+}
+
+function queryOrNull(query: string): string | null {
+  if (query.length > maxQuery || query.includes("\0")) {
+    throw validationError({ q: [`At most ${maxQuery} characters`] });
+  }
+  return query.trim() || null;
 }
 
 function toMessage(row: UserRow): User {
@@ -97,17 +161,5 @@ function toMessage(row: UserRow): User {
     lastLoginAt: row.last_login_at ? timestampFromDate(row.last_login_at) : undefined,
     createdAt: timestampFromDate(row.created_at),
     updatedAt: timestampFromDate(row.updated_at),
-  });
-}
-
-function roleMessage(row: RoleRow): Role {
-  return create(RoleSchema, {
-    id: row.id,
-    key: row.key ?? "",
-    name: row.name,
-    scope: row.scope,
-    permissions: row.permissions,
-    partnerId: row.partner_id ?? "",
-    orgId: row.org_id ?? "",
   });
 }

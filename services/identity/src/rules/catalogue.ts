@@ -1,9 +1,9 @@
-import { type Permission, permissions } from "@muster/kit";
+import { type Permission, permissions, type Scope } from "@muster/kit";
 
 export type SeededRole = {
   key: string;
   name: string;
-  scope: "system" | "partner" | "organization";
+  scope: Scope;
   permissions: readonly Permission[];
 };
 
@@ -37,3 +37,9 @@ export const seededRoles: readonly SeededRole[] = [
   { key: "org-admin", name: "Organization administrator", scope: "organization", permissions: organizationAdmin },
   { key: "org-viewer", name: "Organization viewer", scope: "organization", permissions: reading },
 ];
+
+/** What a role for people of this scope can hold: never more than its administrators. */
+export function grantable(scope: Scope): readonly Permission[] {
+  const key = { system: "platform-admin", partner: "partner-admin", organization: "org-admin" }[scope];
+  return seededRoles.find((role) => role.key === key)?.permissions ?? [];
+}

@@ -1,4 +1,5 @@
 import { AppError, type Caller, type FieldErrors, isUuid, type Scope, validationError } from "@muster/kit";
+import { requireHeldAccess, requireHeldPermissions } from "./delegation.ts";
 
 export type Role = {
   id: string;
@@ -33,9 +34,9 @@ export type InviteInput = {
   siteIds: readonly string[];
 };
 
-const grants: readonly OrgGrant[] = ["all", "selected", "none"];
+export const orgGrants: readonly OrgGrant[] = ["all", "selected", "none"];
 /** As many as a caller token lists (libs/rpc). */
-const maxListed = 500;
+export const maxListed = 500;
 
 /**
  * The person that this caller may invite with this role. Nobody grants what they do not hold. Throws `validation_failed`,
@@ -53,7 +54,8 @@ export function newUser(caller: Caller, input: InviteInput, role: Role): NewUser
   for (const field of ["partnerId", "orgId"] as const) {
     if (input[field] !== "" && !isUuid(input[field])) errors[field] = ["Must be a UUID"];
   }
-  if (!orgAccess) errors.orgAccess = [scope === "partner" ? `One of ${grants.join(", ")}` : "For partner users only"];
+  if (!orgAccess)
+    errors.orgAccess = [scope === "partner" ? `One of ${orgGrants.join(", ")}` : "For partner users only"];
   if (orgIds.length > 0 && orgAccess !== "selected") errors.orgIds = ['Only with orgAccess "selected"'];
   if (siteIds.length > 0 && scope === "system") errors.siteIds = ["Not for system users"];
   for (const [field, ids] of Object.entries({ orgIds, siteIds })) {
@@ -63,10 +65,9 @@ export function newUser(caller: Caller, input: InviteInput, role: Role): NewUser
   if (!orgAccess || Object.keys(errors).length > 0) throw validationError(errors);
 
   const { partnerId, orgId } = place(caller, scope, input);
-  if ((role.orgId && role.orgId !== orgId) || (role.partnerId && partnerId && role.partnerId !== partnerId)) {
-    throw new AppError("role_not_found", "Role not found");
-  }
-  checkDelegation(caller, role, orgAccess);
+  if (!isRoleOf(role, { partnerId, orgId })) throw roleNotFound();
+  requireHeldPermissions(caller, role.permissions);
+  requireHeldAccess(caller, { orgAccess, orgIds: [] });
   const { email, name } = input;
   return { email, name, scope, partnerId, orgId, roleId: role.id, orgAccess, orgIds, siteIds };
 }
@@ -80,7 +81,7 @@ function wantedScope(caller: Caller, input: InviteInput): Scope {
 function wantedGrant(scope: Scope, given: string, orgIds: readonly string[]): OrgGrant | null {
   if (scope !== "partner") return given === "" ? (scope === "system" ? "all" : "none") : null;
   if (given === "") return orgIds.length > 0 ? "selected" : "none";
-  return grants.find((grant) => grant === given) ?? null;
+  return orgGrants.find((grant) => grant === given) ?? null;
 }
 
 /** Where the person will stand; out of the caller's reach is as if it were not there. */
@@ -100,18 +101,14 @@ function place(caller: Caller, scope: Scope, input: InviteInput): Pick<NewUser, 
   return { partnerId, orgId };
 }
 
-function checkDelegation(caller: Caller, role: Role, orgAccess: OrgGrant): void {
-  const missing = role.permissions.filter((permission) => !caller.permissions.includes(permission));
-  if (missing.length > 0) {
-    throw new AppError("delegation_denied", "You cannot grant what you do not hold", {
-      facts: { permissions: missing },
-    });
-  }
-  if (caller.scope === "partner" && caller.orgAccess.mode === "list" && orgAccess === "all") {
-    throw new AppError("delegation_denied", "You cannot grant what you do not hold", {
-      facts: { permissions: [], orgAccess: "all" },
-    });
-  }
+/** Seeded roles are everybody's; a tenant's own role is for its own people. An unknown partner is judged once it is known. */
+export function isRoleOf(
+  role: Pick<Role, "partnerId" | "orgId">,
+  place: Pick<NewUser, "partnerId" | "orgId">,
+): boolean {
+  if (role.orgId && role.orgId !== place.orgId) return false;
+  return !role.partnerId || !place.partnerId || role.partnerId === place.partnerId;
 }
 
+export const roleNotFound = () => new AppError("role_not_found", "Role not found");
 export const noOrganization = () => new AppError("organization_not_found", "Organization not found");

@@ -48,3 +48,8 @@ export async function activateUser(
     WHERE id = ${user.id} AND status = 'invited' RETURNING version`);
   return row?.version ?? null;
 }
+
+/** Takes back the invitations of a person that nobody has accepted; gives their number. */
+export function withdrawInvites(tx: Tx, userId: string): Promise<number> {
+  return tx.execute(sql`DELETE FROM invites WHERE user_id = ${userId} AND accepted_at IS NULL`);
+}

@@ -21,8 +21,11 @@ const exactCount = 50_000;
 const planForValues = sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
   set_config('max_parallel_workers_per_gather', '0', true)`;
 
-/** A list ordered by (created_at, id), newest first; `where` is spliced in behind the caller's wall. */
-export type NewestList = { table: Query; columns: Query; where: Query };
+/**
+ * A list ordered by (created_at, id), newest first; `where` is spliced in behind the caller's wall, which is that of rows of
+ * organizations unless `sight` is another.
+ */
+export type NewestList = { table: Query; columns: Query; where: Query; sight?: Query };
 
 export type NewestPage<R> = { rows: R[]; info: PageInfo };
 
@@ -30,10 +33,10 @@ export type NewestPage<R> = { rows: R[]; info: PageInfo };
 export async function readNewestPage<R extends { id: string; created_at: Date }>(
   db: Database,
   who: CallContext,
-  { table, columns, where }: NewestList,
+  { table, columns, where, sight = inSight(who.caller) }: NewestList,
   page: Page,
 ): Promise<NewestPage<R>> {
-  const wanted = sql`${inSight(who.caller)} AND ${where}`;
+  const wanted = sql`${sight} AND ${where}`;
   const after = page.cursor === null ? sql`true` : afterPosition(page.cursor);
   const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
   const read = sql`

@@ -32,19 +32,27 @@ const stranger = { caller: null };
 export async function findLogin(db: Database, email: string): Promise<LoginCandidate | null> {
   const [row] = await db.read<LoginCandidate>(
     stranger,
-    sql`SELECT user_id, password_hash, status FROM find_login(${email})`,
+    // Invitations of the same address wait beside the account (docs/decisions/0011-invited-addresses.md).
+    sql`SELECT user_id, password_hash, status FROM find_login(${email})
+        ORDER BY status = 'active' DESC, password_hash IS NOT NULL DESC LIMIT 1`,
   );
   return row ?? null;
 }
 
+const principalOf = (userId: string) => sql`
+  SELECT user_id, email, name, department, role, permissions, scope, partner_id, org_id, org_access, org_ids,
+         status, version, mfa_enabled, site_restricted, site_ids, partner_status, org_status
+  FROM find_principal(${userId})`;
+
 /** The person with role, permissions and grants as of now, or null. */
 export async function findPrincipal(db: Database, userId: string): Promise<PrincipalRow | null> {
-  const [row] = await db.read<PrincipalRow>(
-    stranger,
-    sql`SELECT user_id, email, name, department, role, permissions, scope, partner_id, org_id, org_access, org_ids,
-               status, version, mfa_enabled, site_restricted, site_ids, partner_status, org_status
-        FROM find_principal(${userId})`,
-  );
+  const [row] = await db.read<PrincipalRow>(stranger, principalOf(userId));
+  return row ?? null;
+}
+
+/** The same within a transaction: as of its statement, and of what the transaction holds locked until its end. */
+export async function readPerson(tx: Tx, userId: string): Promise<PrincipalRow | null> {
+  const [row] = await tx.query<PrincipalRow>(principalOf(userId));
   return row ?? null;
 }
 

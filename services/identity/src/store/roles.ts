@@ -1,6 +1,20 @@
-import { type Database, sql, type Tx } from "@muster/db";
-import { type CallContext, type Caller, type Scope, systemCaller, uuidv7 } from "@muster/kit";
+import { create } from "@bufbuild/protobuf";
+import { type Database, isUniqueViolation, type Query, sql, type Tx } from "@muster/db";
+import {
+  type CallContext,
+  type Caller,
+  decodeCursor,
+  encodeCursor,
+  isUuid,
+  type Page,
+  type Scope,
+  systemCaller,
+  uuidv7,
+  validationError,
+} from "@muster/kit";
+import { type PageInfo, PageInfoSchema } from "@muster/proto/muster/common/v1/page_pb";
 import type { SeededRole } from "../rules/catalogue.ts";
+import { type NewRole, nameTaken } from "../rules/role.ts";
 
 /** Writes the seeded roles as the catalogue has them now; people of a changed role get a new version. */
 export async function seedRoles(db: Database, roles: readonly SeededRole[], now: Date): Promise<void> {
@@ -46,13 +60,133 @@ export type RoleRow = {
   id: string;
   key: string | null;
   name: string;
+  description: string;
   scope: Scope;
   permissions: string[];
   partner_id: string | null;
   org_id: string | null;
+  created_at: Date;
+  updated_at: Date;
 };
 
-const maxRoles = 500;
+const columns = sql`t.id, t.key, t.name, t.description, t.scope, t.permissions, t.partner_id, t.org_id, t.created_at,
+  t.updated_at`;
+
+/** Rows that are counted one by one; a longer list says so many, as an estimate. */
+const exactCount = 50_000;
+
+export type RoleFilter = { partnerId: string | null; orgId: string | null; scope: string | null };
+
+/** A page of the roles that the caller sees and may give, seeded ones first, then by name (index roles_by_name). */
+export async function listRoles(
+  db: Database,
+  who: CallContext,
+  { partnerId, orgId, scope }: RoleFilter,
+  page: Page,
+): Promise<{ rows: RoleRow[]; info: PageInfo }> {
+  const all: Query[] = [
+    inSight(who.caller),
+    ...(partnerId === null ? [] : [sql`t.partner_id = ${partnerId}`]),
+    ...(orgId === null ? [] : [sql`t.org_id = ${orgId}`]),
+    ...(scope === null ? [] : [sql`t.scope = ${scope}`]),
+  ];
+  const wanted = all.reduce((before, next) => sql`${before} AND ${next}`);
+  const after = page.cursor === null ? sql`true` : afterPosition(page.cursor);
+  const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
+  const [rows, counted] = await db.tx(
+    who,
+    (tx) =>
+      Promise.all([
+        tx.query<RoleRow>(sql`
+          SELECT ${columns} FROM roles t WHERE ${wanted} AND ${after}
+          ORDER BY (t.key IS NULL), t.name, t.id LIMIT ${page.limit + 1} OFFSET ${offset}`),
+        page.skipCount
+          ? []
+          : tx.query<{ n: number }>(sql`
+              SELECT count(*) AS n FROM (SELECT FROM roles t WHERE ${wanted} LIMIT ${exactCount + 1}) AS counted`),
+      ]),
+    { readOnly: true },
+  );
+  const shown = rows.slice(0, page.limit);
+  const last = shown.at(-1);
+  const n = counted[0]?.n;
+  const info = create(PageInfoSchema, {
+    page: page.page,
+    limit: page.limit,
+    nextCursor: rows.length > page.limit && last ? encodeCursor([String(last.key === null), last.name, last.id]) : "",
+    totalIsEstimate: n !== undefined && n > exactCount,
+    ...(n === undefined ? {} : { total: BigInt(n) }),
+  });
+  return { rows: shown, info };
+}
+
+/** One of those, or null. */
+export async function findRole(db: Database, who: CallContext, id: string): Promise<RoleRow | null> {
+  const [row] = await db.read<RoleRow>(who, oneOf(who.caller, id));
+  return row ?? null;
+}
+
+/** The same within a transaction. */
+export async function readRole(tx: Tx, caller: Caller, id: string): Promise<RoleRow | null> {
+  const [row] = await tx.query<RoleRow>(oneOf(caller, id));
+  return row ?? null;
+}
+
+/** Id of a seeded role, or null. */
+export async function seededRoleId(db: Database, who: CallContext, key: string): Promise<string | null> {
+  const [row] = await db.read<{ id: string }>(who, sql`SELECT id FROM roles WHERE key = ${key}`);
+  return row?.id ?? null;
+}
+
+/** Inserts a role. Throws `name_taken`. */
+export async function insertRole(tx: Tx, id: string, role: NewRole, now: Date): Promise<RoleRow> {
+  try {
+    const [row] = await tx.query<RoleRow>(sql`
+      INSERT INTO roles AS t (id, name, description, scope, partner_id, org_id, permissions, created_at, updated_at)
+      VALUES (${id}, ${role.name}, ${role.description}, ${role.scope}, ${role.partnerId}, ${role.orgId},
+              ${[...role.permissions]}::text[], ${now}, ${now})
+      RETURNING ${columns}`);
+    return row as RoleRow;
+  } catch (error) {
+    throw isNameTaken(error) ? nameTaken() : error;
+  }
+}
+
+/** Custom roles of a partner, or of an organization. */
+export async function countRoles(tx: Tx, { partnerId, orgId }: Pick<NewRole, "partnerId" | "orgId">): Promise<number> {
+  const owned = orgId === null ? sql`partner_id = ${partnerId} AND org_id IS NULL` : sql`org_id = ${orgId}`;
+  const [row] = await tx.query<{ n: number }>(sql`SELECT count(*) AS n FROM roles WHERE ${owned}`);
+  return Number(row?.n ?? 0);
+}
+
+/** Writes a custom role's fields. Throws `name_taken`. */
+export async function updateRole(
+  tx: Tx,
+  id: string,
+  role: Pick<RoleRow, "name" | "description"> & { permissions: readonly string[] },
+  now: Date,
+): Promise<RoleRow> {
+  try {
+    const [row] = await tx.query<RoleRow>(sql`
+      UPDATE roles t SET name = ${role.name}, description = ${role.description},
+        permissions = ${[...role.permissions]}::text[], updated_at = ${now}
+      WHERE t.id = ${id} AND t.key IS NULL RETURNING ${columns}`);
+    if (!row) throw new Error("a role that was judged has gone");
+    return row;
+  } catch (error) {
+    throw isNameTaken(error) ? nameTaken() : error;
+  }
+}
+
+/** Removes a custom role that nobody has; false when somebody does. */
+export async function deleteRole(tx: Tx, id: string): Promise<boolean> {
+  const removed = await tx.execute(sql`
+    DELETE FROM roles t WHERE t.id = ${id} AND t.key IS NULL AND NOT EXISTS (SELECT FROM users u WHERE u.role_id = t.id)`);
+  return removed === 1;
+}
+
+const isNameTaken = (error: unknown) =>
+  isUniqueViolation(error, "roles_name_of_partner") || isUniqueViolation(error, "roles_name_of_organization");
 
 /** Scopes of the roles that a caller sees and may give: none above their own. */
 function assignableScopes({ scope }: Caller): Scope[] {
@@ -60,25 +194,27 @@ function assignableScopes({ scope }: Caller): Scope[] {
   return scope === "partner" ? ["partner", "organization"] : ["organization"];
 }
 
-/** The seeded roles and the caller's own, seeded ones first. */
-export function listAssignableRoles(db: Database, who: CallContext): Promise<RoleRow[]> {
-  return db.read<RoleRow>(
-    who,
-    sql`
-      SELECT id, key, name, scope, permissions, partner_id, org_id FROM roles
-      WHERE scope = ANY (${assignableScopes(who.caller)}::text[])
-      ORDER BY key IS NULL, array_position(ARRAY['system', 'partner', 'organization'], scope), name, id
-      LIMIT ${maxRoles}`,
-  );
+const oneOf = (caller: Caller, id: string) =>
+  sql`SELECT ${columns} FROM roles t WHERE t.id = ${id} AND ${inSight(caller)}`;
+
+/** The query's own wall beside row-level security. */
+function inSight(caller: Caller): Query {
+  const scopes = sql`t.scope = ANY (${assignableScopes(caller)}::text[])`;
+  if (caller.scope === "system") return scopes;
+  const own =
+    caller.scope === "organization"
+      ? sql`t.org_id = ${caller.orgId} OR (t.org_id IS NULL AND t.partner_id = ${caller.partnerId})`
+      : caller.orgAccess.mode === "all"
+        ? sql`t.partner_id = ${caller.partnerId}`
+        : sql`t.partner_id = ${caller.partnerId}
+            AND (t.org_id IS NULL OR t.org_id = ANY (${[...caller.orgAccess.orgIds]}::uuid[]))`;
+  return sql`${scopes} AND (t.key IS NOT NULL OR (${own}))`;
 }
 
-/** One of those, or null. */
-export async function findRole(db: Database, who: CallContext, id: string): Promise<RoleRow | null> {
-  const [row] = await db.read<RoleRow>(
-    who,
-    sql`
-      SELECT id, key, name, scope, permissions, partner_id, org_id FROM roles
-      WHERE id = ${id} AND scope = ANY (${assignableScopes(who.caller)}::text[])`,
-  );
-  return row ?? null;
+function afterPosition(cursor: string): Query {
+  const [isCustom = "", name = "", id = ""] = decodeCursor(cursor, 3);
+  if (!isUuid(id) || !["true", "false"].includes(isCustom)) {
+    throw validationError({ cursor: ["Not a cursor of this list"] });
+  }
+  return sql`((t.key IS NULL), t.name, t.id) > (${isCustom === "true"}, ${name}, ${id}::uuid)`;
 }

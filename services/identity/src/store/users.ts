@@ -1,16 +1,8 @@
 import { type Database, isUniqueViolation, type Query, sql, type Tx } from "@muster/db";
-import {
-  AppError,
-  type CallContext,
-  type Caller,
-  decodeCursor,
-  encodeCursor,
-  isUuid,
-  type Page,
-  type Scope,
-  validationError,
-} from "@muster/kit";
-import type { NewUser } from "../rules/new-user.ts";
+import { AppError, type CallContext, type Caller, type Page, type Scope } from "@muster/kit";
+import type { Standing } from "../rules/changed-user.ts";
+import type { NewUser, OrgGrant } from "../rules/new-user.ts";
+import { type NewestPage, readNewestPage } from "./newest-page.ts";
 
 export type UserRow = {
   id: string;
@@ -22,7 +14,7 @@ export type UserRow = {
   org_id: string | null;
   role_id: string;
   role: string | null;
-  org_access: string;
+  org_access: OrgGrant;
   org_ids: string[];
   site_restricted: boolean;
   site_ids: string[];
@@ -34,12 +26,13 @@ export type UserRow = {
 };
 
 const columns = sql`
-  u.id, u.email, u.name, u.department, u.scope, u.partner_id, u.org_id, u.role_id, coalesce(r.key, r.name) AS role,
-  u.org_access, u.site_restricted, u.status, u.mfa_enabled, u.last_login_at, u.created_at, u.updated_at,
-  (SELECT coalesce(array_agg(g.org_id ORDER BY g.org_id), '{}') FROM user_organizations g WHERE g.user_id = u.id) AS org_ids,
-  (SELECT coalesce(array_agg(s.site_id ORDER BY s.site_id), '{}') FROM user_sites s WHERE s.user_id = u.id) AS site_ids`;
+  t.id, t.email, t.name, t.department, t.scope, t.partner_id, t.org_id, t.role_id,
+  (SELECT coalesce(r.key, r.name) FROM roles r WHERE r.id = t.role_id) AS role,
+  t.org_access, t.site_restricted, t.status, t.mfa_enabled, t.last_login_at, t.created_at, t.updated_at,
+  (SELECT coalesce(array_agg(g.org_id ORDER BY g.org_id), '{}') FROM user_organizations g WHERE g.user_id = t.id) AS org_ids,
+  (SELECT coalesce(array_agg(s.site_id ORDER BY s.site_id), '{}') FROM user_sites s WHERE s.user_id = t.id) AS site_ids`;
 
-/** Inserts an invited person with their grants. Throws `email_taken`. */
+/** Inserts an invited person with their grants. Throws `email_taken` when the address has somebody at the same place. */
 export async function insertUser(tx: Tx, id: string, user: NewUser, now: Date): Promise<UserRow> {
   const restricted = user.siteIds.length > 0;
   try {
@@ -49,79 +42,145 @@ export async function insertUser(tx: Tx, id: string, user: NewUser, now: Date): 
       VALUES (${id}, ${user.email}, ${user.name}, ${user.scope}, ${user.partnerId}, ${user.orgId}, ${user.roleId},
               ${user.orgAccess}, ${restricted}, 'invited', ${now}, ${now})`);
   } catch (error) {
-    if (isUniqueViolation(error, "users_email")) {
-      throw new AppError("email_taken", "E-mail address is already in use", { cause: error });
-    }
-    throw error;
+    throw isUniqueViolation(error, "users_email_in_place") ? emailTaken(error) : error;
   }
-  if (user.orgIds.length > 0) {
-    await tx.execute(sql`
-      INSERT INTO user_organizations (user_id, org_id, partner_id)
-      SELECT ${id}, org_id, ${user.partnerId} FROM unnest(${[...user.orgIds]}::uuid[]) AS org_id`);
-  }
-  if (restricted) {
-    await tx.execute(sql`
-      INSERT INTO user_sites (user_id, site_id, partner_id, org_id)
-      SELECT ${id}, site_id, ${user.partnerId}, ${user.orgId} FROM unnest(${[...user.siteIds]}::uuid[]) AS site_id`);
-  }
-  const [row] = await tx.query<UserRow>(sql`
-    SELECT ${columns} FROM users u LEFT JOIN roles r ON r.id = u.role_id WHERE u.id = ${id}`);
-  return row as UserRow;
+  await putGrants(tx, id, { ...user, siteIds: restricted ? user.siteIds : null });
+  return readUser(tx, id);
 }
 
 /** One person, or null when missing or out of the caller's sight. */
 export async function findUser(db: Database, who: CallContext, id: string): Promise<UserRow | null> {
   const [row] = await db.read<UserRow>(
     who,
-    sql`SELECT ${columns} FROM users u LEFT JOIN roles r ON r.id = u.role_id
-        WHERE u.id = ${id} AND ${inSight(who.caller)}`,
+    sql`SELECT ${columns} FROM users t WHERE t.id = ${id} AND ${inSight(who.caller)}`,
   );
   return row ?? null;
 }
 
-/** A page of people, newest first (indexes users_…newest), and their number unless the count is skipped. */
-export async function listUsers(
-  db: Database,
-  who: CallContext,
-  filter: { partnerId: string | null; orgId: string | null },
-  page: Page,
-): Promise<{ rows: UserRow[]; total: number | null; nextCursor: string }> {
-  const [afterTime, afterId] = page.cursor ? readCursor(page.cursor) : [null, null];
-  const offset = page.cursor ? 0 : (page.page - 1) * page.limit;
-  const wanted = sql`${inSight(who.caller)}
-    AND (${filter.partnerId}::uuid IS NULL OR u.partner_id = ${filter.partnerId}::uuid)
-    AND (${filter.orgId}::uuid IS NULL OR u.org_id = ${filter.orgId}::uuid)`;
-  const rows = await db.read<UserRow>(
-    who,
-    sql`
-      SELECT ${columns} FROM users u LEFT JOIN roles r ON r.id = u.role_id
-      WHERE ${wanted}
-        AND (${afterTime}::timestamptz IS NULL OR (u.created_at, u.id) < (${afterTime}::timestamptz, ${afterId}::uuid))
-      ORDER BY u.created_at DESC, u.id DESC LIMIT ${page.limit + 1} OFFSET ${offset}`,
-  );
-  const shown = rows.slice(0, page.limit);
-  const last = shown.at(-1);
-  const total = page.skipCount
-    ? null
-    : (await db.read<{ total: number }>(who, sql`SELECT count(*) AS total FROM users u WHERE ${wanted}`))[0]?.total;
-  return {
-    rows: shown,
-    total: total ?? null,
-    nextCursor: rows.length > page.limit && last ? encodeCursor([last.created_at.toISOString(), last.id]) : "",
-  };
+/** That person locked until the end of the transaction. */
+export async function lockUser(tx: Tx, caller: Caller, id: string): Promise<UserRow | null> {
+  const [row] = await tx.query<UserRow>(sql`
+    SELECT ${columns} FROM users t WHERE t.id = ${id} AND ${inSight(caller)} FOR UPDATE OF t`);
+  return row ?? null;
 }
 
-function readCursor(cursor: string): [string, string] {
-  const [time = "", id = ""] = decodeCursor(cursor, 2);
-  if (!isUuid(id) || Number.isNaN(Date.parse(time))) throw validationError({ cursor: ["Not a cursor of this list"] });
-  return [time, id];
+export type UserFilter = {
+  partnerId: string | null;
+  orgId: string | null;
+  roleId: string | null;
+  status: string | null;
+  /** Part of a name or an address. */
+  query: string | null;
+};
+
+/** A page of people, newest first (indexes users_…newest and users_…by_status). */
+export function listUsers(
+  db: Database,
+  who: CallContext,
+  { partnerId, orgId, roleId, status, query }: UserFilter,
+  page: Page,
+): Promise<NewestPage<UserRow>> {
+  const pattern = query === null ? null : `%${query.replace(/[\\%_]/g, "\\$&")}%`;
+  // Spelled out for what is given: each combination is a plan of its own, over its own index.
+  const all: Query[] = [
+    ...(partnerId === null ? [] : [sql`t.partner_id = ${partnerId}`]),
+    ...(orgId === null ? [] : [sql`t.org_id = ${orgId}`]),
+    ...(roleId === null ? [] : [sql`t.role_id = ${roleId}`]),
+    ...(status === null ? [] : [sql`t.status = ${status}`]),
+    ...(pattern === null ? [] : [sql`(t.name ILIKE ${pattern} OR t.email ILIKE ${pattern})`]),
+  ];
+  const where = all.reduce((before, next) => sql`${before} AND ${next}`, sql`true`);
+  return readNewestPage<UserRow>(db, who, { table: sql`users`, columns, where, sight: inSight(who.caller) }, page);
 }
+
+/** Writes name, role, organizations and sites of a locked person; gives their new version. */
+export async function updateUser(
+  tx: Tx,
+  id: string,
+  user: Standing,
+  now: Date,
+): Promise<{ row: UserRow; version: number }> {
+  const [updated] = await tx.query<{ version: number }>(sql`
+    UPDATE users SET name = ${user.name}, role_id = ${user.role.id}, org_access = ${user.orgAccess},
+      site_restricted = ${user.siteIds !== null}, version = version + 1, updated_at = ${now}
+    WHERE id = ${id} RETURNING version`);
+  await tx.execute(sql`DELETE FROM user_organizations WHERE user_id = ${id}`);
+  await tx.execute(sql`DELETE FROM user_sites WHERE user_id = ${id}`);
+  await putGrants(tx, id, user);
+  return { row: await readUser(tx, id), version: written(updated).version };
+}
+
+/** Disables a locked person and ends their sessions and invitations; gives their new version. */
+export async function disableUser(tx: Tx, id: string, now: Date): Promise<{ row: UserRow; version: number }> {
+  const [disabled] = await tx.query<{ version: number }>(sql`
+    UPDATE users SET status = 'disabled', version = version + 1, updated_at = ${now} WHERE id = ${id} RETURNING version`);
+  await tx.execute(sql`
+    UPDATE sessions SET revoked_at = ${now}, revoke_reason = 'user disabled' WHERE user_id = ${id} AND revoked_at IS NULL`);
+  await tx.execute(sql`DELETE FROM invites WHERE user_id = ${id} AND accepted_at IS NULL`);
+  return { row: await readUser(tx, id), version: written(disabled).version };
+}
+
+/** Lets a locked, disabled person in again: as before, so without a password as somebody invited. Throws `email_taken`. */
+export async function enableUser(tx: Tx, id: string, now: Date): Promise<{ row: UserRow; version: number }> {
+  try {
+    const [enabled] = await tx.query<{ version: number }>(sql`
+      UPDATE users SET status = CASE WHEN password_hash IS NULL AND last_login_at IS NULL THEN 'invited' ELSE 'active' END,
+        version = version + 1, updated_at = ${now}
+      WHERE id = ${id} RETURNING version`);
+    return { row: await readUser(tx, id), version: written(enabled).version };
+  } catch (error) {
+    throw isUniqueViolation(error, "users_email") ? emailTaken(error) : error;
+  }
+}
+
+/** Removes a locked person with everything that is theirs. */
+export async function deleteUser(tx: Tx, id: string): Promise<void> {
+  await tx.execute(sql`DELETE FROM users WHERE id = ${id}`);
+}
+
+/** Who has an address, in any tenant and of either case: accounts and invitations. */
+export function findEmailHolders(
+  tx: Tx,
+  email: string,
+): Promise<{ partner_id: string | null; org_id: string | null }[]> {
+  return tx.query(sql`SELECT partner_id, org_id FROM find_email_holders(${email})`);
+}
+
+async function readUser(tx: Tx, id: string): Promise<UserRow> {
+  const [row] = await tx.query<UserRow>(sql`SELECT ${columns} FROM users t WHERE t.id = ${id}`);
+  return written(row);
+}
+
+async function putGrants(
+  tx: Tx,
+  id: string,
+  user: Pick<Standing, "partnerId" | "orgId" | "orgIds" | "siteIds">,
+): Promise<void> {
+  if (user.orgIds.length > 0) {
+    await tx.execute(sql`
+      INSERT INTO user_organizations (user_id, org_id, partner_id)
+      SELECT ${id}, org_id, ${user.partnerId} FROM unnest(${[...user.orgIds]}::uuid[]) AS org_id`);
+  }
+  if (user.siteIds !== null && user.siteIds.length > 0) {
+    await tx.execute(sql`
+      INSERT INTO user_sites (user_id, site_id, partner_id, org_id)
+      SELECT ${id}, site_id, ${user.partnerId}, ${user.orgId} FROM unnest(${[...user.siteIds]}::uuid[]) AS site_id`);
+  }
+}
+
+function written<T>(row: T | undefined): T {
+  if (row === undefined) throw new Error("a person that was locked has gone");
+  return row;
+}
+
+export const emailTaken = (cause?: unknown) =>
+  new AppError("email_taken", "E-mail address is already in use", { cause });
 
 /** The query's own wall beside row-level security. */
 function inSight(caller: Caller): Query {
   if (caller.scope === "system") return sql`true`;
-  if (caller.scope === "organization") return sql`u.org_id = ${caller.orgId}`;
-  if (caller.orgAccess.mode === "all") return sql`u.partner_id = ${caller.partnerId}`;
-  return sql`u.partner_id = ${caller.partnerId}
-    AND (u.org_id IS NULL OR u.org_id = ANY (${[...caller.orgAccess.orgIds]}::uuid[]))`;
+  if (caller.scope === "organization") return sql`t.org_id = ${caller.orgId}`;
+  if (caller.orgAccess.mode === "all") return sql`t.partner_id = ${caller.partnerId}`;
+  return sql`t.partner_id = ${caller.partnerId}
+    AND (t.org_id IS NULL OR t.org_id = ANY (${[...caller.orgAccess.orgIds]}::uuid[]))`;
 }

@@ -6,6 +6,8 @@ import { type Caller, createLogger, permissions, secretBox, systemCaller, uuidv7
 import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
+import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { register, toAppError } from "@muster/rpc";
@@ -15,6 +17,8 @@ import { accessTokens } from "../access-tokens.ts";
 import type { LoginLimits } from "../attempts.ts";
 import { passwords } from "../passwords.ts";
 import { mfaService } from "../rpc/mfa.ts";
+import { refusalService } from "../rpc/refusal.ts";
+import { roleService } from "../rpc/role.ts";
 import { sessionService } from "../rpc/session.ts";
 import { userService } from "../rpc/user.ts";
 import { seededRoles } from "../rules/catalogue.ts";
@@ -48,10 +52,14 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
   const box = secretBox(sealing, "session");
   const totpBox = secretBox(sealing, "totp");
   const sessions = { db, log, passwords: hashing, tokens, box, totpBox, idleDays: 7, maxDays: 30, loginLimits, now };
+  const replies = secretBox(sealing, "replies");
+  const people = { db, log, passwords: hashing, now, box: replies, mfaMaxAgeMinutes: 480, copyLagMs: 0 };
   const port = await testPort("identity", [
     register(SessionService, sessionService(sessions)),
     register(MfaService, mfaService(sessions)),
-    register(UserService, userService({ db, passwords: hashing, now, box, mfaMaxAgeMinutes: 480, copyLagMs: 0 })),
+    register(UserService, userService(people)),
+    register(RoleService, roleService(people)),
+    register(RefusalService, refusalService(people)),
   ]);
   const roles = await db.read<{ id: string; key: string }>(system, sql`SELECT id, key FROM roles`);
 
@@ -72,6 +80,34 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     clock,
     system,
     roleId: (key: string) => roles.find((role) => role.key === key)?.id ?? "",
+    /** The caller as somebody who really is in the database, with these permissions and a second factor just completed. */
+    async person(caller: Caller, held: readonly string[] = permissions): Promise<Caller> {
+      const { actor, scope, partnerId, orgId, orgAccess, siteIds } = caller;
+      const roleId = uuidv7();
+      const access = scope === "organization" ? "none" : orgAccess.mode === "all" ? "all" : "selected";
+      await db.tx(system, async (tx) => {
+        await tx.execute(sql`
+          INSERT INTO roles (id, name, scope, permissions, created_at, updated_at)
+          VALUES (${roleId}, 'test', ${scope}, ${[...held]}::text[], now(), now())`);
+        await tx.execute(sql`
+          INSERT INTO users (id, email, name, scope, partner_id, org_id, role_id, org_access, site_restricted, status,
+                             created_at, updated_at)
+          VALUES (${actor.id}, ${actor.email}, 'Test Person', ${scope}, ${partnerId}, ${orgId}, ${roleId}, ${access},
+                  ${siteIds !== null}, 'active', now(), now())`);
+        if (orgAccess.mode === "list" && scope === "partner") {
+          await tx.execute(sql`
+            INSERT INTO user_organizations (user_id, org_id, partner_id)
+            SELECT ${actor.id}, org_id, ${partnerId} FROM unnest(${[...orgAccess.orgIds]}::uuid[]) AS org_id`);
+        }
+      });
+      return { ...caller, permissions: [...held], mfaAt: clock.now };
+    },
+    /** What a person's role holds from now on, whatever their token says. */
+    setHeld: (caller: Caller, held: readonly string[]) =>
+      db.tx(system, (tx) =>
+        tx.execute(sql`UPDATE roles SET permissions = ${[...held]}::text[]
+                       WHERE id = (SELECT role_id FROM users WHERE id = ${caller.actor.id})`),
+      ),
     /** What the copy of the tenants knows. */
     async addPartner(): Promise<string> {
       const id = uuidv7();
@@ -99,6 +135,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     sessionsAs: (caller: Caller) => port.client(SessionService, caller),
     mfaAs: (caller: Caller) => port.client(MfaService, caller),
     usersAs: (caller: Caller) => port.client(UserService, caller),
+    rolesAs: (caller: Caller) => port.client(RoleService, caller),
     /** Audit rows about a person, oldest first. */
     async auditOf(userId: string): Promise<AuditEvent[]> {
       const rows = await db.read<{ body: Buffer }>(
@@ -113,9 +150,6 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     },
   };
 }
-
-/** Somebody who may invite: every permission, second factor just completed. */
-export const inviting = (now: Date) => ({ permissions: [...permissions], mfaAt: now });
 
 /** Code of the error a call ends with, with its facts; "answered" when it does not. */
 export async function outcomeOf(call: Promise<unknown>): Promise<{ code: string; [fact: string]: unknown }> {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { create, fromBinary } from "@bufbuild/protobuf";
 import { sql } from "@muster/db";
-import { type Caller, permissions, secretBox, systemCaller, uuidv7 } from "@muster/kit";
+import { type Caller, createLogger, permissions, secretBox, systemCaller, uuidv7 } from "@muster/kit";
 import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { type KeyChanged, KeyChangedSchema } from "@muster/proto/muster/events/v1/auth_pb";
 import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
@@ -28,8 +28,15 @@ export async function startTestKeys() {
   const database = await testDatabase({ service: "identity", dirs: identityDirs });
   const { db } = database;
   const clock = { now: new Date() };
-  const box = secretBox(`s1:${randomBytes(32).toString("base64")}`, "identity");
-  const keys = { db, now: () => clock.now, box, mfaMaxAgeMinutes: 480, copyLagMs: 0 };
+  const box = secretBox(`s1:${randomBytes(32).toString("base64")}`, "idempotency");
+  const keys = {
+    db,
+    log: createLogger("keys-test", "error"),
+    now: () => clock.now,
+    box,
+    mfaMaxAgeMinutes: 480,
+    copyLagMs: 0,
+  };
   const [pepper] = enrollmentPeppers({ ENROLLMENT_KEY_PEPPER: "a pepper of the test" });
   const port = await testPort("identity", [
     register(ApiKeyService, apiKeyService(keys)),

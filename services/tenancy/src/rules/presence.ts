@@ -19,3 +19,17 @@ export function heartbeatChange(before: Presence, after: Presence): "device.onli
   const isSame = after.agent_version === before.agent_version && after.watchdog_version === before.watchdog_version;
   return isSame ? null : "device.updated";
 }
+
+/** Whether a heartbeat says nothing but that the device is there. */
+export function saysNothingNew(
+  before: Presence & { last_ip_address: string | null; last_seen_at: Date | null },
+  said: { agentVersion: string; watchdogVersion: string | null; clientAddress: string | null },
+): boolean {
+  return (
+    (before.status === "online" || before.status === "quarantined" || before.status === "updating") &&
+    before.last_seen_at !== null &&
+    before.agent_version === said.agentVersion &&
+    (said.watchdogVersion === null || before.watchdog_version === said.watchdogVersion) &&
+    (said.clientAddress === null || before.last_ip_address === said.clientAddress)
+  );
+}

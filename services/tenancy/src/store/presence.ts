@@ -1,4 +1,4 @@
-import { type Query, sql, type Tx } from "@muster/db";
+import { sql, type Tx } from "@muster/db";
 import type { Caller } from "@muster/kit";
 import { missedMax, watchPauseSeconds } from "../rules/presence.ts";
 import { type DeviceRow, deviceColumns } from "./devices.ts";
@@ -13,26 +13,50 @@ export type Heartbeat = {
   clientAddress: string | null;
 };
 
-const told = (heartbeats: readonly Heartbeat[]): Query => sql`
-  unnest(${heartbeats.map((h) => h.deviceId)}::uuid[], ${heartbeats.map((h) => h.orgId)}::uuid[],
-         ${heartbeats.map((h) => h.agentVersion)}::text[], ${heartbeats.map((h) => h.watchdogVersion)}::text[],
-         ${heartbeats.map((h) => h.reportedJson)}::text[], ${heartbeats.map((h) => h.clientAddress)}::inet[])
-    AS told (id, org_id, agent_version, watchdog_version, reported, address)`;
+/** What a heartbeat is judged by. */
+export type SeenDevice = {
+  id: string;
+  org_id: string;
+  status: string;
+  agent_version: string;
+  watchdog_version: string | null;
+  last_ip_address: string | null;
+  last_seen_at: Date | null;
+};
 
 /**
- * Notes the time of those heartbeats that say nothing new, one of a device at most and in the order of their ids; status by
- * device. No index is touched. A device that is not in the answer is unknown, decommissioned, or has something to tell.
+ * By primary key, whatever the planner thinks: it takes what the policies leave it to guess for one row, and for so few it may read the
+ * whole table.
  */
-export async function touchDevices(tx: Tx, heartbeats: readonly Heartbeat[]): Promise<Map<string, string>> {
-  const rows = await tx.query<{ id: string; status: string }>(sql`
-    UPDATE devices d SET last_seen_at = clock_timestamp(), reported = coalesce(told.reported::jsonb, d.reported)
-    FROM ${told(heartbeats)}
-    WHERE d.id = told.id AND d.org_id = told.org_id AND d.status IN ('online', 'quarantined', 'updating')
-      AND d.agent_version = told.agent_version AND d.last_seen_at IS NOT NULL
-      AND (told.watchdog_version IS NULL OR d.watchdog_version = told.watchdog_version)
-      AND (told.address IS NULL OR d.last_ip_address = told.address)
-    RETURNING d.id, d.status`);
-  return new Map(rows.map(({ id, status }) => [id, status]));
+export async function planByKey(tx: Tx): Promise<void> {
+  await tx.execute(sql`SELECT set_config('enable_seqscan', 'off', true)`);
+}
+
+/** The devices with these ids, locked in the order of their ids. */
+export function lockSeen(tx: Tx, ids: readonly string[]): Promise<SeenDevice[]> {
+  return tx.query<SeenDevice>(sql`
+    SELECT id, org_id, status, agent_version, watchdog_version, host(last_ip_address) AS last_ip_address, last_seen_at
+    FROM devices WHERE id = ANY (${[...ids]}::uuid[]) ORDER BY id FOR NO KEY UPDATE`);
+}
+
+/** Notes that locked devices were heard now, and what they said of themselves. No index is touched. */
+export async function touchDevices(tx: Tx, heartbeats: readonly Heartbeat[]): Promise<void> {
+  const said = heartbeats.flatMap(({ deviceId, reportedJson }) =>
+    reportedJson === null ? [] : [`${JSON.stringify(deviceId)}:${reportedJson}`],
+  );
+  // One table and its key: nothing here for the planner to get wrong.
+  await tx.execute(sql`
+    UPDATE devices
+    SET last_seen_at = clock_timestamp(), reported = coalesce(${`{${said.join(",")}}`}::jsonb -> id::text, reported)
+    WHERE id = ANY (${heartbeats.map(({ deviceId }) => deviceId)}::uuid[])`);
+}
+
+/**
+ * COMMIT does not wait for the disk: what a crash of the database can take are the times of the last second, and each device
+ * brings its own with the next heartbeat.
+ */
+export async function forgivingCommit(tx: Tx): Promise<void> {
+  await tx.execute(sql`SELECT set_config('synchronous_commit', 'off', true)`);
 }
 
 /** Writes a heartbeat of a locked device with all that it changes; `tells` when others learn of it. */

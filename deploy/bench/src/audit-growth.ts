@@ -1,0 +1,62 @@
+import { generateNkey } from "@muster/bus";
+import { callers } from "@muster/testing";
+import { fillLists } from "./audit-fill.ts";
+import { type AuditProcess, startAudit, withAuditDatabase } from "./audit-service.ts";
+
+const repeats = 15;
+
+/**
+ * `npm run bench -- audit-growth [sizes]`: what lists, searches and exports cost as one organization grows (10000,100000,1000000; the
+ * design asks for 5000000 too, which takes ten minutes and 10 GB to fill), as many rows around it.
+ */
+export async function run([sizes = "10000,100000,1000000"]: string[] = []): Promise<void> {
+  const columns: Record<string, Record<string, string>> = {};
+  for (const size of sizes.split(",").map(Number)) {
+    await withAuditDatabase(async (database) => {
+      const { partnerId, hotOrgId } = await fillLists(database, size);
+      const audit = await startAudit(database, { url: "nats://127.0.0.1:1", seed: generateNkey().seed });
+      try {
+        for (const [label, call] of callsOf(audit, partnerId, hotOrgId)) {
+          columns[label] ??= {};
+          columns[label][`${size.toLocaleString("en-US")} rows, p50 ms`] = await median(call);
+        }
+        const { rss } = await audit.usage();
+        columns["RSS MB of the service afterwards"] ??= {};
+        columns["RSS MB of the service afterwards"][`${size.toLocaleString("en-US")} rows, p50 ms`] = String(
+          Math.round(rss / 1_048_576),
+        );
+      } finally {
+        await audit.stop();
+      }
+    });
+  }
+  console.table(columns);
+}
+
+function callsOf(audit: AuditProcess, partnerId: string, orgId: string): [string, () => Promise<unknown>][] {
+  const permissions = ["audit:read", "audit:export"];
+  const org = callers.orgAdmin(partnerId, orgId, { permissions });
+  const page = { page: 1, limit: 50, skipCount: true };
+  return [
+    ["list, first page", () => audit.listLogs(org, { page })],
+    ["list, first page with total", () => audit.listLogs(org, { page: { ...page, skipCount: false } })],
+    ["list, action, every tenth row", () => audit.listLogs(org, { page, action: "device.update" })],
+    ["search, frequent", () => audit.listLogs(org, { page, query: "device-42" })],
+    ["search, nothing found (bounded by 2 s)", () => audit.listLogs(org, { page, query: "no such text" })],
+    ["export, newest 10,000", () => audit.exportLogs(org, {})],
+    ["export, search, every fiftieth row", () => audit.exportLogs(org, { user: "person-7@" })],
+  ];
+}
+
+async function median(call: () => Promise<unknown>): Promise<string> {
+  await call();
+  const ms: number[] = [];
+  const endMs = performance.now() + 15_000;
+  while (ms.length < repeats && (ms.length === 0 || performance.now() < endMs)) {
+    const startedMs = performance.now();
+    await call();
+    ms.push(performance.now() - startedMs);
+  }
+  ms.sort((a, b) => a - b);
+  return (ms[ms.length >> 1] ?? 0).toFixed(1);
+}

@@ -1,0 +1,80 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { generateNkey } from "@muster/bus";
+import { openDatabase, sql } from "@muster/db";
+import { createLogger } from "@muster/kit";
+import { callers } from "@muster/testing";
+import { fillLists, yearMs } from "./audit-fill.ts";
+import { startAudit, withAuditDatabase } from "./audit-service.ts";
+
+const repeats = 10;
+
+/** `npm run bench -- audit-reports [rows]`: reports over a year with so many rows (1,000,000) in one organization and as many around it. */
+export async function run([rows = "1000000"]: string[] = []): Promise<void> {
+  await withAuditDatabase(async (database) => {
+    const { partnerId, hotOrgId } = await fillLists(database, Number(rows));
+    const log = createLogger("bench", "fatal");
+    const owner = openDatabase({ url: database.ownerUrl, max: 1, name: "bench", log });
+    // As autovacuum leaves tables that rows are only added to.
+    const parts = await owner.read<{ part: string }>(
+      { caller: null },
+      sql`SELECT relname AS part FROM pg_class WHERE relispartition AND relkind = 'r' AND relname LIKE 'audit_log_%'`,
+    );
+    await owner.close();
+    await vacuum(
+      database.ownerUrl,
+      parts.map(({ part }) => part),
+    );
+    const audit = await startAudit(database, { url: "nats://127.0.0.1:1", seed: generateNkey().seed });
+    try {
+      const year = { from: timestampFromDate(new Date(Date.now() - yearMs)) };
+      const day = { from: timestampFromDate(new Date(Date.now() - 86_400_000)) };
+      const [org, partner] = [callers.orgAdmin(partnerId, hotOrgId), callers.partnerAdmin(partnerId)];
+      const table = [];
+      for (const report of ["Categories", "UserActivity", "SecurityEvents", "Compliance"] as const) {
+        for (const [span, request, caller] of [
+          ["a year of 1 organization", year, org],
+          ["30 days of 1 organization", {}, org],
+          ["a day of 1 organization", day, org],
+          ["30 days of 100 organizations", {}, partner],
+        ] as const) {
+          const ms: number[] = [];
+          let counted = "";
+          for (let n = 0; n < repeats; n++) {
+            const startedMs = performance.now();
+            try {
+              const reply = await audit.report(caller, report, request);
+              counted = String(reply.counts?.total);
+            } catch (error) {
+              counted = (error as Error).message;
+            }
+            ms.push(performance.now() - startedMs);
+          }
+          ms.sort((a, b) => a - b);
+          const [p50, most] = [ms[repeats >> 1] ?? 0, ms.at(-1) ?? 0];
+          table.push({
+            report,
+            span,
+            rows: counted,
+            "p50 ms": Math.round(p50),
+            "max ms": Math.round(most),
+            bar: "statements ≤ 2,000",
+          });
+        }
+      }
+      console.table(table);
+    } finally {
+      await audit.stop();
+    }
+  });
+}
+
+async function vacuum(url: string, parts: readonly string[]): Promise<void> {
+  const { default: pg } = await import("pg");
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    for (const part of parts) await client.query(`VACUUM (ANALYZE) audit.${client.escapeIdentifier(part)}`);
+  } finally {
+    await client.end();
+  }
+}

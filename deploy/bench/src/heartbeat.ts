@@ -1,0 +1,137 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type RunningStack, startStack } from "@muster/local";
+import pg from "pg";
+import { administrator, newOrganization, password } from "./administrator.ts";
+import { type Agent, insertAgents } from "./agent-rows.ts";
+
+const organizations = 4;
+const roundMs = 5_000;
+const rounds = 3;
+const rawBatch = 500;
+
+type Round = { heartbeats: number; refused: number; seconds: number; p50: number; p95: number; p99: number };
+
+/**
+ * `npm run bench -- heartbeat [agents] [connections]`: heartbeats of 10,000 agents (when not said) over 64 connections through
+ * one gateway, each answered once it is committed. Beside them, in the same run, the bare UPDATE in batches of 500 and one by one.
+ */
+export async function run(args: string[] = []): Promise<void> {
+  const count = Math.min(Number(args[0] ?? 10_000), 100_000);
+  const connections = Math.min(Number(args[1] ?? 64), 400);
+  const running = await startStack({ adminPassword: password, env: { PASSWORD_SCRYPT_LOG_N: "10" } });
+  const folder = mkdtempSync(join(tmpdir(), "muster-bench-"));
+  try {
+    const url = running.stack.gateways[0]?.url ?? "";
+    const root = await administrator(url);
+    const owners = [];
+    for (let i = 0; i < organizations; i++) owners.push(await newOrganization(root));
+    const agents = await insertAgents(running.stack.databaseUrl, owners, count);
+    const file = join(folder, "agents");
+    writeFileSync(file, agents.map(({ id, token }) => `${id} ${token}\n`).join(""), { mode: 0o600 });
+    const client = fork(fileURLToPath(new URL("./heartbeat-client.js", import.meta.url)), [
+      new URL(url).port,
+      String(connections),
+      file,
+    ]);
+    await once(client, "message");
+    const round = async (ms: number): Promise<Round> => {
+      client.send({ ms });
+      return (await once(client, "message"))[0] as Round;
+    };
+    // Every agent is asked for at identity once, and comes online.
+    const cold: Round[] = [];
+    while (cold.reduce((sum, r) => sum + r.heartbeats, 0) < count) cold.push(await round(roundMs));
+    const before = cpuMicros(running);
+    const results: Round[] = [];
+    for (let i = 0; i < rounds; i++) results.push(await round(roundMs));
+    const after = cpuMicros(running);
+    client.kill();
+    print(count, connections, { cold, results, before, after }, await raw(running.stack.databaseUrl, agents));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    await running.stop();
+  }
+}
+
+/** What PostgreSQL takes of the bare UPDATE alone, heartbeats a second. */
+async function raw(databaseUrl: string, agents: readonly Agent[]): Promise<{ batched: number; single: number }> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const timed = async (ids: readonly string[]) => {
+      let done = 0;
+      const startedMs = performance.now();
+      while (performance.now() - startedMs < 2_000) {
+        await client.query({
+          name: `raw-${ids.length}`,
+          text: "UPDATE tenancy.devices SET last_seen_at = clock_timestamp() WHERE id = ANY ($1::uuid[])",
+          values: [ids],
+        });
+        done += ids.length;
+      }
+      return Math.round(done / ((performance.now() - startedMs) / 1000));
+    };
+    const ids = agents.slice(0, rawBatch).map(({ id }) => id);
+    return { batched: await timed(ids), single: await timed(ids.slice(0, 1)) };
+  } finally {
+    await client.end();
+  }
+}
+
+/** CPU microseconds so far of the processes on the path, PostgreSQL with all its backends. */
+export function cpuMicros({ stack }: RunningStack): Map<string, number> {
+  const postgres = stack.postgres?.pid ?? 0;
+  const ticks = (pid: number) => {
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+    return { parent: Number(fields[1]), micros: (Number(fields[11]) + Number(fields[12])) * 10_000 };
+  };
+  const backends = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const { parent, micros } = ticks(Number(name));
+        return parent === postgres || Number(name) === postgres ? [micros] : [];
+      } catch {
+        return []; // Ended between the listing and the look.
+      }
+    });
+  return new Map([
+    ["gateway", ticks(stack.gateways[0]?.pid ?? 0).micros],
+    ["tenancy", ticks(stack.services.tenancy?.pid ?? 0).micros],
+    ["identity", ticks(stack.services.identity?.pid ?? 0).micros],
+    ["PostgreSQL", backends.reduce((sum, micros) => sum + micros, 0)],
+  ]);
+}
+
+type Measured = { cold: Round[]; results: Round[]; before: Map<string, number>; after: Map<string, number> };
+
+function print(count: number, connections: number, of: Measured, bare: { batched: number; single: number }): void {
+  const { cold, results, before, after } = of;
+  const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+  const heartbeats = results.reduce((sum, r) => sum + r.heartbeats, 0);
+  const cpu = [...after].map(([name, micros]) => [
+    `${name} µs`,
+    Math.round((micros - (before.get(name) ?? 0)) / Math.max(1, heartbeats)),
+  ]);
+  console.log(
+    `${count} agents, ${connections} connections, medians of ${rounds} rounds of ${roundMs / 1000} s; CPU per heartbeat`,
+  );
+  console.table([
+    {
+      "heartbeats/s": Math.round(median(results.map((r) => r.heartbeats / r.seconds))),
+      "first ones/s": Math.round(median(cold.map((r) => r.heartbeats / r.seconds))),
+      refused: [...cold, ...results].reduce((sum, r) => sum + r.refused, 0),
+      "p50 ms": median(results.map((r) => r.p50)).toFixed(1),
+      "p95 ms": median(results.map((r) => r.p95)).toFixed(1),
+      "p99 ms": median(results.map((r) => r.p99)).toFixed(1),
+      ...Object.fromEntries(cpu),
+      "bare UPDATE 500/s": bare.batched,
+      "bare UPDATE 1/s": bare.single,
+    },
+  ]);
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "@jest/globals";
+import { createAgentRates } from "./agent-rates.ts";
+import type { Counted } from "./rate-bucket.ts";
+
+describe("the hourly limit of agents", () => {
+  let nowMs = Date.parse("2026-01-01T00:00:00Z");
+  const asked: Counted[] = [];
+  const rates = createAgentRates({
+    rates: {
+      count(credential) {
+        asked.push(credential);
+        const admitted = asked.length <= 2;
+        return { admitted, limit: credential.limit, remaining: 0, resetSeconds: 1, afterSeconds: 1 };
+      },
+    },
+    limit: 300,
+    max: 10,
+    now: () => nowMs,
+  });
+
+  it("counts the first hundredth by itself and leases the rest of the limit", () => {
+    const remaining = Array.from({ length: 3 }, () => rates.count("a")).map(
+      (rate) => (rate as { remaining: number }).remaining,
+    );
+    expect([remaining, asked]).toEqual([[299, 298, 297], []]);
+    expect(rates.count("a")).toMatchObject({ admitted: true, limit: 300 });
+    expect(asked).toEqual([{ kind: "agent", id: "a", limit: 297, generation: 0 }]);
+    expect(rates.count("a")).toMatchObject({ admitted: true });
+    expect(rates.count("a")).toMatchObject({ admitted: false, limit: 300 });
+    expect(rates.count("b")).toMatchObject({ admitted: true, remaining: 299, afterSeconds: 3_600 });
+  });
+
+  it("begins anew after an hour", () => {
+    nowMs += 3_600_000;
+    expect(rates.count("a")).toMatchObject({ admitted: true, remaining: 299 });
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "@jest/globals";
+import { AppError, createLogger, systemCaller } from "@muster/kit";
+import type { Credential } from "../route.ts";
+import { createRefusals } from "./refusals.ts";
+
+const log = createLogger("refusals-test", "fatal");
+const error = new AppError("permission_denied", "Permission denied");
+const credentialOf = (id: string) => {
+  const caller = systemCaller("gateway");
+  return { kind: "session", id, caller: { ...caller, actor: { ...caller.actor, id } } } as unknown as Credential;
+};
+
+function recorder(answer: () => Promise<unknown> = async () => ({})) {
+  const told: string[] = [];
+  let now = 0;
+  const refusals = {
+    noteRefusal: async ({ action = "", id = "" }) => {
+      told.push(`${action} ${id}`);
+      return (await answer()) as never;
+    },
+  };
+  const note = createRefusals({ refusals, log, now: () => now });
+  return {
+    told,
+    later: () => {
+      now += 60_000;
+    },
+    note: (actor: string, action: string) =>
+      note({ action, id: actor, credential: credentialOf(actor), error, rpc: async () => ({}) }),
+  };
+}
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("refused changes", () => {
+  it("are told once for each actor, action and minute", async () => {
+    const { told, note, later } = recorder();
+    for (let i = 0; i < 100; i++) note("a", "user.create");
+    note("a", "role.create");
+    note("b", "user.create");
+    await settled();
+    expect(told).toEqual(["user.create a", "role.create a", "user.create b"]);
+    later();
+    note("a", "user.create");
+    await settled();
+    expect(told).toHaveLength(4);
+  });
+
+  it("are told again when identity could not be told", async () => {
+    const { told, note } = recorder(() => Promise.reject(new AppError("unavailable", "away")));
+    note("a", "user.create");
+    await settled();
+    note("a", "user.create");
+    await settled();
+    expect(told).toHaveLength(2);
+  });
+
+  it("never are more than 20 under way", async () => {
+    let release: (value: unknown) => void = () => {};
+    const held = new Promise((resolve) => {
+      release = resolve;
+    });
+    const { told, note } = recorder(() => held);
+    for (let i = 0; i < 50; i++) note(`p${i}`, "user.create");
+    await settled();
+    expect(told).toHaveLength(20);
+    release({});
+    await settled();
+    note("p49", "user.create");
+    await settled();
+    expect(told).toHaveLength(21);
+  });
+});

@@ -1,0 +1,80 @@
+import type { RetentionPolicy } from "@muster/proto/muster/audit/v1/retention_pb";
+import { z } from "zod";
+import { type Route, route } from "../route.ts";
+import { listErrors, tag } from "./audit-logs.ts";
+import { id, idOut, timeOrNull, timeOut } from "./schemas.ts";
+
+const path = "/audit-logs/retention";
+const query = z.object({
+  orgId: id.optional().meta({ description: "Partner and system callers name the organization." }),
+});
+
+const policy = z
+  .object({
+    orgId: idOut,
+    retentionDays: z.int(),
+    archiveToS3: z.boolean().meta({ description: "Rows are archived to object storage before they are deleted." }),
+    lastCleanupAt: timeOut.nullable().meta({ description: "When the rows were last looked through." }),
+    pendingRetentionDays: z.int().nullable().meta({ description: "A shorter retention that is not in force yet." }),
+    pendingFrom: timeOut.nullable().meta({ description: "When it is." }),
+  })
+  .meta({ id: "AuditRetention" });
+
+const errors = [...listErrors, "organization_context_required"] as const;
+
+const get = route({
+  method: "GET",
+  path,
+  access: { auth: "session", permission: "audit:write" },
+  tag,
+  summary: "How long an organization's audit rows are kept",
+  query,
+  reply: policy,
+  errors,
+  async handle({ query: { orgId }, rpc }, { services }) {
+    const reply = await services.auditRetention.getRetention({ orgId: orgId ?? "" }, await rpc());
+    return policyOf(reply.policy);
+  },
+});
+
+const update = route({
+  method: "PATCH",
+  path,
+  access: { auth: "session", permission: "audit:write", mfa: true },
+  tag,
+  summary: "Change how long an organization's audit rows are kept",
+  description:
+    "Longer is in force at once; shorter after 24 hours, and until then it is taken back by any change that is not shorter than what is in force.",
+  body: z.object({
+    orgId: id.optional().meta({ description: "Partner and system callers name the organization." }),
+    retentionDays: z.int().min(1).max(3_650).optional(),
+    archiveToS3: z.boolean().optional(),
+  }),
+  reply: policy,
+  errors: [...errors, "no_updates"],
+  async handle({ body: { orgId, retentionDays, archiveToS3 }, rpc }, { services }) {
+    const reply = await services.auditRetention.updateRetention(
+      {
+        orgId: orgId ?? "",
+        ...(retentionDays === undefined ? {} : { retentionDays }),
+        ...(archiveToS3 === undefined ? {} : { archiveToS3 }),
+      },
+      await rpc(),
+    );
+    return policyOf(reply.policy);
+  },
+});
+
+function policyOf(given: RetentionPolicy | undefined): z.input<typeof policy> {
+  if (!given) throw new Error("audit answered without a policy");
+  return {
+    orgId: given.orgId,
+    retentionDays: given.retentionDays,
+    archiveToS3: given.archiveToS3,
+    lastCleanupAt: timeOrNull(given.lastCleanupAt),
+    pendingRetentionDays: given.pendingRetentionDays ?? null,
+    pendingFrom: timeOrNull(given.pendingFrom),
+  };
+}
+
+export const auditRetentionRoutes: readonly Route[] = [get, update];

@@ -1,0 +1,188 @@
+import { randomUUID } from "node:crypto";
+import type { Database } from "@muster/db";
+import { counter, gauge, type Logger } from "@muster/kit";
+import { checkpointText } from "../rules/checkpoint.ts";
+import { anchorText, merkleRoot } from "../rules/merkle.ts";
+import { type NoteSigner, signNote } from "../rules/signed-note.ts";
+import {
+  anchorDue,
+  anchorLeaves,
+  giveLease,
+  markCopied,
+  movedHeads,
+  storeAnchor,
+  storeCheckpoints,
+  takeLease,
+  thinCheckpoints,
+  uncopied,
+} from "../store/checkpoints.ts";
+
+/** Where copies go, outside of the database. */
+export type CopyStore = {
+  readonly name: string;
+  put(key: string, body: Uint8Array, options?: { lockUntil?: Date; contentType?: string }): Promise<void>;
+};
+
+export type CheckpointerDeps = {
+  db: Database;
+  log: Logger;
+  now: () => Date;
+  signer: NoteSigner;
+  deployment: string;
+  /** A chain that moved gets a checkpoint after this time, or after `rows` rows. */
+  intervalSeconds: number;
+  rows: number;
+  anchorSeconds: number;
+  /** Null: no copies. */
+  copies: CopyStore | null;
+  lockDays: number;
+};
+
+const pageChains = 1_000;
+const copyPage = 200;
+const fullScanMs = 10 * 60_000;
+const dayMs = 86_400_000;
+
+const made = counter("audit_checkpoints_total", "Checkpoints signed");
+const anchors = counter("audit_anchors_total", "Deployment anchors signed");
+const failures = counter("audit_checkpointer_failures_total", "Rounds of the checkpointer that failed", ["step"]);
+const lastRound = gauge("audit_checkpointer_last_success_seconds", "Unix time of the last round without a failure");
+
+/** Signs checkpoints of chains that moved, hourly anchors, and copies both: one active over all replicas, by a lease. */
+export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<void> } {
+  const holder = randomUUID();
+  const tickMs = Math.min(5_000, deps.intervalSeconds * 1_000);
+  let stopped = false;
+  let scannedMs = 0;
+  let thinnedMs = 0;
+  let wake = () => {};
+
+  const steps: [string, () => Promise<void>][] = [
+    ["checkpoints", () => checkpointRound(deps, holder, scope())],
+    ["anchor", () => anchorRound(deps, holder)],
+    ["copies", () => copyRound(deps)],
+    ["thinning", thin],
+  ];
+
+  /** Mostly the heads that moved lately; at times all, should a commit have come late. */
+  function scope(): number | null {
+    if (Date.now() - scannedMs < fullScanMs) return deps.intervalSeconds + 120;
+    scannedMs = Date.now();
+    return null;
+  }
+
+  async function thin(): Promise<void> {
+    if (Date.now() - thinnedMs < dayMs / 24) return;
+    thinnedMs = Date.now();
+    while (!stopped && (await thinCheckpoints(deps.db, 5_000)) === 5_000);
+  }
+
+  async function round(): Promise<void> {
+    if (!(await takeLease(deps.db, holder))) {
+      scannedMs = 0;
+      return;
+    }
+    let failed = false;
+    for (const [name, step] of steps) {
+      if (stopped) return;
+      try {
+        await step();
+      } catch (err) {
+        failed = true;
+        // The others do not wait for it: a storage that is away stops no checkpoint.
+        failures.inc({ step: name });
+        deps.log.error({ err, step: name }, "checkpointer step failed");
+        if (name === "checkpoints") scannedMs = 0;
+      }
+    }
+    if (!failed) lastRound.set(Date.now() / 1000);
+  }
+
+  const running = (async () => {
+    while (!stopped) {
+      await round().catch((err: unknown) => {
+        failures.inc({ step: "lease" });
+        deps.log.error({ err }, "checkpointer round failed");
+      });
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, stopped ? 0 : tickMs);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  })();
+
+  return {
+    async stop() {
+      stopped = true;
+      wake();
+      await running;
+      await giveLease(deps.db, holder).catch((err: unknown) =>
+        deps.log.warn({ err }, "checkpointer lease not given back"),
+      );
+    },
+  };
+}
+
+/** Signs every chain that is due; `withinSeconds` null looks at all chains. */
+export async function checkpointRound(
+  deps: CheckpointerDeps,
+  holder: string,
+  withinSeconds: number | null,
+): Promise<void> {
+  for (let after: string | null = null; ; ) {
+    const heads = await movedHeads(deps.db, withinSeconds, after, pageChains);
+    const due = heads.filter(
+      ({ seq, last_seq, age }) =>
+        last_seq === null || seq - last_seq >= deps.rows || (age ?? 0) >= deps.intervalSeconds,
+    );
+    if (due.length > 0) {
+      const at = deps.now();
+      const signed = due.map((head) => {
+        const facts = { chainId: head.chain_id, seq: head.seq, head: head.checksum, at };
+        return { ...head, note: signNote(checkpointText(deps.deployment, facts), deps.signer) };
+      });
+      made.inc(await storeCheckpoints(deps.db, holder, signed, at));
+    }
+    if (heads.length < pageChains) return;
+    after = heads.at(-1)?.chain_id ?? after;
+  }
+}
+
+/** Signs an anchor over all checkpoints when one is due. */
+export async function anchorRound(deps: CheckpointerDeps, holder: string): Promise<void> {
+  const due = await anchorDue(deps.db, deps.anchorSeconds);
+  if (!due) return;
+  const leaves = await anchorLeaves(deps.db, due.upTo);
+  const facts = {
+    upTo: due.upTo,
+    chains: leaves.length,
+    root: merkleRoot(leaves).toString("hex"),
+    at: deps.now(),
+  };
+  const note = signNote(anchorText(deps.deployment, facts), deps.signer);
+  if (await storeAnchor(deps.db, holder, { ...facts, note })) anchors.inc();
+}
+
+/** Copies what has no copy yet; stops at the first that the store does not take. */
+export async function copyRound({ db, copies, now, lockDays }: CheckpointerDeps): Promise<void> {
+  if (!copies) return;
+  for (const table of ["checkpoint", "anchor"] as const) {
+    for (;;) {
+      const notes = await uncopied(db, table, copyPage);
+      const done: number[] = [];
+      try {
+        for (const { id, key, note } of notes) {
+          const lockUntil = lockDays > 0 ? new Date(now().getTime() + lockDays * dayMs) : null;
+          await copies.put(key, Buffer.from(note), { contentType: "text/plain", ...(lockUntil ? { lockUntil } : {}) });
+          done.push(id);
+        }
+      } finally {
+        if (done.length > 0) await markCopied(db, table, done);
+      }
+      if (notes.length < copyPage) break;
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { type Database, type Job, jobs } from "@muster/db";
+import { counter, type Logger, sleep } from "@muster/kit";
+import { type VerifyInput, type VerifyResult, verifyKind } from "../rules/verification-job.ts";
+import { isProblem } from "../rules/verify.ts";
+import { startVerifying, type VerifyCursor, type VerifyDeps, verifyPage } from "../store/verify-chain.ts";
+
+type Deps = VerifyDeps & { db: Database; log: Logger; pollMs?: number; staleMs?: number };
+
+const saveEveryMs = 2_000;
+const finished = counter("audit_verifications_total", "Verifications that ended", ["outcome"]);
+const verified = counter("audit_verified_rows_total", "Rows verified");
+
+/**
+ * Works through verification jobs, one at a time in this process. A job whose process died goes on in another from its last
+ * saved page, 30 s later at most.
+ */
+export function startVerifier(deps: Deps): { wake(): void; stop(): Promise<void> } {
+  const { db, log, pollMs = 2_000, staleMs = 30_000 } = deps;
+  const work = jobs(db);
+  const stopping = new AbortController();
+  let wake = () => {};
+
+  const running = (async () => {
+    while (!stopping.signal.aborted) {
+      let job: Job | null = null;
+      try {
+        job = await work.claim({ kinds: [verifyKind], staleMs });
+        if (job) await runVerification(deps, job, stopping.signal);
+      } catch (err) {
+        log.error({ err, jobId: job?.id }, "verification did not go on");
+        // Another attempt when it is stale; here after a pause.
+        await sleep(pollMs, stopping.signal);
+      }
+      if (job) continue;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, stopping.signal.aborted ? 0 : pollMs);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  })();
+
+  return {
+    wake: () => wake(),
+    async stop() {
+      stopping.abort();
+      wake();
+      await running;
+    },
+  };
+}
+
+/** Runs a claimed job to its end, or to the abortion of `signal`, from where it stands. */
+export async function runVerification(deps: Deps, job: Job, signal: AbortSignal): Promise<void> {
+  const work = jobs(deps.db);
+  const { chainId, from } = job.input as VerifyInput;
+  const cursor = (job.cursor as VerifyCursor | null) ?? (await startVerifying(deps, chainId, from));
+  let savedMs = performance.now();
+  for (;;) {
+    const before = cursor.v.rows;
+    const findings = await verifyPage(deps, cursor);
+    verified.inc(cursor.v.rows - before);
+    if (findings) {
+      const result: VerifyResult = { rows: cursor.v.rows, verdicts: findings, more: cursor.v.findings.more };
+      await work.finish(job, result);
+      const problems = findings.filter(isProblem);
+      finished.inc({ outcome: problems.length === 0 ? "ok" : "problems" });
+      const facts = { jobId: job.id, chainId, rows: result.rows, problems: problems.slice(0, 10) };
+      if (problems.length > 0) deps.log.error(facts, "audit chain does not verify");
+      else deps.log.info(facts, "audit chain verified");
+      return;
+    }
+    if (signal.aborted || performance.now() - savedMs > saveEveryMs) {
+      await work.progress(job, cursor);
+      savedMs = performance.now();
+    }
+    // Left to whoever claims it next.
+    if (signal.aborted) return;
+  }
+}

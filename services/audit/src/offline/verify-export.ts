@@ -1,0 +1,175 @@
+import { createHash } from "node:crypto";
+import type { ChainRow } from "../rules/chain-row.ts";
+import {
+  type ExportEnd,
+  type ExportedChain,
+  type ExportLine,
+  parseExportText,
+  parseLine,
+} from "../rules/export-line.ts";
+import { type Finding, isProblem } from "../rules/finding.ts";
+import { type NoteVerifier, openNote, parseVerifier } from "../rules/signed-note.ts";
+import { endVerification, newVerification, takeCheckpoints, takeReceipts, takeRow, unsigned } from "../rules/verify.ts";
+
+export type ChainReport = {
+  chainId: string;
+  /** Rows are a selection: each was verified by itself, and what is missing cannot be told. */
+  isSelection: boolean;
+  findings: Finding[];
+};
+
+export type ExportReport = {
+  ok: boolean;
+  rows: number;
+  truncated: boolean;
+  /** Verifier keys used, and whether they were given or only stand in the file: then they prove nothing by themselves. */
+  keys: string[];
+  keysGiven: boolean;
+  /** When the export was signed; null when it was not. */
+  signedAt: string | null;
+  /** About the file as such. */
+  file: Finding[];
+  chains: ChainReport[];
+};
+
+export type ExportVerifier = {
+  /** The next line, without its newline. */
+  line(text: string): void;
+  /** The verdicts, after the last line. */
+  end(): ExportReport;
+};
+
+/**
+ * Verifies a JSONL export line by line, without a database: `keys` are verifier keys from whoever is trusted, `deployment` the
+ * name that notes must bear (null: any). Throws when a given key is none.
+ */
+export function exportVerifier(options: { keys: readonly string[]; deployment: string | null }): ExportVerifier {
+  const given = options.keys.map(parseVerifier);
+  const { deployment } = options;
+  const file: Finding[] = [];
+  const rows = new Map<string, ChainRow[]>();
+  const chains = new Map<string, ExportedChain>();
+  const sha256 = createHash("sha256");
+  let end: ExportEnd | null = null;
+  let count = 0;
+  let lines = 0;
+  let digest = "";
+
+  const changed = (reason: string): void => {
+    if (file.length < 100) file.push({ verdict: "FILE_CHANGED", reason });
+  };
+
+  function line(text: string): void {
+    lines += 1;
+    const parsed = parsedLine(text);
+    if (parsed?.type === "end" && !end) {
+      end = parsed;
+      digest = sha256.digest("hex");
+      return;
+    }
+    if (end) changed(`line ${lines} stands after the end`);
+    else sha256.update(`${text}\n`);
+    if (parsed?.type === "chain") takeChain(parsed);
+    if (parsed?.type === "row") takeExported(parsed);
+  }
+
+  function parsedLine(text: string): ExportLine | null {
+    try {
+      return parseLine(text);
+    } catch (error) {
+      changed(`line ${lines}: ${(error as Error).message}`);
+      return null;
+    }
+  }
+
+  function takeChain(chain: ExportedChain): void {
+    if (chains.has(chain.chainId)) changed(`line ${lines}: chain ${chain.chainId} is said twice`);
+    chains.set(chain.chainId, chain);
+  }
+
+  function takeExported(row: ChainRow): void {
+    count += 1;
+    const { chainId } = row.entry;
+    const known = rows.get(chainId);
+    if (known) known.push(row);
+    else rows.set(chainId, [row]);
+  }
+
+  function signedAt(verifiers: readonly NoteVerifier[]): string | null {
+    if (!end) {
+      changed("it has no end line: cut, or not an export");
+      return null;
+    }
+    if (end.rows !== count) changed(`${end.rows} rows were exported, ${count} are here`);
+    if (end.note === null) return null;
+    try {
+      const said = parseExportText(openNote(end.note, verifiers).text, deployment);
+      if (!said) throw new Error("the note says nothing of an export of this deployment");
+      if (said.sha256 !== digest || said.rows !== end.rows) changed("it is not what was exported");
+      return said.at.toISOString();
+    } catch (error) {
+      file.push({ verdict: "BAD_SIGNATURE", reason: `export: ${(error as Error).message}` });
+      return null;
+    }
+  }
+
+  return {
+    line,
+    end() {
+      const verifiers = given.length > 0 ? given : keysOf(end, changed);
+      const at = signedAt(verifiers);
+      const reports = [...new Set([...chains.keys(), ...rows.keys()])].map((chainId) => {
+        const chain = chains.get(chainId);
+        if (!chain) changed(`rows of chain ${chainId} have no chain line`);
+        return reportOf(chainId, chain, rows.get(chainId) ?? [], { verifiers, deployment }, end?.truncated ?? false);
+      });
+      const problems = [...file, ...reports.flatMap(({ findings }) => findings)].filter(isProblem);
+      return {
+        ok: problems.length === 0,
+        rows: count,
+        truncated: end?.truncated ?? false,
+        keys: verifiers.map(({ text }) => text),
+        keysGiven: given.length > 0,
+        signedAt: at,
+        file,
+        chains: reports,
+      };
+    },
+  };
+}
+
+function reportOf(
+  chainId: string,
+  chain: ExportedChain | undefined,
+  rows: readonly ChainRow[],
+  trust: { verifiers: readonly NoteVerifier[]; deployment: string | null },
+  isTruncated: boolean,
+): ChainReport {
+  const isSelection = !chain || chain.from === null;
+  const v = newVerification({ chainId, isSelection, from: chain?.from ?? null });
+  const receipts = (chain?.receipts ?? []).map((note) => ({ seq: null, note }));
+  const sorted = [...rows].sort((a, b) => a.seq - b.seq);
+  // Where its head said that the chain begins is not in an export: only receipts excuse what is missing.
+  takeReceipts(v, trust, receipts, { seq: Number.MAX_SAFE_INTEGER, checksum: null });
+  v.base = { seq: v.prunedTo, checksum: null };
+  if (!isSelection && !isTruncated && v.from !== null) unsigned(v, v.prunedTo + 1, v.from - 1);
+  if (chain?.checkpoint) takeCheckpoints(v, trust, [{ seq: null, note: chain.checkpoint }]);
+  const head = chain ? { seq: chain.headSeq, checksum: chain.headChecksum } : null;
+  for (const row of sorted) takeRow(v, row, head?.seq ?? null);
+  return {
+    chainId,
+    isSelection,
+    findings: endVerification(v, isSelection && !chain ? { seq: 0, checksum: null } : head),
+  };
+}
+
+function keysOf(end: ExportEnd | null, changed: (reason: string) => void): NoteVerifier[] {
+  return (end?.keys ?? []).flatMap((text) => {
+    try {
+      return [parseVerifier(text)];
+    } catch {
+      changed(`it names a key that is none: ${text.slice(0, 40)}`);
+      return [];
+    }
+  });
+}

@@ -1,0 +1,231 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { sql } from "@muster/db";
+import { type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { ExportFormat, ExportService } from "@muster/proto/muster/audit/v1/export_pb";
+import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
+import { register, toAppError } from "@muster/rpc";
+import { callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
+import { sealMessages } from "../events/sealer.ts";
+import { sha256 } from "../rules/archive-chunk.ts";
+import { parseExportText, parseLine } from "../rules/export-line.ts";
+import { checksumOf } from "../rules/seal.ts";
+import { generateNoteKey, noteKeys, openNote } from "../rules/signed-note.ts";
+import { auditDatabase, auditMessage } from "../testing.ts";
+import { exportService } from "./export.ts";
+
+let database: TestDatabase;
+let port: TestPort;
+const keys = noteKeys(generateNoteKey("muster.local"));
+const system = { caller: systemCaller("audit") };
+
+beforeAll(async () => {
+  database = await auditDatabase();
+  const { db } = database;
+  const deps = { db, exportSlots: 2, deployment: "muster.local", ...keys, now: () => new Date() };
+  port = await testPort("audit", [register(ExportService, exportService(deps))]);
+});
+afterAll(async () => {
+  await port?.close();
+  await database?.drop();
+});
+
+type Change = NonNullable<Parameters<typeof auditMessage>[0]>;
+async function seal(...changes: Change[]): Promise<void> {
+  const sealer = {
+    db: database.db,
+    log: createLogger("test", "fatal"),
+    now: () => new Date(),
+    batchRows: 500,
+    batchBytes: 1,
+  };
+  for (let at = 0; at < changes.length; at += 500) {
+    await sealMessages(
+      sealer,
+      changes.slice(at, at + 500).map((change) => auditMessage(change)),
+    );
+  }
+}
+
+const permissions = ["audit:read", "audit:export"];
+const hourAgo = Date.now() - 3_600_000;
+/** An organization whose rows are a second apart, oldest first. */
+async function organization(count: number, change: (n: number) => Change = () => ({})) {
+  const [partnerId, orgId] = [uuidv7(), uuidv7()];
+  const rows = Array.from({ length: count }, (_, n) => ({
+    partnerId,
+    orgId,
+    timestamp: timestampFromDate(new Date(hourAgo + n * 100)),
+    resourceName: `row ${n + 1}`,
+    ...change(n),
+  }));
+  await seal(...rows);
+  return { partnerId, orgId, admin: callers.orgAdmin(partnerId, orgId, { permissions }) };
+}
+
+type Filter = Record<string, unknown>;
+async function file(caller: Caller, format: "CSV" | "JSONL", filter: Filter = {}) {
+  let head: { rows: number; truncated: boolean } | null = null;
+  let text = "";
+  for await (const { part } of port
+    .client(ExportService, caller)
+    .exportLogs({ format: ExportFormat[format], filter })) {
+    if (part.case === "head") head = part.value;
+    else if (part.case === "chunk") text += Buffer.from(part.value).toString();
+  }
+  return { head, text };
+}
+const linesOf = (text: string) => text.trimEnd().split("\n").map(parseLine);
+const refusal = (call: Promise<unknown>) =>
+  call.then(
+    () => "answered",
+    (error: unknown) => toAppError(error).code,
+  );
+const exports = async (orgId: string) =>
+  (await database.db.read<{ body: Buffer }>(system, sql`SELECT body FROM outbox ORDER BY id`))
+    .map(({ body }) => fromBinary(AuditEventSchema, body))
+    .filter((event) => event.orgId === orgId && event.action === "data.export");
+
+describe("an export", () => {
+  it("holds what a list would show, newest first, in the caller's tenant alone", async () => {
+    const { orgId, partnerId, admin } = await organization(250);
+    await organization(3);
+    const { head, text } = await file(admin, "JSONL");
+    expect(head).toMatchObject({ rows: 250, truncated: false });
+    const rows = linesOf(text).filter((line) => line.type === "row");
+    expect(rows.map((line) => line.type === "row" && line.seq)).toEqual(Array.from({ length: 250 }, (_, n) => 250 - n));
+    expect(new Set(rows.map((line) => line.type === "row" && line.entry.orgId))).toEqual(new Set([orgId]));
+    const stranger = callers.orgAdmin(partnerId, uuidv7(), { permissions });
+    expect((await file(stranger, "JSONL")).head).toMatchObject({ rows: 0 });
+    expect(await refusal(file(stranger, "JSONL", { orgId }))).toBe("organization_not_found");
+  });
+
+  it.each([
+    [{ action: "site.delete" }, 2],
+    [{ query: "row 9" }, 1],
+    [{ user: "ada@", action: "site.delete" }, 2],
+    [{ excludeActions: ["site.delete"] }, 8],
+    [{ from: timestampFromDate(new Date(hourAgo + 500)) }, 5],
+    [{ query: "nowhere" }, 0],
+  ])("takes the filters of lists: %j", async (filter, rows) => {
+    const { admin } = await organization(10, (n) => (n % 5 === 0 ? { action: "site.delete" } : {}));
+    expect((await file(admin, "CSV", filter)).head).toMatchObject({ rows, truncated: false });
+  });
+
+  it("holds 10,000 rows and says that it was cut", async () => {
+    const { admin, orgId } = await organization(10_001);
+    const whole = await file(admin, "CSV");
+    expect(whole.head).toMatchObject({ rows: 10_000, truncated: true });
+    const names = whole.text.trimEnd().split("\r\n").slice(1);
+    expect(names).toHaveLength(10_000);
+    expect([names[0], names.at(-1)].map((line) => /row \d+/.exec(String(line))?.[0])).toEqual(["row 10001", "row 2"]);
+    expect((await file(admin, "CSV", { query: "row" })).head).toMatchObject({ rows: 10_000, truncated: true });
+    expect((await exports(orgId)).map(({ detailsJson }) => JSON.parse(detailsJson))).toEqual([
+      { format: "csv", rows: 10_000, truncated: true, filter: {} },
+      { format: "csv", rows: 10_000, truncated: true, filter: { query: "row" } },
+    ]);
+  });
+
+  it("is an audit row of its own, with what was asked for and by whom", async () => {
+    const { admin, orgId, partnerId } = await organization(2);
+    await file(admin, "JSONL", { action: "site" });
+    const [event, ...more] = await exports(orgId);
+    expect(more).toEqual([]);
+    expect(event).toMatchObject({ actorId: admin.actor.id, partnerId, result: "success", resourceId: orgId });
+  });
+
+  it("is refused without the permission, without a format, and to people limited to some sites", async () => {
+    const { admin, orgId } = await organization(1);
+    const without = { ...admin, permissions: admin.permissions.filter((p) => p !== "audit:export") };
+    expect(await refusal(file(without, "CSV"))).toBe("permission_denied");
+    expect(await refusal(file({ ...admin, siteIds: [uuidv7()] }, "CSV"))).toBe("site_restricted");
+    const client = port.client(ExportService, admin);
+    const unspecified = async () => {
+      for await (const _ of client.exportLogs({ filter: {} })) break;
+    };
+    expect(await refusal(unspecified())).toBe("validation_failed");
+    expect(await exports(orgId)).toEqual([]);
+  });
+});
+
+describe("a CSV export", () => {
+  it("runs nothing in a spreadsheet, and keeps what it quotes", async () => {
+    const resourceName = '=HYPERLINK("http://x","a,b")\n@x';
+    const { admin } = await organization(1, () => ({ resourceName, userAgent: "+1-2" }));
+    const { text } = await file(admin, "CSV");
+    const [header = "", ...rest] = text.split("\r\n");
+    expect(header.split(",").slice(0, 3)).toEqual(["id", "orgId", "timestamp"]);
+    expect(rest.join("\r\n")).toContain(`"'${resourceName.replaceAll('"', '""')}"`);
+    expect(rest.join("\r\n")).toContain(`"'+1-2"`);
+  });
+});
+
+describe("a JSONL export", () => {
+  it("verifies by itself: checksums, links, head and a signed digest of everything before it", async () => {
+    const { admin, orgId } = await organization(20);
+    const { text } = await file(admin, "JSONL");
+    const lines = linesOf(text);
+    const rows = lines.flatMap((line) => (line.type === "row" ? [line] : [])).reverse();
+    let link: string | null = null;
+    for (const row of rows) {
+      expect(row.prevChecksum).toBe(link);
+      expect(checksumOf(row.entry, row.seq, row.prevChecksum, row.personalSalt)).toBe(row.checksum);
+      link = row.checksum;
+    }
+    const [chain, end] = lines.slice(-2);
+    expect(chain).toMatchObject({
+      type: "chain",
+      chainId: orgId,
+      headSeq: 20,
+      headChecksum: link,
+      from: 1,
+      receipts: [],
+    });
+    if (end?.type !== "end" || !end.note) throw new Error("no end");
+    const said = parseExportText(openNote(end.note, keys.verifiers).text, "muster.local");
+    expect(said).toMatchObject({ rows: 20, sha256: sha256(Buffer.from(text.slice(0, text.indexOf('{"type":"end"')))) });
+  });
+
+  it("says of a selection that missing rows are no loss", async () => {
+    const { admin } = await organization(6, (n) => (n % 2 === 0 ? { action: "site.delete" } : {}));
+    const chain = linesOf((await file(admin, "JSONL", { action: "site.delete" })).text).find((l) => l.type === "chain");
+    expect(chain).toMatchObject({ from: null, headSeq: 6 });
+  });
+});
+
+describe("a reader", () => {
+  it("who leaves ends the reading, and who is slow holds it up: rows are read when they are wanted", async () => {
+    const { admin, orgId } = await organization(3_000, () => ({
+      detailsJson: JSON.stringify({ text: "x".repeat(4_000) }),
+    }));
+    const before = await reads();
+    const parts = port.client(ExportService, admin).exportLogs({ format: ExportFormat.JSONL, filter: { orgId } });
+    const reader = parts[Symbol.asyncIterator]();
+    await reader.next();
+    await reader.next();
+    const early = await quiet(reads);
+    // 12 MB are to be sent; what is read ahead is what buffers of the connection hold.
+    expect(early - before).toBeLessThan(25);
+    await reader.return?.();
+    expect((await quiet(reads)) - early).toBeLessThan(5);
+  });
+});
+
+/** Reads of rows so far, as this process counts its transactions. */
+async function reads(): Promise<number> {
+  const { register: metrics } = await import("prom-client");
+  const { values } = (await metrics.getSingleMetric("muster_db_tx_seconds")?.get()) ?? { values: [] };
+  const name = "muster_db_tx_seconds_count";
+  return values.filter((v) => "metricName" in v && v.metricName === name).reduce((sum, { value }) => sum + value, 0);
+}
+
+/** What a number is once it no longer changes. */
+async function quiet(read: () => Promise<number>): Promise<number> {
+  for (let last = -1; ; ) {
+    const now = await read();
+    if (now === last) return now;
+    last = now;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+}

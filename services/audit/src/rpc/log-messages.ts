@@ -1,0 +1,63 @@
+import { create } from "@bufbuild/protobuf";
+import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { isUuid, validationError } from "@muster/kit";
+import { type AuditLog, AuditLogSchema, type ListLogsRequest } from "@muster/proto/muster/audit/v1/log_pb";
+import { categoryOf } from "../rules/category.ts";
+import type { LogFilter } from "../store/conditions.ts";
+import type { LogRow } from "../store/log-row.ts";
+
+/** The filters of a request; throws `validation_failed`. */
+export function filterOf(request: ListLogsRequest): LogFilter {
+  return {
+    user: request.user || null,
+    action: request.action || null,
+    resource: request.resource || null,
+    query: request.query || null,
+    from: timeOf("from", request.from),
+    to: timeOf("to", request.to),
+    excludeActions: request.excludeActions,
+  };
+}
+
+export function timeOf(name: string, timestamp: Timestamp | undefined): Date | null {
+  if (!timestamp) return null;
+  const date = timestampDate(timestamp);
+  if (Number.isNaN(date.getTime())) throw validationError({ [name]: ["Not a time"] });
+  return date;
+}
+
+/** An organization's id as clients send it, lower case; null for none. */
+export function orgIdOf(text: string): string | null {
+  if (text === "") return null;
+  if (!isUuid(text)) throw validationError({ orgId: ["Must be a UUID"] });
+  return text.toLowerCase();
+}
+
+/** A row as it is shown. */
+export function toMessage(row: LogRow): AuditLog {
+  return create(AuditLogSchema, {
+    id: row.id,
+    orgId: row.org_id ?? "",
+    seq: BigInt(row.seq),
+    timestamp: timestampFromDate(row.timestamp),
+    actorType: row.actor_type,
+    actorId: row.actor_id,
+    actorEmail: row.actor_email ?? "",
+    actorName: row.actor_name ?? "",
+    actorRole: row.actor_role ?? "",
+    actorDepartment: row.actor_department ?? "",
+    sessionId: row.session_id ?? "",
+    action: row.action,
+    category: categoryOf(row.action),
+    resourceType: row.resource_type,
+    resourceId: row.resource_id,
+    resourceName: row.resource_name ?? "",
+    detailsJson: JSON.stringify(row.details),
+    ipAddress: row.ip_address ?? "",
+    userAgent: row.user_agent ?? "",
+    result: row.result,
+    errorMessage: row.error_message ?? "",
+    checksum: row.checksum,
+    prevChecksum: row.prev_checksum ?? "",
+  });
+}

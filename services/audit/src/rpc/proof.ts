@@ -1,0 +1,136 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { type Database, type Job, jobs } from "@muster/db";
+import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
+import { AuditProofService, type Verification, VerificationSchema } from "@muster/proto/muster/audit/v1/proof_pb";
+import { callContext } from "@muster/rpc";
+import { idempotentTx, requirePermission } from "@muster/service";
+import { rangeOf } from "../rules/range.ts";
+import type { NoteVerifier } from "../rules/signed-note.ts";
+import { type VerifyInput, type VerifyResult, verifyKind } from "../rules/verification-job.ts";
+import { readableRange } from "../store/logs.ts";
+import { listCheckpoints, newestAnchor, ownChain, queueVerification, tenantOfChain } from "../store/proof.ts";
+import type { VerifyCursor } from "../store/verify-chain.ts";
+import { orgIdOf } from "./log-messages.ts";
+
+type Deps = {
+  db: Database;
+  verifiers: readonly NoteVerifier[];
+  /** Called when a verification was queued. */
+  queued(): void;
+};
+
+/** Verification and checkpoints; chains of other tenants do not exist for the caller. */
+export function auditProofService({ db, verifiers, queued }: Deps): ServiceImpl<typeof AuditProofService> {
+  return {
+    async startVerification(request, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "audit:read");
+      const orgId = orgIdOf(request.orgId);
+      if (request.from < 0n || request.from > BigInt(Number.MAX_SAFE_INTEGER)) {
+        throw validationError({ from: ["Must be a row number"] });
+      }
+      await readableRange(db, context, orgId);
+      const chainId = orgId ?? ownChain(context);
+      const input: VerifyInput = {
+        chainId,
+        ...(await tenantOfChain(db, context, chainId)),
+        from: request.from === 0n ? null : Number(request.from),
+      };
+      const reply = await idempotentTx(db, context, AuditProofService.method.startVerification, request, async (tx) => {
+        const now = new Date();
+        const id = uuidv7(now.getTime());
+        await queueVerification(db, tx, context, { id, input });
+        return { verification: verificationOf({ id, state: "queued", input, createdAt: now }) };
+      });
+      queued();
+      return reply;
+    },
+
+    async getVerification(request, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "audit:read");
+      rangeOf(context.caller, null);
+      const job = isUuid(request.id) ? await jobs(db).get(request.id.toLowerCase()) : null;
+      if (job?.kind !== verifyKind || !(await reaches(context, job.input as VerifyInput))) {
+        throw new AppError("audit_verification_not_found", "Verification not found");
+      }
+      return { verification: verificationOf(job) };
+    },
+
+    async listCheckpoints(request, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "audit:read");
+      const page = clampPage(request.page ?? {});
+      const range = await readableRange(db, context, orgIdOf(request.orgId));
+      const [{ rows, total, nextCursor }, anchor] = await Promise.all([
+        listCheckpoints(db, context, range, page),
+        newestAnchor(db, context),
+      ]);
+      return {
+        checkpoints: rows.map((row) => ({
+          chainId: row.chain_id,
+          orgId: row.org_id ?? "",
+          seq: BigInt(row.seq),
+          checksum: row.checksum,
+          note: row.note,
+          createdAt: timestampFromDate(row.created_at),
+        })),
+        page: { page: page.page, limit: page.limit, nextCursor, ...(total === null ? {} : { total: BigInt(total) }) },
+        keys: verifiers.map(({ text }) => text),
+        ...(anchor
+          ? {
+              anchor: {
+                root: anchor.root,
+                chains: anchor.chains,
+                note: anchor.note,
+                createdAt: timestampFromDate(anchor.created_at),
+              },
+            }
+          : {}),
+      };
+    },
+  };
+
+  async function reaches(context: CallContext, { chainId, orgId, partnerId }: VerifyInput): Promise<boolean> {
+    const { caller } = context;
+    const range = rangeOf(caller, null);
+    if (range.kind === "all") return true;
+    if (range.kind === "chains" && !range.chainIds.includes(chainId)) return false;
+    if (range.kind === "partner" && partnerId !== range.partnerId) return false;
+    if (!orgId) return true;
+    // A deleted organization is gone for its people.
+    return readableRange(db, context, orgId).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof AppError && error.code === "organization_not_found") return false;
+        throw error;
+      },
+    );
+  }
+}
+
+type ShownJob = Pick<Job, "id" | "state" | "input" | "createdAt"> & Partial<Job>;
+
+function verificationOf(job: ShownJob): Verification {
+  const input = job.input as VerifyInput;
+  const result = job.result as VerifyResult | null;
+  const underway = job.cursor as VerifyCursor | null;
+  return create(VerificationSchema, {
+    id: job.id,
+    orgId: input.orgId ?? "",
+    chainId: input.chainId,
+    status: job.state,
+    from: BigInt(input.from ?? 0),
+    rows: BigInt(result?.rows ?? underway?.v.rows ?? 0),
+    verdicts: (result?.verdicts ?? []).map(({ verdict, reason, ...numbers }) => ({
+      verdict,
+      reason: reason ?? "",
+      ...Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, BigInt(value)])),
+    })),
+    more: BigInt(result?.more ?? 0),
+    createdAt: timestampFromDate(job.createdAt),
+    ...(job.finishedAt ? { finishedAt: timestampFromDate(job.finishedAt) } : {}),
+  });
+}

@@ -1,0 +1,156 @@
+import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { createLogger, uuidv7 } from "@muster/kit";
+import { type ReportResponse, ReportService } from "@muster/proto/muster/audit/v1/report_pb";
+import { register, toAppError } from "@muster/rpc";
+import { callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
+import { sealMessages } from "../events/sealer.ts";
+import { categories } from "../rules/category.ts";
+import { complianceActions, securityActions } from "../rules/reported-actions.ts";
+import { auditDatabase, auditMessage } from "../testing.ts";
+import { reportService } from "./report.ts";
+
+let database: TestDatabase;
+let port: TestPort;
+let hurried: TestPort;
+beforeAll(async () => {
+  database = await auditDatabase();
+  const serve = (reportBudgetMs: number) =>
+    testPort("audit", [
+      register(
+        ReportService,
+        reportService({ db: database.db, reportBudgetMs, reportSlots: 2, now: () => new Date() }),
+      ),
+    ]);
+  port = await serve(2_000);
+  hurried = await serve(0);
+});
+afterAll(async () => {
+  await port?.close();
+  await hurried?.close();
+  await database?.drop();
+});
+
+type Change = NonNullable<Parameters<typeof auditMessage>[0]>;
+/** Seals events, each as the service that may emit its action. */
+async function seal(...changes: (Change & { by?: string })[]): Promise<void> {
+  const log = createLogger("test", "fatal");
+  const sealer = { db: database.db, log, now: () => new Date(), batchRows: 500, batchBytes: 1 };
+  await sealMessages(
+    sealer,
+    changes.map(({ by = "tenancy", ...change }) => auditMessage(change, by)),
+  );
+}
+
+const day = (n: number) => timestampFromDate(new Date(Date.UTC(2026, 0, 1) + today - n * 86_400_000));
+const today = Math.floor((Date.now() - Date.UTC(2026, 0, 1)) / 86_400_000) * 86_400_000 + 3_600_000;
+const [ada, bob] = [uuidv7(), uuidv7()];
+
+async function fleet() {
+  const [partnerId, orgId, otherOrgId] = [uuidv7(), uuidv7(), uuidv7()];
+  const own = { partnerId, orgId };
+  const login = { ...own, by: "identity", action: "user.login", actorId: ada, actorEmail: "ada@example.com" };
+  await seal(
+    { ...login, timestamp: day(3) },
+    { ...login, timestamp: day(3), result: "failure", errorMessage: "wrong" },
+    { ...login, timestamp: day(2), actorEmail: "ada@new.example.com" },
+    { ...own, action: "device.create", timestamp: day(2), actorId: bob, actorEmail: "bob@example.com" },
+    { ...own, action: "site.create", timestamp: day(1), result: "denied", actorId: bob, actorEmail: "bob@example.com" },
+    { ...own, action: "organization.update", timestamp: day(20), actorId: bob, actorEmail: "bob@example.com" },
+    { partnerId, orgId: otherOrgId, action: "device.create", timestamp: day(2) },
+  );
+  return {
+    partnerId,
+    orgId,
+    otherOrgId,
+    admin: callers.orgAdmin(partnerId, orgId),
+    partner: callers.partnerAdmin(partnerId),
+  };
+}
+const plain = (counts: { total: bigint; success: bigint; failure: bigint; denied: bigint } | undefined) =>
+  [counts?.total, counts?.success, counts?.failure, counts?.denied].map(Number);
+const totals = (reply: ReportResponse) =>
+  Object.fromEntries(reply.actions.filter((a) => a.counts?.total).map((a) => [a.action, Number(a.counts?.total)]));
+const refusal = (call: Promise<unknown>) =>
+  call.then(
+    () => "answered",
+    (error: unknown) => toAppError(error).code,
+  );
+const lately = { from: day(10) };
+
+describe("a report", () => {
+  it("counts by result, category, action and day, every category among them", async () => {
+    const { admin } = await fleet();
+    const reply = await port.client(ReportService, admin).reportCategories(lately);
+    expect(plain(reply.counts)).toEqual([5, 3, 1, 1]);
+    expect(reply.categories.map(({ category }) => category)).toEqual([...categories]);
+    const counted = Object.fromEntries(
+      reply.categories.map(({ category, counts }) => [category, Number(counts?.total)]),
+    );
+    expect(counted).toMatchObject({ authentication: 3, device: 1, system: 1, organization: 0 });
+    expect(totals(reply)).toEqual({ "user.login": 3, "device.create": 1, "site.create": 1 });
+    expect(reply.days.map(({ counts }) => Number(counts?.total))).toEqual([2, 2, 1]);
+    expect(reply.days[0]?.day).toBe(timestampDate(day(3)).toISOString().slice(0, 10));
+  });
+
+  it("covers the last 30 days when nobody says which, and both ends when somebody does", async () => {
+    const { admin } = await fleet();
+    const client = port.client(ReportService, admin);
+    expect(plain((await client.reportCategories({})).counts)[0]).toBe(6);
+    const exact = await client.reportCategories({ from: day(2), to: day(2) });
+    expect(plain(exact.counts)[0]).toBe(2);
+    expect(await refusal(client.reportCategories({ from: day(1), to: day(2) }))).toBe("validation_failed");
+  });
+
+  it("names actors as their newest row does, most rows first", async () => {
+    const { admin } = await fleet();
+    const reply = await port.client(ReportService, admin).reportUserActivity(lately);
+    expect(reply.actors.map((a) => [a.actorId, a.actorEmail, ...plain(a.counts)])).toEqual([
+      [ada, "ada@new.example.com", 3, 2, 1, 0],
+      [bob, "bob@example.com", 2, 1, 0, 1],
+    ]);
+    expect(Number(reply.actorTotal)).toBe(2);
+    expect(reply.actors[0]?.lastAt).toEqual(day(2));
+  });
+
+  it("of security events is about exactly the interface's actions, zeros included", async () => {
+    const { admin } = await fleet();
+    const reply = await port.client(ReportService, admin).reportSecurityEvents(lately);
+    expect(reply.actions.map(({ action }) => action).sort()).toEqual([...securityActions].sort());
+    expect(plain(reply.counts)).toEqual([3, 2, 1, 0]);
+    expect(reply.rows.map(({ action }) => action)).toEqual(["user.login", "user.login", "user.login"]);
+    expect(reply.actors.map(({ actorId }) => actorId)).toEqual([ada]);
+  });
+
+  it("of compliance is about exactly the interface's actions, newest rows first", async () => {
+    const { admin, partner } = await fleet();
+    const reply = await port.client(ReportService, admin).reportCompliance({});
+    expect(reply.actions.map(({ action }) => action).sort()).toEqual([...complianceActions].sort());
+    expect(reply.rows.map(({ action }) => action)).toEqual(["device.create", "organization.update"]);
+    const whole = await port.client(ReportService, partner).reportCompliance({});
+    expect(whole.rows.map(({ action }) => action)).toEqual(["device.create", "device.create", "organization.update"]);
+  });
+
+  it("shows each caller its own tenant alone", async () => {
+    const { orgId, otherOrgId, partner, admin } = await fleet();
+    const count = async (caller: typeof admin, request = {}) =>
+      plain((await port.client(ReportService, caller).reportCategories(request)).counts)[0];
+    expect([await count(partner), await count(partner, { orgId: otherOrgId })]).toEqual([7, 1]);
+    const some = callers.partnerWithList(String(partner.partnerId), [otherOrgId]);
+    expect(await count(some)).toBe(1);
+    expect(await refusal(count(some, { orgId }))).toBe("organization_not_found");
+    expect(await refusal(count({ ...admin, siteIds: [uuidv7()] }))).toBe("site_restricted");
+    expect(await refusal(count({ ...admin, permissions: [] }))).toBe("permission_denied");
+  });
+
+  it("that would take too long says so, and asks for less", async () => {
+    const { admin } = await fleet();
+    expect(await refusal(hurried.client(ReportService, admin).reportCategories({}))).toBe("time_range_too_wide");
+  });
+});
+
+describe("the interface's lists", () => {
+  it("hold the security events and compliance actions word for word", () => {
+    expect([securityActions.length, complianceActions.length]).toEqual([8, 9]);
+  });
+});

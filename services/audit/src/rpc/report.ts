@@ -1,0 +1,110 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Database } from "@muster/db";
+import { type CallContext, validationError } from "@muster/kit";
+import type { ReportRequest, ReportResponseSchema, ReportService } from "@muster/proto/muster/audit/v1/report_pb";
+import { callContext } from "@muster/rpc";
+import { requirePermission } from "@muster/service";
+import { categories, categoryOf } from "../rules/category.ts";
+import { actionsOf, type Report } from "../rules/reported-actions.ts";
+import { readableRange } from "../store/logs.ts";
+import { type Asked, type CountRow, countActors, countRows, newestOf, type Span } from "../store/reports.ts";
+import { searchSlots } from "../store/search-slots.ts";
+import { orgIdOf, timeOf, toMessage } from "./log-messages.ts";
+
+type Deps = { db: Database; reportBudgetMs: number; reportSlots: number; now: () => Date };
+
+const defaultSpanMs = 30 * 86_400_000;
+const topActors = 20;
+const activityActors = 100;
+
+type Counts = { total: bigint; success: bigint; failure: bigint; denied: bigint };
+type Response = MessageInitShape<typeof ReportResponseSchema>;
+
+/** Reports: counts by the database over what a list would show. */
+export function reportService(deps: Deps): ServiceImpl<typeof ReportService> {
+  const { db, reportBudgetMs: budgetMs } = deps;
+  const slots = searchSlots(deps.reportSlots, 2_000, "report");
+
+  async function report(kind: Report, request: ReportRequest, context: CallContext): Promise<Response> {
+    requirePermission(context, "audit:read");
+    const span = spanOf(request, deps.now());
+    const range = await readableRange(db, context, orgIdOf(request.orgId));
+    const actions = actionsOf(kind);
+    const asked: Asked = { range, span, actions };
+    const most = kind === "user-activity" ? activityActors : topActors;
+    return slots.run(async () => {
+      const endMs = performance.now() + budgetMs;
+      const counted = await countRows(db, context, asked, endMs);
+      const { actors, total } = await countActors(db, context, asked, most, endMs);
+      const rows = actions ? await newestOf(db, context, { ...asked, actions }, endMs) : [];
+      return {
+        from: timestampFromDate(span.from),
+        to: timestampFromDate(span.to),
+        ...summary(counted, actions),
+        actors: actors.map((actor) => ({
+          actorType: actor.actor_type,
+          actorId: actor.actor_id,
+          actorEmail: actor.actor_email ?? "",
+          actorName: actor.actor_name ?? "",
+          counts: {
+            total: BigInt(actor.total),
+            success: BigInt(actor.success),
+            failure: BigInt(actor.failure),
+            denied: BigInt(actor.denied),
+          },
+          lastAt: timestampFromDate(actor.last_at),
+        })),
+        actorTotal: BigInt(total),
+        rows: rows.map(toMessage),
+      };
+    });
+  }
+
+  return {
+    reportCategories: (request, handler) => report("categories", request, callContext(handler)),
+    reportSecurityEvents: (request, handler) => report("security-events", request, callContext(handler)),
+    reportCompliance: (request, handler) => report("compliance", request, callContext(handler)),
+    reportUserActivity: (request, handler) => report("user-activity", request, callContext(handler)),
+  };
+}
+
+function spanOf(request: ReportRequest, now: Date): Span {
+  const to = timeOf("to", request.to) ?? now;
+  const from = timeOf("from", request.from) ?? new Date(to.getTime() - defaultSpanMs);
+  if (from > to) throw validationError({ from: ["Must not be after `to`"] });
+  return { from, to };
+}
+
+const none = (): Counts => ({ total: 0n, success: 0n, failure: 0n, denied: 0n });
+
+/** Sums of the counts: over all, by category, action and day. `actions` non-null: those stand there with zeros, too. */
+function summary(rows: readonly CountRow[], actions: readonly string[] | null) {
+  const all = none();
+  const byCategory = new Map<string, Counts>(categories.map((name) => [name, none()]));
+  const byAction = new Map<string, Counts>((actions ?? []).map((name) => [name, none()]));
+  const byDay = new Map<string, Counts>();
+  const add = (counts: Counts, { result, total }: CountRow) => {
+    counts.total += BigInt(total);
+    if (result === "success" || result === "failure" || result === "denied") counts[result] += BigInt(total);
+  };
+  const of = (map: Map<string, Counts>, name: string): Counts => {
+    const counts = map.get(name) ?? none();
+    map.set(name, counts);
+    return counts;
+  };
+  for (const row of rows) {
+    add(all, row);
+    add(of(byCategory, categoryOf(row.action)), row);
+    add(of(byAction, row.action), row);
+    add(of(byDay, row.day), row);
+  }
+  const most = (a: { counts: Counts }, b: { counts: Counts }) => Number(b.counts.total - a.counts.total);
+  return {
+    counts: all,
+    categories: [...byCategory].map(([category, counts]) => ({ category, counts })),
+    actions: [...byAction].map(([action, counts]) => ({ action, category: categoryOf(action), counts })).sort(most),
+    days: [...byDay].map(([day, counts]) => ({ day, counts })).sort((a, b) => (a.day < b.day ? -1 : 1)),
+  };
+}

@@ -1,0 +1,25 @@
+import { describe, expect, it } from "@jest/globals";
+import { csvCell } from "./csv.ts";
+
+describe("a CSV cell", () => {
+  it.each([
+    ["plain", "plain"],
+    [null, ""],
+    ["", ""],
+    ["a,b", '"a,b"'],
+    ['say "x"', '"say ""x"""'],
+    ["two\nlines", '"two\nlines"'],
+    [" padded", '" padded"'],
+    ["2026-01-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z"],
+    ['{"a":1}', '"{""a"":1}"'],
+  ])("writes %j as %j", (value, cell) => expect(csvCell(value)).toBe(cell));
+
+  it.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", '=HYPERLINK("http://x")', "＝1+1", "＠x"])(
+    "makes the formula %j harmless",
+    (value) => {
+      const cell = csvCell(value);
+      expect(cell.startsWith("\"'")).toBe(true);
+      expect(cell.endsWith('"')).toBe(true);
+    },
+  );
+});

@@ -1,0 +1,50 @@
+import { categoryOf } from "./category.ts";
+import type { ChainRow } from "./chain-row.ts";
+
+// Spreadsheets take these at the beginning of a cell for a formula, quotes or not.
+const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+
+/** One cell (RFC 4180): quoted where needed; what a spreadsheet would run begins with an apostrophe. */
+export function csvCell(value: string | null): string {
+  if (value === null || value === "") return "";
+  const harmless = formula.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(harmless) || harmless !== value || harmless.trim() !== harmless
+    ? `"${harmless.replaceAll('"', '""')}"`
+    : harmless;
+}
+
+type Column = [name: string, of: (row: ChainRow) => string | null];
+
+const columns: readonly Column[] = [
+  ["id", ({ entry }) => entry.id],
+  ["orgId", ({ entry }) => entry.orgId],
+  ["timestamp", ({ entry }) => entry.timestamp.toISOString()],
+  ["actorType", ({ entry }) => entry.actorType],
+  ["actorId", ({ entry }) => entry.actorId],
+  ["actorEmail", ({ entry }) => entry.actorEmail],
+  ["actorName", ({ entry }) => entry.actorName],
+  ["actorRole", ({ entry }) => entry.actorRole],
+  ["sessionId", ({ entry }) => entry.sessionId],
+  ["action", ({ entry }) => entry.action],
+  ["category", ({ entry }) => categoryOf(entry.action)],
+  ["resourceType", ({ entry }) => entry.resourceType],
+  ["resourceId", ({ entry }) => entry.resourceId],
+  ["resourceName", ({ entry }) => entry.resourceName],
+  ["result", ({ entry }) => entry.result],
+  ["errorMessage", ({ entry }) => entry.errorMessage],
+  ["ipAddress", ({ entry }) => entry.ipAddress],
+  ["userAgent", ({ entry }) => entry.userAgent],
+  ["details", ({ entry }) => JSON.stringify(entry.details)],
+  ["chainId", ({ entry }) => entry.chainId],
+  ["seq", ({ seq }) => String(seq)],
+  ["checksum", ({ checksum }) => checksum],
+  ["prevChecksum", ({ prevChecksum }) => prevChecksum],
+];
+
+/** The header line. */
+export const csvHeader = `${columns.map(([name]) => name).join(",")}\r\n`;
+
+/** A row as a line, line end included. */
+export function csvLine(row: ChainRow): string {
+  return `${columns.map(([, of]) => csvCell(of(row))).join(",")}\r\n`;
+}

@@ -1,0 +1,57 @@
+import { createHash } from "node:crypto";
+import type { ChainRow } from "./chain-row.ts";
+import { csvHeader, csvLine } from "./csv.ts";
+import { type ExportedChain, exportText, renderChain, renderEnd, renderRow } from "./export-line.ts";
+import { type NoteSigner, type NoteVerifier, signNote } from "./signed-note.ts";
+
+export type ExportFormat = "csv" | "jsonl";
+
+/** Writes an export piece by piece; what it gives back is the next part of the file. */
+export type ExportFile = { begin(): string; rows(rows: readonly ChainRow[]): string; end(): string };
+
+type Facts = {
+  chains: ReadonlyMap<string, ExportedChain & { baseSeq: number }>;
+  truncated: boolean;
+  deployment: string;
+  signer: NoteSigner;
+  verifiers: readonly NoteVerifier[];
+  now: () => Date;
+};
+
+export function exportFile(format: ExportFormat, facts: Facts): ExportFile {
+  return format === "csv" ? csvFile(facts) : jsonlFile(facts);
+}
+
+function csvFile({ chains }: Facts): ExportFile {
+  // As the API shows it: the earliest retained row links to nothing.
+  const shown = (row: ChainRow): ChainRow =>
+    row.seq === (chains.get(row.entry.chainId)?.baseSeq ?? 0) + 1 ? { ...row, prevChecksum: null } : row;
+  return {
+    begin: () => csvHeader,
+    rows: (rows) => rows.map((row) => csvLine(shown(row))).join(""),
+    end: () => "",
+  };
+}
+
+/** Verifies by itself: checksums in each row, heads, checkpoints and receipts of the chains, a signed digest of it all. */
+function jsonlFile({ chains, truncated, deployment, signer, verifiers, now }: Facts): ExportFile {
+  const digest = createHash("sha256");
+  let count = 0;
+  const counted = (text: string) => {
+    digest.update(text);
+    return text;
+  };
+  return {
+    begin: () => "",
+    rows(rows) {
+      count += rows.length;
+      return counted(rows.map(renderRow).join(""));
+    },
+    end() {
+      const lines = [...chains.values()].map(({ baseSeq: _, ...chain }) => renderChain(chain)).join("");
+      counted(lines);
+      const note = signNote(exportText(deployment, count, digest.digest("hex"), now()), signer);
+      return lines + renderEnd({ rows: count, truncated, keys: verifiers.map(({ text }) => text), note });
+    },
+  };
+}

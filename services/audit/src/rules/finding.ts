@@ -1,0 +1,69 @@
+/** What verification says about a chain (design: audit). */
+export const verdicts = [
+  "OK",
+  "PRUNED_PREFIX",
+  "ERASED",
+  "UNPROTECTED_TAIL",
+  "ALTERED",
+  "DELETED",
+  "INSERTED",
+  "REORDERED",
+  "FORK",
+  "TRUNCATED",
+  "CHECKPOINT_MISMATCH",
+  "BAD_SIGNATURE",
+  "HEAD_MISMATCH",
+  "FILE_CHANGED",
+] as const;
+
+export type Verdict = (typeof verdicts)[number];
+
+export type Finding = {
+  verdict: Verdict;
+  /** First row it is about. */
+  seq?: number;
+  /** Last row it is about, when there are several. */
+  lastSeq?: number;
+  /** Where the chain should end, and where it does. */
+  expected?: number;
+  have?: number;
+  /** How many rows. */
+  rows?: number;
+  /** In words, what the verdict alone does not say. */
+  reason?: string;
+};
+
+const maxFindings = 1_000;
+
+/** Whether the finding means that something is wrong: the others belong to a whole chain, too. */
+export function isProblem({ verdict, reason }: Finding): boolean {
+  switch (verdict) {
+    case "OK":
+    case "ERASED":
+    case "UNPROTECTED_TAIL":
+      return false;
+    case "PRUNED_PREFIX":
+      return reason !== undefined;
+    default:
+      return true;
+  }
+}
+
+/** Findings in the order they were made, neighbours of one kind joined; beyond 1,000 they are only counted. */
+export type Findings = { list: Finding[]; more: number; problems: number };
+
+export const noFindings = (): Findings => ({ list: [], more: 0, problems: 0 });
+
+/** Adds a finding; one that continues the last is joined to it. */
+export function addFinding(findings: Findings, finding: Finding): void {
+  if (isProblem(finding)) findings.problems += 1;
+  const last = findings.list.at(-1);
+  const isNext =
+    last?.seq !== undefined &&
+    last.verdict === finding.verdict &&
+    last.reason === finding.reason &&
+    finding.seq === (last.lastSeq ?? last.seq) + 1;
+  if (last && isNext) last.lastSeq = finding.lastSeq ?? (finding.seq as number);
+  else if (findings.list.length < maxFindings) findings.list.push(finding);
+  else findings.more += 1;
+}

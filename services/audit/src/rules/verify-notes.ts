@@ -1,0 +1,103 @@
+import { parseCheckpoint } from "./checkpoint.ts";
+import { addFinding } from "./finding.ts";
+import { parseReceipt, type Receipt } from "./receipt.ts";
+import { type NoteVerifier, openNote } from "./signed-note.ts";
+import type { Verification } from "./verify-state.ts";
+
+export type Trust = {
+  verifiers: readonly NoteVerifier[];
+  /** Name that notes must bear; null takes any. */
+  deployment: string | null;
+};
+
+/** A note as it is kept; `seq` is what its record says beside it, null where there is none. */
+export type KeptNote = { seq: number | null; note: string };
+
+/**
+ * Takes the chain's receipts, oldest first, and where its head says that it begins. Before the first row, and again when the
+ * base has moved meanwhile.
+ */
+export function takeReceipts(
+  v: Verification,
+  trust: Trust,
+  receipts: readonly KeptNote[],
+  base: { seq: number; checksum: string | null },
+): void {
+  v.base = base;
+  if (v.prunedTo === 0 && v.before.length === 0) v.before = [null];
+  const known = v.prunedTo;
+  for (const { seq, note } of receipts) {
+    if (seq !== null && seq <= known) continue;
+    const receipt = opened(v, trust, note, seq, (text) => parseReceipt(text, trust.deployment));
+    // A receipt put back a second time says nothing new.
+    if (!receipt || receipt.lastSeq <= v.prunedTo) continue;
+    if (receipt.firstSeq > v.prunedTo + 1) unsigned(v, v.prunedTo + 1, receipt.firstSeq - 1);
+    pruned(v, receipt);
+  }
+  if (base.seq < v.prunedTo && !v.isSelection) {
+    addFinding(v.findings, { verdict: "HEAD_MISMATCH", expected: v.prunedTo, have: base.seq, reason: "base" });
+  }
+  if (v.from !== null && v.from <= v.prunedTo + 1) v.from = null;
+}
+
+/** Rows that went as a prune, for which nobody signed. */
+export function unsigned(v: Verification, seq: number, lastSeq: number): void {
+  addFinding(v.findings, { verdict: "PRUNED_PREFIX", seq, lastSeq, reason: "receipt missing" });
+}
+
+function pruned(v: Verification, { lastSeq, lastChecksum }: Receipt): void {
+  v.prunedTo = lastSeq;
+  if (!v.last || v.last.seq <= lastSeq) {
+    v.last = null;
+    v.before = [lastChecksum];
+  }
+  const { list } = v.findings;
+  const known = list.find(({ verdict, reason }) => verdict === "PRUNED_PREFIX" && reason === undefined);
+  if (known) known.lastSeq = lastSeq;
+  else list.unshift({ verdict: "PRUNED_PREFIX", seq: 1, lastSeq });
+}
+
+/** Takes checkpoints of rows that are still to come, in any order. */
+export function takeCheckpoints(v: Verification, trust: Trust, notes: readonly KeptNote[]): void {
+  for (const { seq, note } of notes) {
+    const checkpoint = opened(v, trust, note, seq, (text) => parseCheckpoint(text, trust.deployment));
+    if (!checkpoint || v.checkpoints.some((c) => c.seq === checkpoint.seq && c.head === checkpoint.head)) continue;
+    v.checkpoints.push({ seq: checkpoint.seq, head: checkpoint.head });
+  }
+  v.checkpoints.sort((a, b) => a.seq - b.seq);
+}
+
+/** Compares the row that stands at `trueSeq` with the checkpoints up to it. */
+export function compareCheckpoints(v: Verification, trueSeq: number, checksums: readonly (string | null)[]): void {
+  while (v.checkpoints[0] && v.checkpoints[0].seq <= trueSeq) {
+    const { seq, head } = v.checkpoints.shift() as { seq: number; head: string };
+    // Of a row that is not there: its absence was or will be said.
+    if (seq < trueSeq) continue;
+    if (checksums.includes(head)) v.protectedTo = seq;
+    else addFinding(v.findings, { verdict: "CHECKPOINT_MISMATCH", seq });
+  }
+}
+
+function opened<T extends { chainId: string }>(
+  v: Verification,
+  trust: Trust,
+  note: string,
+  seq: number | null,
+  parse: (text: string) => T | null,
+): T | null {
+  const bad = (reason: string) => {
+    addFinding(v.findings, { verdict: "BAD_SIGNATURE", ...(seq === null ? {} : { seq }), reason });
+    return null;
+  };
+  let text: string;
+  try {
+    text = openNote(note, trust.verifiers).text;
+  } catch (error) {
+    return bad((error as Error).message);
+  }
+  const parsed = parse(text);
+  if (!parsed) return bad("the note says nothing of this kind or deployment");
+  if (parsed.chainId !== v.chainId) return bad("the note is another chain's");
+  const place = "lastSeq" in parsed ? parsed.lastSeq : "seq" in parsed ? parsed.seq : null;
+  return seq !== null && place !== seq ? bad("the record beside the note says another place") : parsed;
+}

@@ -1,0 +1,72 @@
+import { type Findings, noFindings } from "./finding.ts";
+
+/** A row's place in the chain as verification goes along. */
+export type Place = {
+  /** The number it bears. */
+  seq: number;
+  /** The number it was sealed with, as far as can be told. */
+  trueSeq: number;
+  /** What the next row may link to: its stored checksum, and the one its values give. */
+  checksums: (string | null)[];
+  /** Why its values are in doubt; said when the next row has been seen, which may know better. */
+  doubt: string | null;
+  /** It is in doubt and nothing ties it to its place: at the end of a chain a row from elsewhere. */
+  isLoose: boolean;
+  /** It is whole as the next number: changed places with its neighbour. */
+  isSwapped: boolean;
+};
+
+/** Verification under way: plain JSON, so that it can stop after any row and go on in another process. */
+export type Verification = {
+  chainId: string;
+  /** Rows are a selection: what is missing between them is no loss. */
+  isSelection: boolean;
+  /** First seq asked for; null: from the beginning. */
+  from: number | null;
+  /** Last row that valid receipts say was pruned, and what the next one links to. */
+  prunedTo: number;
+  base: { seq: number; checksum: string | null };
+  rows: number;
+  firstSeq: number | null;
+  last: Place | null;
+  /** What `last` links to. */
+  before: (string | null)[];
+  /** Rows that are missing, as ranges. */
+  gaps: [number, number][];
+  /** Rows out of every order, as export lines: below 1, or beyond the head with nothing between. */
+  strays: string[];
+  /** Checksums that some row links to and no row before it has. */
+  wanted: string[];
+  /** Valid checkpoints not yet compared, by seq. */
+  checkpoints: { seq: number; head: string }[];
+  /** Newest checkpoint that a row agreed with. */
+  protectedTo: number;
+  findings: Findings;
+};
+
+export type Start = {
+  chainId: string;
+  isSelection?: boolean;
+  from?: number | null;
+};
+
+/** A verification before its first row. */
+export function newVerification({ chainId, isSelection = false, from = null }: Start): Verification {
+  return {
+    chainId,
+    isSelection,
+    from,
+    prunedTo: 0,
+    base: { seq: 0, checksum: null },
+    rows: 0,
+    firstSeq: null,
+    last: null,
+    before: [],
+    gaps: [],
+    strays: [],
+    wanted: [],
+    checkpoints: [],
+    protectedTo: 0,
+    findings: noFindings(),
+  };
+}

@@ -1,0 +1,355 @@
+import { createHash, randomBytes } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import type { ChainRow } from "./chain-row.ts";
+import { checkpointText } from "./checkpoint.ts";
+import type { Entry } from "./entry.ts";
+import { receiptText } from "./receipt.ts";
+import { foundChecksum, sealChain } from "./seal.ts";
+import { generateNoteKey, noteKeys, signNote } from "./signed-note.ts";
+import { endVerification, type Finding, newVerification, takeCheckpoints, takeReceipts, takeRow } from "./verify.ts";
+
+const chainId = "01890000-0000-7000-8000-00000000000a";
+const otherChain = "01890000-0000-7000-8000-0000000000aa";
+const at = new Date("2026-03-01T10:00:00.000Z");
+const { signer, verifiers } = noteKeys(generateNoteKey("test"));
+const trust = { verifiers, deployment: "d" };
+
+function entry(n: number, chain = chainId): Entry {
+  return {
+    id: `01890000-0000-7000-8000-${String(n).padStart(12, "0")}`,
+    chainId: chain,
+    orgId: chain,
+    partnerId: null,
+    timestamp: new Date(at.getTime() + n),
+    actorType: "user",
+    actorId: chainId,
+    actorEmail: `${n}@example.com`,
+    actorName: null,
+    actorRole: null,
+    actorDepartment: null,
+    sessionId: null,
+    action: "site.create",
+    resourceType: "site",
+    resourceId: chainId,
+    resourceName: null,
+    details: { n },
+    ipAddress: null,
+    userAgent: null,
+    result: "success",
+    errorMessage: null,
+  };
+}
+
+function chainOf(count: number, chain = chainId, from = 1): ChainRow[] {
+  const entries = Array.from({ length: count }, (_, n) => entry(n + from, chain));
+  const sealed = sealChain({ seq: 0, checksum: null }, entries, randomBytes);
+  return sealed.map(({ detailsJson: _, ...row }) => ({ ...row, personalDigest: null }));
+}
+
+type Given = {
+  rows: ChainRow[];
+  head: { seq: number; checksum: string | null } | null;
+  checkpoints: { seq: number; note: string }[];
+  receipts: { seq: number; note: string }[];
+  base: { seq: number; checksum: string | null };
+  from?: number;
+};
+
+const noteAt = (row: ChainRow | undefined, chain = chainId) => {
+  if (!row) throw new Error("no such row");
+  return {
+    seq: row.seq,
+    note: signNote(checkpointText("d", { chainId: chain, seq: row.seq, head: row.checksum, at }), signer),
+  };
+};
+
+function whole(count = 10, checkpointed = [4, 8]): Given {
+  const rows = chainOf(count);
+  const last = rows.at(-1);
+  return {
+    rows,
+    head: { seq: count, checksum: last?.checksum ?? null },
+    checkpoints: checkpointed.map((seq) => noteAt(rows[seq - 1])),
+    receipts: [],
+    base: { seq: 0, checksum: null },
+  };
+}
+
+/** Findings in short: `ALTERED 3`, `DELETED 3-5`. The state goes through JSON after each row, as it does in a job. */
+function verify(given: Given): string[] {
+  let v = newVerification({ chainId, from: given.from ?? null });
+  takeReceipts(v, trust, given.receipts, given.base);
+  takeCheckpoints(v, trust, given.checkpoints);
+  for (const row of [...given.rows].sort((a, b) => a.seq - b.seq)) {
+    takeRow(v, row, given.head?.seq ?? null);
+    v = JSON.parse(JSON.stringify(v));
+  }
+  return endVerification(v, given.head).map(short);
+}
+
+function short({ verdict, seq, lastSeq, expected, have, rows }: Finding): string {
+  if (verdict === "OK" || verdict === "UNPROTECTED_TAIL") return `${verdict} ${rows}`;
+  if (expected !== undefined) return `${verdict} ${expected} ${have}`;
+  if (seq === undefined) return verdict;
+  return lastSeq === undefined ? `${verdict} ${seq}` : `${verdict} ${seq}-${lastSeq}`;
+}
+
+const rowAt = (given: Given, seq: number) => given.rows.find((row) => row.seq === seq) as ChainRow;
+const resealed = (row: ChainRow) => ({ ...row, checksum: foundChecksum(row, row.seq, row.prevChecksum) ?? "" });
+const tail = "UNPROTECTED_TAIL 2";
+
+describe("verification", () => {
+  it("finds a whole chain whole, also an empty one and from the middle", () => {
+    expect(verify(whole())).toEqual(["OK 10", tail]);
+    expect(verify({ ...whole(10, [10]) })).toEqual(["OK 10"]);
+    expect(verify({ ...whole(0, []), head: null })).toEqual(["OK 0"]);
+    expect(verify({ ...whole(0, []), head: { seq: 0, checksum: null } })).toEqual(["OK 0"]);
+    const given = whole();
+    const later = given.checkpoints.filter(({ seq }) => seq >= 5);
+    expect(verify({ ...given, from: 5, rows: given.rows.slice(4), checkpoints: later })).toEqual(["OK 6", tail]);
+  });
+
+  const columns: [string, (row: ChainRow) => void][] = [
+    ...(Object.keys(entry(1)) as (keyof Entry)[])
+      .filter((name) => name !== "chainId")
+      .map((name): [string, (row: ChainRow) => void] => [
+        name,
+        (row) => {
+          const value = row.entry[name];
+          const next =
+            value instanceof Date
+              ? new Date(value.getTime() + 1)
+              : typeof value === "string"
+                ? `x${value.slice(1)}`
+                : value
+                  ? { x: 1 }
+                  : "x";
+          row.entry = { ...row.entry, [name]: next };
+        },
+      ]),
+    ["format", (row) => Object.assign(row, { format: 2 })],
+    ["personalSalt", (row) => Object.assign(row, { personalSalt: Buffer.alloc(16, 1) })],
+    ["checksum", (row) => Object.assign(row, { checksum: `${row.checksum.slice(0, -1)}x` })],
+    ["prevChecksum", (row) => Object.assign(row, { prevChecksum: "ab".repeat(32) })],
+    ["prevChecksum to null", (row) => Object.assign(row, { prevChecksum: null })],
+    ["time that is none", (row) => Object.assign(row, { entry: { ...row.entry, timestamp: new Date(Number.NaN) } })],
+  ];
+  for (const seq of [1, 2, 4, 9, 10]) {
+    it.each(columns)(`says ALTERED ${seq}, and nothing else, of a changed %s`, (name, change) => {
+      const given = whole();
+      change(rowAt(given, seq));
+      // The first row has nothing before it to lose.
+      if (seq === 1 && name === "prevChecksum to null") return;
+      expect(verify(given)).toEqual([`ALTERED ${seq}`, tail]);
+    });
+  }
+
+  it.each([
+    [3, 4],
+    [3, 7],
+    [1, 2],
+    [9, 10],
+    [2, 10],
+  ])("says ALTERED of two rows (%d and %d) that changed places", (a, b) => {
+    const given = whole();
+    const [first, second] = [rowAt(given, a), rowAt(given, b)];
+    first.seq = b;
+    second.seq = a;
+    const found = verify(given).filter((text) => !text.startsWith("UNPROTECTED") && !text.startsWith("CHECKPOINT"));
+    expect(found).toEqual(b === a + 1 ? [`ALTERED ${a}-${b}`] : [`ALTERED ${a}`, `ALTERED ${b}`]);
+  });
+
+  it("says which rows are missing", () => {
+    const without = (...seqs: number[]) => {
+      const given = whole();
+      return verify({ ...given, rows: given.rows.filter(({ seq }) => !seqs.includes(seq)) });
+    };
+    expect(without(3)).toEqual(["DELETED 3", tail]);
+    expect(without(3, 4, 5, 7)).toEqual(["DELETED 3-5", "DELETED 7", tail]);
+    expect(without(1, 2)).toEqual(["DELETED 1-2", "UNPROTECTED_TAIL 2"]);
+    expect(without(10)).toEqual(["HEAD_MISMATCH 10 9", "UNPROTECTED_TAIL 1"]);
+    expect(without(7, 8, 9, 10)).toEqual(["TRUNCATED 10 6", "UNPROTECTED_TAIL 2"]);
+    const cut = whole();
+    const rows = cut.rows.slice(0, 6);
+    const head = { seq: 6, checksum: rows[5]?.checksum ?? null };
+    expect(verify({ ...cut, rows, head })).toEqual(["TRUNCATED 8 6", "UNPROTECTED_TAIL 2"]);
+  });
+
+  it("knows a prune by its receipt, and misses the receipt", () => {
+    const given = whole();
+    const receipt = (firstSeq: number, lastSeq: number) => {
+      const { checksum } = rowAt(given, lastSeq);
+      const facts = { chainId, firstSeq, lastSeq, lastChecksum: checksum, prunedAt: at, archiveDigest: null };
+      return { seq: lastSeq, note: signNote(receiptText("d", facts), signer) };
+    };
+    const rows = given.rows.slice(5);
+    const base = { seq: 5, checksum: rowAt(given, 5).checksum };
+    const receipts = [receipt(1, 3), receipt(4, 5)];
+    expect(verify({ ...given, rows, base, receipts })).toEqual(["OK 5", "PRUNED_PREFIX 1-5", tail]);
+    expect(verify({ ...given, rows, base, receipts: receipts.slice(0, 1) })).toEqual([
+      "PRUNED_PREFIX 1-3",
+      "PRUNED_PREFIX 4-5",
+      tail,
+    ]);
+    expect(verify({ ...given, rows, base, receipts: receipts.slice(1) })).toEqual([
+      "PRUNED_PREFIX 1-5",
+      "PRUNED_PREFIX 1-3",
+      tail,
+    ]);
+    expect(verify({ ...given, rows, base, receipts: [] })).toEqual(["PRUNED_PREFIX 1-5", tail]);
+    expect(verify({ ...given, base, receipts })[0]).toBe("PRUNED_PREFIX 1-5");
+    expect(verify({ ...given, base, receipts })).toContain("INSERTED 1-5");
+    const forged = { seq: 5, note: receipts[1]?.note.replace("\n4\n", "\n1\n") ?? "" };
+    expect(verify({ ...given, rows, base, receipts: [forged] })).toEqual([
+      "BAD_SIGNATURE 5",
+      "PRUNED_PREFIX 1-5",
+      tail,
+    ]);
+    // All rows pruned: the chain goes on linking to its base.
+    const all = [receipt(1, 10)];
+    const end = { seq: 10, checksum: rowAt(given, 10).checksum };
+    expect(verify({ ...given, rows: [], base: end, receipts: all })).toEqual(["OK 0", "PRUNED_PREFIX 1-10"]);
+  });
+
+  it("says INSERTED or FORK of rows that were added", () => {
+    const appended = whole();
+    const [last, next] = [rowAt(appended, 10), { ...entry(99) }];
+    const added: ChainRow = { ...last, entry: next, seq: 11, prevChecksum: last.checksum };
+    expect(verify({ ...appended, rows: [...appended.rows, resealed(added)] })).toEqual([
+      "INSERTED 11",
+      "UNPROTECTED_TAIL 3",
+    ]);
+
+    // In between, the rest renumbered.
+    const between = whole();
+    const extra = resealed({
+      ...rowAt(between, 5),
+      entry: entry(99),
+      seq: 6,
+      prevChecksum: rowAt(between, 5).checksum,
+    });
+    for (const row of between.rows) if (row.seq > 5) row.seq += 1;
+    expect(verify({ ...between, rows: [...between.rows, extra] })).toEqual([
+      "INSERTED 6",
+      "REORDERED 7-11",
+      expect.any(String),
+    ]);
+
+    // In the place of another.
+    const replaced = whole();
+    const other = resealed({ ...rowAt(replaced, 6), entry: entry(99) });
+    expect(verify({ ...replaced, rows: [...replaced.rows.filter(({ seq }) => seq !== 6), other] })).toEqual([
+      "FORK 6",
+      tail,
+    ]);
+
+    // Beside another, its number twice.
+    const twice = whole();
+    const twin = resealed({ ...rowAt(twice, 6), entry: entry(99) });
+    expect(verify({ ...twice, rows: [...twice.rows, twin] })).toEqual(["FORK 6", tail]);
+    expect(verify({ ...twice, rows: [...twice.rows, { ...rowAt(twice, 6) }] })).toEqual(["INSERTED 6", tail]);
+  });
+
+  it("says INSERTED of a row copied from another chain", () => {
+    const foreign = chainOf(12, otherChain, 50);
+    const copy = (row: ChainRow | undefined, seq: number): ChainRow => {
+      if (!row) throw new Error("no row");
+      return { ...row, seq, entry: { ...row.entry, chainId, orgId: chainId } };
+    };
+    const given = whole();
+    expect(verify({ ...given, rows: [...given.rows, copy(foreign[10], 11)] })).toEqual([
+      "INSERTED 11",
+      "UNPROTECTED_TAIL 3",
+    ]);
+    expect(verify({ ...given, rows: [...given.rows, copy(foreign[3], 40)] })).toEqual(["INSERTED 40", tail]);
+    // The head moved along.
+    const moved = { ...given, head: { seq: 11, checksum: foreign[10]?.checksum ?? "" } };
+    expect(verify({ ...moved, rows: [...given.rows, copy(foreign[10], 11)] })).toEqual([
+      "INSERTED 11",
+      "UNPROTECTED_TAIL 3",
+    ]);
+  });
+
+  it("says REORDERED or ALTERED of renumbered rows", () => {
+    const shifted = whole();
+    for (const row of shifted.rows) if (row.seq > 6) row.seq += 3;
+    expect(verify({ ...shifted, head: { seq: 13, checksum: rowAt(shifted, 13).checksum } })).toContain(
+      "REORDERED 10-13",
+    );
+    const moved = whole();
+    rowAt(moved, 6).seq = 400;
+    expect(verify(moved)).toEqual(["ALTERED 400", tail]);
+    const negative = whole();
+    rowAt(negative, 6).seq = -3;
+    expect(verify(negative)).toEqual(["ALTERED -3", tail]);
+    const closed = whole();
+    closed.rows = closed.rows.filter(({ seq }) => seq !== 3);
+    for (const row of closed.rows) if (row.seq > 3) row.seq -= 1;
+    const found = verify({ ...closed, head: { seq: 9, checksum: rowAt(closed, 9).checksum } });
+    expect(found.some((text) => /^(ALTERED|REORDERED) 3/.test(text))).toBe(true);
+  });
+
+  it("says CHECKPOINT_MISMATCH of a chain rebuilt without the key", () => {
+    const before = whole();
+    const rebuilt = whole();
+    expect(verify({ ...rebuilt, checkpoints: before.checkpoints })).toEqual([
+      "CHECKPOINT_MISMATCH 4",
+      "CHECKPOINT_MISMATCH 8",
+      "UNPROTECTED_TAIL 10",
+    ]);
+    const key = noteKeys(generateNoteKey("test")).signer;
+    const row = rowAt(rebuilt, 8);
+    const forged = signNote(checkpointText("d", { chainId, seq: 8, head: row.checksum, at }), key);
+    expect(verify({ ...rebuilt, checkpoints: [{ seq: 8, note: forged }] })).toEqual([
+      "BAD_SIGNATURE 8",
+      "UNPROTECTED_TAIL 10",
+    ]);
+  });
+
+  it("takes no checkpoint of another chain, deployment, place or kind", () => {
+    const given = whole();
+    const row = rowAt(given, 8);
+    const facts = { chainId, seq: 8, head: row.checksum, at };
+    const bad = [
+      noteAt(row, otherChain).note,
+      signNote(checkpointText("elsewhere", facts), signer),
+      signNote(checkpointText("d", { ...facts, seq: 7 }), signer),
+      "nonsense",
+    ];
+    for (const note of bad) {
+      expect(verify({ ...given, checkpoints: [{ seq: 8, note }] })).toEqual(["BAD_SIGNATURE 8", "UNPROTECTED_TAIL 10"]);
+    }
+  });
+
+  it("tells a head that was set back, forth or to another checksum", () => {
+    const given = whole();
+    expect(verify({ ...given, head: { seq: 7, checksum: rowAt(given, 7).checksum } })).toEqual([
+      "HEAD_MISMATCH 7 10",
+      tail,
+    ]);
+    expect(verify({ ...given, head: { seq: 12, checksum: "x" } })).toEqual(["HEAD_MISMATCH 12 10", tail]);
+    expect(verify({ ...given, head: { seq: 10, checksum: "x" } })).toEqual(["HEAD_MISMATCH 10", tail]);
+    expect(verify({ ...given, head: null })).toEqual(["HEAD_MISMATCH", tail]);
+  });
+
+  it("says ERASED of a row whose personal fields were erased, and goes on", () => {
+    const given = whole();
+    const row = rowAt(given, 5);
+    const fields = '{"actorEmail":"5@example.com","actorName":null,"ipAddress":null,"userAgent":null}';
+    row.personalDigest = createHash("sha256").update(row.personalSalt).update(fields).digest("hex");
+    row.personalSalt = Buffer.alloc(0);
+    row.entry = { ...row.entry, actorEmail: null };
+    expect(verify(given)).toEqual(["OK 10", "ERASED 5", tail]);
+    row.entry = { ...row.entry, action: "x" };
+    expect(verify(given)).toEqual(["ERASED 5", "ALTERED 5", tail]);
+  });
+
+  it("goes on after the first finding", () => {
+    const given = whole(30, [10, 20, 30]);
+    rowAt(given, 3).entry = entry(99);
+    rowAt(given, 12).checksum = "0";
+    given.rows = given.rows.filter(({ seq }) => seq !== 17 && seq !== 18);
+    given.checkpoints[0] = { seq: 10, note: "nonsense" };
+    expect(verify(given).sort()).toEqual(["ALTERED 12", "ALTERED 3", "BAD_SIGNATURE 10", "DELETED 17-18"]);
+  });
+});

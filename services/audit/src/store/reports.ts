@@ -1,0 +1,177 @@
+import type { Database, Who } from "@muster/db";
+import { AppError } from "@muster/kit";
+import type { Range } from "../rules/range.ts";
+import { boundsText, newestRows, rangeText, Values } from "./conditions.ts";
+import { type LogRow, shownColumns, storedColumns } from "./log-row.ts";
+import { readMany, readNewest } from "./planned-read.ts";
+
+export type Span = { from: Date; to: Date };
+export type Asked = { range: Range; span: Span; actions: readonly string[] | null };
+
+export type CountRow = { action: string; result: string; day: string; total: number };
+export type ActorCounts = {
+  actor_type: string;
+  actor_id: string;
+  total: number;
+  success: number;
+  failure: number;
+  denied: number;
+  last_at: Date;
+};
+export type ActorRow = ActorCounts & { actor_email: string | null; actor_name: string | null };
+
+const mostRows = 50;
+const mostActors = 200_000;
+/** No statement of a report runs longer; what a longer one would count is counted in more of them. */
+const statementMs = 2_000;
+const easyMs = 300;
+const firstSliceMs = 30 * 86_400_000;
+const leastSliceMs = 60_000;
+const nothing = { user: null, action: null, resource: null, query: null, excludeActions: [] };
+
+function conditionsOf(values: Values, { range, span, actions }: Asked): string {
+  const parts = [rangeText(values, range), boundsText(values, { ...nothing, ...span }, null)];
+  if (actions) parts.push(`l.action = ANY (${values.add([...actions])}::text[])`);
+  return parts.join(" AND ");
+}
+
+/** Rows by action, result and day (UTC). Throws `time_range_too_wide` when there was not time enough. */
+export async function countRows(db: Database, who: Who, asked: Asked, endMs: number): Promise<CountRow[]> {
+  const sums = new Map<string, CountRow>();
+  await sliced(who, asked.span, endMs, async (bounded, span) => {
+    const values = new Values();
+    const rows = await readMany<{ action: string; result: string; day: number; total: number }>(db, bounded, {
+      text: `SELECT l.action::text AS action, l.result, floor(extract(epoch FROM l.timestamp) / 86400)::int AS day,
+          count(*) AS total
+        FROM audit_log l WHERE ${conditionsOf(values, { ...asked, span })} GROUP BY 1, 2, 3`,
+      values: values.list,
+    });
+    for (const { action, result, day, total } of rows) {
+      const key = `${day} ${result} ${action}`;
+      const sum = sums.get(key);
+      if (sum) sum.total += total;
+      else sums.set(key, { action, result, day: new Date(day * 86_400_000).toISOString().slice(0, 10), total });
+    }
+  });
+  return [...sums.values()];
+}
+
+/**
+ * The `most` actors with the most rows, named as their newest row names them, and how many actors there are. Throws
+ * `time_range_too_wide` when there was not time enough, or more than 200,000 of them.
+ */
+export async function countActors(
+  db: Database,
+  who: Who,
+  asked: Asked,
+  most: number,
+  endMs: number,
+): Promise<{ actors: ActorRow[]; total: number }> {
+  const sums = new Map<string, ActorCounts>();
+  await sliced(who, asked.span, endMs, async (bounded, span) => {
+    const values = new Values();
+    const rows = await readMany<ActorCounts>(db, bounded, {
+      text: `SELECT l.actor_type, l.actor_id, count(*) AS total, count(*) FILTER (WHERE l.result = 'success') AS success,
+          count(*) FILTER (WHERE l.result = 'failure') AS failure, count(*) FILTER (WHERE l.result = 'denied') AS denied,
+          max(l.timestamp) AS last_at
+        FROM audit_log l WHERE ${conditionsOf(values, { ...asked, span })} GROUP BY l.actor_type, l.actor_id`,
+      values: values.list,
+    });
+    for (const row of rows) {
+      const sum = sums.get(`${row.actor_type} ${row.actor_id}`);
+      if (!sum) sums.set(`${row.actor_type} ${row.actor_id}`, row);
+      else {
+        for (const name of ["total", "success", "failure", "denied"] as const) sum[name] += row[name];
+        if (row.last_at > sum.last_at) sum.last_at = row.last_at;
+      }
+    }
+    if (sums.size > mostActors) throw tooWide();
+  });
+  const top = [...sums.values()].sort((a, b) => b.total - a.total || (a.actor_id < b.actor_id ? -1 : 1)).slice(0, most);
+  return { actors: await named(db, who, asked, top), total: sums.size };
+}
+
+/** Actors with what their newest rows call them: one look into an ordered index each. */
+async function named(db: Database, who: Who, asked: Asked, top: readonly ActorCounts[]): Promise<ActorRow[]> {
+  if (top.length === 0) return [];
+  const values = new Values();
+  const own = conditionsOf(values, asked);
+  const rows = await readNewest<{ actor_email: string | null; actor_name: string | null }>(db, who, {
+    text: `SELECT n.actor_email, n.actor_name
+      FROM unnest(${values.add(top.map((a) => a.actor_type))}::text[], ${values.add(top.map((a) => a.actor_id))}::uuid[],
+                  ${values.add(top.map((a) => a.last_at.toISOString()))}::timestamptz[])
+        WITH ORDINALITY AS a (type, id, last_at, n)
+      LEFT JOIN LATERAL (
+        SELECT l.actor_email, l.actor_name FROM audit_log l
+        WHERE ${own} AND l.timestamp = a.last_at AND l.actor_id = a.id AND l.actor_type = a.type LIMIT 1) n ON true
+      ORDER BY a.n`,
+    values: values.list,
+  });
+  return top.map((actor, n) => ({ ...actor, actor_email: null, actor_name: null, ...rows[n] }));
+}
+
+/**
+ * Runs `count` over a span in slices, each within `statementMs`: a slice that took too long is cut, easy ones grow. Slices are
+ * of one another's time only, since timestamps are whole milliseconds and rows never change.
+ */
+async function sliced(
+  who: Who,
+  { from, to }: Span,
+  endMs: number,
+  count: (bounded: Who, slice: Span) => Promise<void>,
+): Promise<void> {
+  let sliceMs = firstSliceMs;
+  let atMs = from.getTime();
+  while (atMs <= to.getTime()) {
+    const startedMs = performance.now();
+    if (startedMs >= endMs) throw tooWide();
+    const untilMs = Math.min(atMs + sliceMs - 1, to.getTime());
+    const deadlineMs = Math.min(startedMs + statementMs, endMs, who.deadlineMs ?? endMs);
+    try {
+      await count({ ...who, deadlineMs }, { from: new Date(atMs), to: new Date(untilMs) });
+    } catch (error) {
+      const isOwn = who.deadlineMs == null || performance.now() < who.deadlineMs - 20;
+      if (!isOwn || !(error instanceof AppError) || error.code !== "deadline_exceeded") throw error;
+      if (sliceMs <= leastSliceMs) throw tooWide(error);
+      sliceMs = Math.max(leastSliceMs, Math.floor(sliceMs / 4));
+      continue;
+    }
+    atMs = untilMs + 1;
+    if (performance.now() - startedMs < easyMs) sliceMs *= 2;
+  }
+}
+
+function tooWide(cause?: unknown): AppError {
+  const options = cause === undefined ? {} : { cause };
+  return new AppError("time_range_too_wide", "Too many rows for one report: narrow from and to", options);
+}
+
+/** The newest rows of certain actions. */
+export function newestOf(
+  db: Database,
+  who: Who,
+  { range, span, actions }: Asked & { actions: readonly string[] },
+  endMs: number,
+): Promise<LogRow[]> {
+  const values = new Values();
+  const isOne = range.kind === "chains" && range.chainIds.length === 1;
+  const time = boundsText(values, { ...nothing, ...span }, null);
+  // In one chain as many scans of audit_log_by_action as there are actions; elsewhere a walk back in time.
+  const bounds = isOne ? time : `${time} AND l.action = ANY (${values.add([...actions])}::text[])`;
+  const source = newestRows(values, {
+    range,
+    actions: isOne ? actions : null,
+    bounds,
+    columns: storedColumns("l"),
+    rows: values.add(mostRows),
+  });
+  const deadlineMs = Math.min(endMs, who.deadlineMs ?? endMs);
+  return readNewest<LogRow>(
+    db,
+    { ...who, deadlineMs },
+    {
+      text: `SELECT ${shownColumns("l")} FROM ${source} ORDER BY l.timestamp DESC, l.id DESC`,
+      values: values.list,
+    },
+  );
+}

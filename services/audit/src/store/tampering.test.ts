@@ -1,0 +1,484 @@
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { jobs } from "@muster/db";
+import { createLogger, uuidv7 } from "@muster/kit";
+import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
+import { register } from "@muster/rpc";
+import { asOwner, callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
+import { sealMessages } from "../events/sealer.ts";
+import { checkpointRound } from "../jobs/checkpointer.ts";
+import { runVerification } from "../jobs/verifier.ts";
+import { exportVerifier } from "../offline/verify-export.ts";
+import { auditProofService } from "../rpc/proof.ts";
+import { exportText, renderChain, renderEnd, renderRow } from "../rules/export-line.ts";
+import { foundChecksum } from "../rules/seal.ts";
+import { generateNoteKey, noteKeys, signNote } from "../rules/signed-note.ts";
+import { verifyKind } from "../rules/verification-job.ts";
+import { auditDatabase, auditMessage } from "../testing.ts";
+import { readBase, readChain } from "./chain-rows.ts";
+import { takeLease } from "./checkpoints.ts";
+
+// What the tables' owner may do to a chain, and what verification says of it: by the API and offline.
+
+const log = createLogger("audit-test", "fatal");
+const { signer, verifiers } = noteKeys(generateNoteKey("test"));
+const trust = { verifiers, deployment: "d" };
+const partnerId = uuidv7();
+const holder = uuidv7();
+
+let database: TestDatabase;
+let port: TestPort;
+/** Newest checkpoints as the stream and the archive still have them. */
+const outside = new Map<string, string>();
+const copies = async (chainId: string) => [outside.get(chainId) ?? []].flat();
+
+beforeAll(async () => {
+  database = await auditDatabase();
+  const service = auditProofService({ db: database.db, verifiers, queued: () => {} });
+  port = await testPort("audit", [register(AuditProofService, service)]);
+  await takeLease(database.db, holder);
+  await owner(
+    Array.from(
+      { length: 16 },
+      (_, n) => `ALTER TABLE audit_log_${String(n).padStart(2, "0")} DISABLE TRIGGER ALL;`,
+    ).join(""),
+  );
+  await owner("ALTER TABLE chain_head DISABLE TRIGGER ALL; ALTER TABLE prune_receipts DISABLE TRIGGER ALL");
+});
+afterAll(async () => {
+  await port?.close();
+  await database?.drop();
+});
+
+const owner = (text: string) => asOwner(database, (client) => client.query(text));
+
+async function seal(orgId: string, count: number): Promise<void> {
+  const deps = { db: database.db, log, now: () => new Date(), batchRows: 500, batchBytes: 1_048_576 };
+  const full = { actorName: "Ada", actorRole: "admin", actorDepartment: "IT", sessionId: uuidv7(), resourceName: "N" };
+  const rest = { userAgent: "agent", errorMessage: "none", partnerId, orgId };
+  await sealMessages(
+    deps,
+    Array.from({ length: count }, () => auditMessage({ ...full, ...rest })),
+  );
+}
+
+function checkpoint(key = signer): Promise<void> {
+  const facts = { intervalSeconds: 0, rows: 1, anchorSeconds: 3_600, copies: null, lockDays: 0 };
+  const deps = { db: database.db, log, now: () => new Date(), signer: key, deployment: "d", ...facts };
+  return checkpointRound(deps, holder, null);
+}
+
+/** A chain of 12 rows with checkpoints at 5 and 9. */
+async function chain(): Promise<string> {
+  const orgId = uuidv7();
+  await seal(orgId, 5);
+  await checkpoint();
+  await seal(orgId, 4);
+  await checkpoint();
+  await seal(orgId, 3);
+  return orgId;
+}
+
+type Shown = { verdict: string; seq?: unknown; lastSeq?: unknown; expected?: unknown; have?: unknown; rows?: unknown };
+
+function short({ verdict, seq, lastSeq, expected, have, rows }: Shown): string {
+  if (verdict === "OK" || verdict === "UNPROTECTED_TAIL") return `${verdict} ${rows}`;
+  if (expected !== undefined) return `${verdict} ${expected} ${have}`;
+  if (seq === undefined) return verdict;
+  return lastSeq === undefined ? `${verdict} ${seq}` : `${verdict} ${seq}-${lastSeq}`;
+}
+
+const keys = [signer.text];
+
+async function byApi(orgId: string, from?: number): Promise<string[]> {
+  const client = port.client(AuditProofService, callers.partnerAdmin(partnerId));
+  const { verification } = await client.startVerification({ orgId, from: BigInt(from ?? 0) });
+  const job = await jobs(database.db).claim({ kinds: [verifyKind] });
+  if (job?.id !== verification?.id || !job) throw new Error("another verification is queued");
+  await runVerification({ db: database.db, log, trust, copies }, job, new AbortController().signal);
+  const done = await client.getVerification({ id: job.id });
+  expect(done.verification?.status).toBe("done");
+  return (done.verification?.verdicts ?? []).map(short);
+}
+
+/** The export of a chain, as lines. */
+async function exported(orgId: string): Promise<string[]> {
+  const who = callers.service("audit");
+  const { rows, head } = await readChain(database.db, { caller: who }, orgId, null, 10_000);
+  const { receipts, base } = await readBase(database.db, { caller: who }, orgId);
+  const { rows: notes } = await asOwner(database, (client) =>
+    client.query("SELECT note FROM checkpoint WHERE chain_id = $1 ORDER BY seq DESC LIMIT 1", [orgId]),
+  );
+  const lines = rows.map(renderRow);
+  lines.push(
+    renderChain({
+      chainId: orgId,
+      headSeq: head?.seq ?? 0,
+      headChecksum: head?.checksum ?? null,
+      from: base.seq + 1,
+      checkpoint: outside.get(orgId) ?? notes[0]?.note ?? null,
+      receipts: receipts.map(({ note }) => note),
+    }),
+  );
+  const sha256 = createHash("sha256").update(lines.join("")).digest("hex");
+  const note = signNote(exportText("d", rows.length, sha256, new Date()), signer);
+  return [...lines, renderEnd({ rows: rows.length, truncated: false, keys, note })];
+}
+
+function offline(lines: readonly string[]): { chain: string[]; file: string[] } {
+  const verifier = exportVerifier({ keys, deployment: "d" });
+  for (const line of lines) verifier.line(line.slice(0, -1));
+  const report = verifier.end();
+  return { chain: report.chains.flatMap(({ findings }) => findings.map(short)), file: report.file.map(short) };
+}
+
+/** Both must say something that `wanted` matches, and nothing that `never` matches. */
+async function expectBoth(orgId: string, wanted: RegExp, never = /^(OK|FILE_CHANGED)/): Promise<void> {
+  for (const [by, found] of [
+    ["api", await byApi(orgId)],
+    ["offline", offline(await exported(orgId)).chain],
+  ] as const) {
+    expect({ by, found, has: found.some((text) => wanted.test(text)) }).toEqual({ by, found, has: true });
+    expect({ by, not: found.filter((text) => never.test(text)) }).toEqual({ by, not: [] });
+  }
+}
+
+const everyColumn = [
+  "seq",
+  "id",
+  "org_id",
+  "partner_id",
+  "timestamp",
+  "actor_type",
+  "actor_id",
+  "actor_email",
+  "actor_name",
+  "actor_role",
+  "actor_department",
+  "session_id",
+  "action",
+  "resource_type",
+  "resource_id",
+  "resource_name",
+  "details",
+  "ip_address",
+  "user_agent",
+  "result",
+  "error_message",
+  "format",
+  "personal_salt",
+  "personal_digest",
+  "checksum",
+  "prev_checksum",
+];
+
+/** One byte more or less, by the column's type; null becomes something. */
+function flipped(column: string): string {
+  const uuid = (name: string) =>
+    `(CASE right(${name}::text, 1) WHEN '0' THEN left(${name}::text, 35) || '1' ELSE left(${name}::text, 35) || '0' END)::uuid`;
+  switch (column) {
+    case "seq":
+      return "seq + 1000";
+    case "id":
+    case "org_id":
+    case "partner_id":
+    case "actor_id":
+    case "session_id":
+    case "resource_id":
+      return uuid(column);
+    case "timestamp":
+      return "timestamp + interval '1 millisecond'";
+    case "actor_type":
+      return "'agent'";
+    case "result":
+      return "'denied'";
+    case "details":
+      return `jsonb_set(details, '{changes,after,n}', '1.51')`;
+    case "format":
+      return "2";
+    case "personal_salt":
+      return "set_byte(personal_salt, 3, get_byte(personal_salt, 3) # 1)";
+    case "personal_digest":
+      return "sha256('x')";
+    case "checksum":
+    case "prev_checksum":
+      return `overlay(${column} placing (CASE substr(${column}, 7, 1) WHEN '0' THEN '1' ELSE '0' END) from 7 for 1)`;
+    default:
+      return `overlay(${column} placing (CASE left(${column}, 1) WHEN 'x' THEN 'y' ELSE 'x' END) from 1 for 1)`;
+  }
+}
+
+describe("a clean chain", () => {
+  it("verifies, from its beginning and from the middle", async () => {
+    const orgId = await chain();
+    expect(await byApi(orgId)).toEqual(["OK 12", "UNPROTECTED_TAIL 3"]);
+    expect(await byApi(orgId, 7)).toEqual(["OK 6", "UNPROTECTED_TAIL 3"]);
+    expect(offline(await exported(orgId))).toEqual({ chain: ["OK 12", "UNPROTECTED_TAIL 3"], file: [] });
+  });
+
+  it("verifies when it has no row yet", async () => {
+    const orgId = uuidv7();
+    await owner(
+      `INSERT INTO chain_head (chain_id, org_id, partner_id) VALUES ('${orgId}', '${orgId}', '${partnerId}')`,
+    );
+    expect(await byApi(orgId)).toEqual(["OK 0"]);
+  });
+
+  it("verifies after its checkpoints' key was rotated", async () => {
+    const orgId = uuidv7();
+    const rotated = noteKeys(`${generateNoteKey("test-2")},${signer.text}`);
+    await seal(orgId, 3);
+    await checkpoint();
+    await seal(orgId, 3);
+    await checkpoint(rotated.signer);
+    await chainVerifiesUnder(orgId, rotated.verifiers, ["OK 6"]);
+    // Without the old key its checkpoints are nobody's.
+    await chainVerifiesUnder(orgId, [rotated.signer], ["BAD_SIGNATURE 3"]);
+  });
+
+  async function chainVerifiesUnder(orgId: string, known: typeof verifiers, wanted: string[]): Promise<void> {
+    const work = jobs(database.db);
+    const input = { chainId: orgId, orgId, partnerId, from: null };
+    await work.enqueue({ kind: verifyKind, input });
+    const job = await work.claim({ kinds: [verifyKind] });
+    if (!job) throw new Error("nothing to do");
+    const deps = { db: database.db, log, trust: { verifiers: known, deployment: "d" }, copies };
+    await runVerification(deps, job, new AbortController().signal);
+    const done = await work.get(job.id);
+    expect((done?.result as { verdicts: Shown[] } | null)?.verdicts.map(short)).toEqual(wanted);
+  }
+});
+
+describe("a row that the owner changed", () => {
+  it("has every column in this matrix", async () => {
+    const { rows } = await owner(
+      "SELECT column_name FROM information_schema.columns WHERE table_name = 'audit_log' AND column_name <> 'chain_id'",
+    );
+    expect(rows.map((row: { column_name: string }) => row.column_name).sort()).toEqual([...everyColumn].sort());
+  });
+
+  it.each(everyColumn)("is ALTERED by a byte of %s", async (column) => {
+    const orgId = await chain();
+    await owner(`UPDATE audit_log SET ${column} = ${flipped(column)} WHERE chain_id = '${orgId}' AND seq = 6`);
+    await expectBoth(
+      orgId,
+      column === "seq" ? /^ALTERED 1006$/ : /^ALTERED 6$/,
+      /^(OK|DELETED|INSERTED|FORK|CHECKPOINT|HEAD)/,
+    );
+  });
+
+  it("is DELETED here and INSERTED there by its chain_id", async () => {
+    const [orgId, other] = [await chain(), await chain()];
+    await owner(`UPDATE audit_log SET chain_id = '${other}', seq = 13 WHERE chain_id = '${orgId}' AND seq = 6`);
+    await expectBoth(orgId, /^DELETED 6$/);
+    await expectBoth(other, /^INSERTED 13$/);
+  });
+
+  it("is ALTERED when it changed places with another", async () => {
+    const orgId = await chain();
+    await owner(
+      `UPDATE audit_log SET seq = -1 WHERE chain_id = '${orgId}' AND seq = 4;
+       UPDATE audit_log SET seq = 4 WHERE chain_id = '${orgId}' AND seq = 7;
+       UPDATE audit_log SET seq = 7 WHERE chain_id = '${orgId}' AND seq = -1`,
+    );
+    await expectBoth(orgId, /^ALTERED 4$/, /^(OK|DELETED|INSERTED|FORK|HEAD)/);
+    await expectBoth(orgId, /^ALTERED 7$/);
+  });
+
+  it("is REORDERED or ALTERED when it was renumbered", async () => {
+    const orgId = await chain();
+    await owner(
+      `UPDATE audit_log SET seq = seq + 100 WHERE chain_id = '${orgId}' AND seq > 8;
+       UPDATE audit_log SET seq = seq - 98 WHERE chain_id = '${orgId}' AND seq > 100`,
+    );
+    await expectBoth(orgId, /^(REORDERED|ALTERED) 11(-14)?$/);
+  });
+});
+
+describe("rows that the owner removed", () => {
+  it.each([
+    ["seq = 6", /^DELETED 6$/],
+    ["seq BETWEEN 6 AND 8", /^DELETED 6-8$/],
+    ["seq <= 3", /^DELETED 1-3$/],
+  ])("are DELETED (%s)", async (which, wanted) => {
+    const orgId = await chain();
+    await owner(`DELETE FROM audit_log WHERE chain_id = '${orgId}' AND ${which}`);
+    await expectBoth(orgId, wanted);
+  });
+
+  it("are a PRUNED_PREFIX without its receipt when the base was moved along", async () => {
+    const orgId = await chain();
+    await owner(
+      `UPDATE chain_head SET base_seq = 3, base_checksum = (SELECT checksum FROM audit_log WHERE chain_id = '${orgId}' AND seq = 3)
+         WHERE chain_id = '${orgId}';
+       DELETE FROM audit_log WHERE chain_id = '${orgId}' AND seq <= 3`,
+    );
+    await expectBoth(orgId, /^PRUNED_PREFIX 1-3$/);
+  });
+
+  it("are TRUNCATED below the last checkpoint, whatever the head says", async () => {
+    const orgId = await chain();
+    await cut(orgId, 7);
+    await expectBoth(orgId, /^TRUNCATED 9 7$/);
+  });
+
+  it("are a HEAD_MISMATCH above it", async () => {
+    const orgId = await chain();
+    await owner(`DELETE FROM audit_log WHERE chain_id = '${orgId}' AND seq > 10`);
+    await expectBoth(orgId, /^HEAD_MISMATCH 12 10$/);
+  });
+
+  it("are TRUNCATED when an older state was restored, checkpoints and all", async () => {
+    const orgId = await chain();
+    const { rows } = await owner(`SELECT note FROM checkpoint WHERE chain_id = '${orgId}' AND seq = 9`);
+    outside.set(orgId, rows[0].note);
+    await cut(orgId, 6);
+    await owner(`DELETE FROM checkpoint WHERE chain_id = '${orgId}' AND seq > 6`);
+    await expectBoth(orgId, /^TRUNCATED 9 6$/);
+    // And went on from there.
+    await seal(orgId, 6);
+    await expectBoth(orgId, /^CHECKPOINT_MISMATCH 9$/);
+  });
+
+  async function cut(orgId: string, last: number): Promise<void> {
+    await owner(
+      `DELETE FROM audit_log WHERE chain_id = '${orgId}' AND seq > ${last};
+       UPDATE chain_head SET seq = ${last}, checksum = (SELECT checksum FROM audit_log WHERE chain_id = '${orgId}' AND seq = ${last})
+         WHERE chain_id = '${orgId}'`,
+    );
+  }
+});
+
+describe("rows that the owner added", () => {
+  const columns =
+    "id, org_id, partner_id, timestamp, actor_type, actor_id, actor_email, actor_name, actor_role, actor_department, session_id, action, resource_type, resource_id, resource_name, details, ip_address, user_agent, result, error_message, format, personal_salt";
+
+  /** Writes the checksum that a row of this content would have. */
+  async function reseal(orgId: string, seq: number, prev: number): Promise<void> {
+    const { rows } = await readChain(database.db, { caller: callers.service("audit") }, orgId, null, 1_000);
+    const row = rows.find((each) => each.seq === seq);
+    const link = rows.find((each) => each.seq === prev)?.checksum ?? null;
+    if (!row) throw new Error("no such row");
+    await owner(
+      `UPDATE audit_log SET prev_checksum = '${link}', checksum = '${foundChecksum(row, seq, link)}'
+       WHERE chain_id = '${orgId}' AND seq = ${seq}`,
+    );
+  }
+
+  const copy = (from: string, fromSeq: number, to: string, seq: number) =>
+    owner(
+      `INSERT INTO audit_log (chain_id, seq, checksum, prev_checksum, ${columns})
+       SELECT '${to}', ${seq}, checksum, prev_checksum, ${columns.replace("id, org_id", `gen_random_uuid(), '${to}'`)}
+       FROM audit_log WHERE chain_id = '${from}' AND seq = ${fromSeq}`,
+    );
+
+  it("are INSERTED when copied from another chain, at its end or beyond", async () => {
+    const [orgId, other] = [await chain(), await chain()];
+    await copy(other, 7, orgId, 13);
+    await expectBoth(orgId, /^INSERTED 13$/);
+    await copy(other, 8, orgId, 99);
+    await expectBoth(orgId, /^INSERTED 99$/);
+  });
+
+  it("are INSERTED when copied from another chain and the head moved along", async () => {
+    const [orgId, other] = [await chain(), await chain()];
+    await copy(other, 7, orgId, 13);
+    await owner(
+      `UPDATE chain_head SET seq = 13, checksum = (SELECT checksum FROM audit_log WHERE chain_id = '${orgId}' AND seq = 13)
+       WHERE chain_id = '${orgId}'`,
+    );
+    await expectBoth(orgId, /^INSERTED 13$/);
+  });
+
+  it("are INSERTED with a recomputed checksum at the end", async () => {
+    const orgId = await chain();
+    await copy(orgId, 12, orgId, 13);
+    await reseal(orgId, 13, 12);
+    await expectBoth(orgId, /^INSERTED 13$/);
+  });
+
+  it("are INSERTED with a recomputed checksum in between", async () => {
+    const orgId = await chain();
+    await owner(
+      `UPDATE audit_log SET seq = seq + 100 WHERE chain_id = '${orgId}' AND seq > 6;
+       UPDATE audit_log SET seq = seq - 99 WHERE chain_id = '${orgId}' AND seq > 100`,
+    );
+    await copy(orgId, 6, orgId, 7);
+    await reseal(orgId, 7, 6);
+    await expectBoth(orgId, /^INSERTED 7$/);
+  });
+
+  it("are a FORK with a recomputed checksum in the place of another", async () => {
+    const orgId = await chain();
+    await owner(`UPDATE audit_log SET action = 'site.delete' WHERE chain_id = '${orgId}' AND seq = 7`);
+    await reseal(orgId, 7, 6);
+    await expectBoth(orgId, /^FORK 7$/);
+  });
+
+  it("are a CHECKPOINT_MISMATCH when the whole chain was rebuilt without the key", async () => {
+    const orgId = await chain();
+    await owner(`UPDATE audit_log SET actor_email = 'eve@example.com' WHERE chain_id = '${orgId}' AND seq = 2`);
+    for (let seq = 2; seq <= 12; seq++) await reseal(orgId, seq, seq - 1);
+    await owner(
+      `UPDATE chain_head SET checksum = (SELECT checksum FROM audit_log WHERE chain_id = '${orgId}' AND seq = 12)
+       WHERE chain_id = '${orgId}'`,
+    );
+    await expectBoth(orgId, /^CHECKPOINT_MISMATCH 9$/, /^(OK|ALTERED|FORK)/);
+    // And checkpoints of a key of their own.
+    const forger = noteKeys(generateNoteKey("test")).signer;
+    await owner(`DELETE FROM checkpoint WHERE chain_id = '${orgId}'`);
+    await checkpoint(forger);
+    await expectBoth(orgId, /^BAD_SIGNATURE/);
+  });
+});
+
+describe("heads and checkpoints that the owner changed", () => {
+  it.each([
+    ["seq = 10", /^HEAD_MISMATCH|^INSERTED 11-12$/],
+    ["seq = 14", /^HEAD_MISMATCH 14 12$/],
+    ["checksum = repeat('a', 64)", /^HEAD_MISMATCH 12$/],
+    ["base_seq = 4", /^(HEAD_MISMATCH|PRUNED_PREFIX|INSERTED)/],
+  ])("show (chain_head: %s)", async (change, wanted) => {
+    const orgId = await chain();
+    await owner(`UPDATE chain_head SET ${change} WHERE chain_id = '${orgId}'`);
+    const found = await byApi(orgId);
+    expect({ found, has: found.some((text) => wanted.test(text)) }).toEqual({ found, has: true });
+  });
+
+  it.each(["note = replace(note, 'audit/', 'audit/0')", "note = 'x'", "seq = 8"])(
+    "show (checkpoint: %s)",
+    async (change) => {
+      const orgId = await chain();
+      await owner(`UPDATE checkpoint SET ${change} WHERE chain_id = '${orgId}' AND seq = 9`);
+      const found = await byApi(orgId);
+      expect(found.some((text) => text.startsWith("BAD_SIGNATURE"))).toBe(true);
+    },
+  );
+});
+
+describe("an export that somebody changed", () => {
+  const edits: [string, (lines: string[]) => string[], RegExp][] = [
+    [
+      "a byte of a row",
+      (lines) => lines.map((line, n) => (n === 5 ? line.replace("site.create", "site.creatE") : line)),
+      /^ALTERED 6$/,
+    ],
+    ["a row cut out", (lines) => lines.filter((_, n) => n !== 5), /^DELETED 6$/],
+    ["a row twice", (lines) => lines.flatMap((line, n) => (n === 5 ? [line, line] : [line])), /^INSERTED 6$/],
+    ["the last rows cut", (lines) => lines.filter((_, n) => n < 6 || n > 11), /^TRUNCATED|^HEAD_MISMATCH/],
+    [
+      "rows called a selection",
+      (lines) => lines.filter((_, n) => n !== 5).map((line) => line.replace(/"from":1/, '"from":null')),
+      /^FILE_CHANGED/,
+    ],
+    ["no end", (lines) => lines.slice(0, -1), /^FILE_CHANGED/],
+    ["no chain line", (lines) => lines.filter((line) => !line.includes('"type":"chain"')), /^FILE_CHANGED/],
+    ["nonsense in between", (lines) => ["nonsense\n", ...lines], /^FILE_CHANGED/],
+    ["another key", (lines) => lines.map((line) => line.replace("— test ", "— test2 ")), /^BAD_SIGNATURE/],
+  ];
+  it.each(edits)("shows: %s", async (_name, edit, wanted) => {
+    const { chain: chainFindings, file } = offline(edit(await exported(await chain())));
+    const found = [...chainFindings, ...file];
+    expect({ found, has: found.some((text) => wanted.test(text)) }).toEqual({ found, has: true });
+  });
+});

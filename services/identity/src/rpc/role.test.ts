@@ -1,0 +1,291 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { sql } from "@muster/db";
+import { type Caller, uuidv7 } from "@muster/kit";
+import { RoleChangedSchema } from "@muster/proto/muster/events/v1/auth_pb";
+import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
+import { callers } from "@muster/testing";
+import { maxRoles } from "../rules/role.ts";
+import { codeOf, outcomeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
+
+let identity: TestIdentity;
+beforeAll(async () => {
+  identity = await startTestIdentity();
+});
+afterAll(() => identity?.close());
+
+/** A partner with two organizations and an administrator of each kind. */
+async function tenant() {
+  const partnerId = await identity.addPartner();
+  const [orgId, sibling] = [await identity.addOrganization(partnerId), await identity.addOrganization(partnerId)];
+  return {
+    partnerId,
+    orgId,
+    sibling,
+    root: await identity.person(callers.platformAdmin()),
+    partner: await identity.person(callers.partnerAdmin(partnerId)),
+    listed: await identity.person(callers.partnerWithList(partnerId, [orgId])),
+    customer: await identity.person(callers.orgAdmin(partnerId, orgId)),
+    neighbour: await identity.person(callers.orgAdmin(partnerId, sibling)),
+  };
+}
+const as = (caller: Caller) => identity.rolesAs(caller);
+const wanted = (change: object = {}) => ({ name: `R ${uuidv7()}`, permissions: ["devices:read"], ...change });
+const made = async (by: Caller, change: object = {}) => (await as(by).createRole(wanted(change))).role?.id ?? "";
+const auditOf = (id: string) => identity.auditOf(id);
+
+describe("roles of a tenant", () => {
+  it("are made with owner, scope and permissions, and audited in the owner's chain", async () => {
+    const { partnerId, orgId, partner, customer } = await tenant();
+    const role = wanted({ description: "Reads devices" });
+    const ofPartner = (await as(partner).createRole(role)).role;
+    expect(ofPartner).toMatchObject({ ...role, key: "", scope: "partner", partnerId, orgId: "" });
+    const ofOrg = (await as(customer).createRole(wanted())).role;
+    expect(ofOrg).toMatchObject({ scope: "organization", partnerId, orgId });
+    for (const [id, chain] of [
+      [ofPartner?.id, partnerId],
+      [ofOrg?.id, orgId],
+    ] as const) {
+      const rows = await auditOf(id ?? "");
+      expect(rows.map((row) => [row.action, row.chainId])).toEqual([["role.create", chain]]);
+    }
+    expect((await as(partner).getRole({ id: ofOrg?.id ?? "" })).role).toEqual(ofOrg);
+  });
+
+  it("are seen, and given, by those who reach their owner", async () => {
+    const t = await tenant();
+    const ids = {
+      own: await made(t.customer),
+      sibling: await made(t.neighbour),
+      partner: await made(t.partner),
+      forAll: await made(t.partner, { scope: "organization" }),
+    };
+    const other = await tenant();
+    const sees = async (by: Caller) => {
+      const listed = (await as(by).listRoles({ page: { limit: 100 } })).roles.map((role) => role.id);
+      const names = Object.entries(ids);
+      const found = await Promise.all(
+        names.map(async ([, id]) => (await codeOf(as(by).getRole({ id }))) === "answered"),
+      );
+      expect(names.map(([, id]) => listed.includes(id))).toEqual(found);
+      return names.filter((_, i) => found[i]).map(([name]) => name);
+    };
+    expect(await sees(t.root)).toEqual(["own", "sibling", "partner", "forAll"]);
+    expect(await sees(t.partner)).toEqual(["own", "sibling", "partner", "forAll"]);
+    expect(await sees(t.listed)).toEqual(["own", "partner", "forAll"]);
+    expect(await sees(t.customer)).toEqual(["own", "forAll"]);
+    expect(await sees(t.neighbour)).toEqual(["sibling", "forAll"]);
+    expect(await sees(other.partner)).toEqual([]);
+    expect(await sees(other.customer)).toEqual([]);
+
+    const invite = (by: Caller, roleId: string, orgId: string) =>
+      codeOf(identity.usersAs(by).inviteUser({ email: `${uuidv7()}@example.com`, name: "A", roleId, orgId }));
+    expect(await invite(t.customer, ids.own, t.orgId)).toBe("answered");
+    expect(await invite(t.customer, ids.forAll, t.orgId)).toBe("answered");
+    expect(await invite(t.customer, ids.sibling, t.orgId)).toBe("role_not_found");
+    expect(await invite(t.partner, ids.sibling, t.orgId)).toBe("role_not_found");
+    expect(await invite(t.root, ids.forAll, other.orgId)).toBe("role_not_found");
+    expect(await invite(t.partner, ids.partner, t.orgId)).toBe("validation_failed");
+  });
+
+  it("have one name each, whatever its case, also when made at once", async () => {
+    const { partner, customer } = await tenant();
+    const role = wanted();
+    const codes = await Promise.all(Array.from({ length: 5 }, () => codeOf(as(partner).createRole(role))));
+    expect(codes.sort()).toEqual(["answered", ...Array<string>(4).fill("name_taken")]);
+    expect(await codeOf(as(partner).createRole({ ...role, name: role.name.toUpperCase() }))).toBe("name_taken");
+    // Another owner's is another.
+    expect(await codeOf(as(customer).createRole(role))).toBe("answered");
+    const id = await made(partner);
+    const rename = (name: string) => as(partner).updateRole({ id, updateMask: { paths: ["name"] }, role: { name } });
+    expect(await codeOf(rename(role.name))).toBe("name_taken");
+    expect(await codeOf(rename("Org-Admin"))).toBe("name_taken");
+  });
+
+  it("come once under an Idempotency-Key", async () => {
+    const { partner } = await tenant();
+    const client = identity.port.client(RoleService, partner, { idempotencyKey: uuidv7() });
+    const role = wanted();
+    const replies = await Promise.all(Array.from({ length: 5 }, () => client.createRole(role)));
+    for (const reply of replies) expect(reply).toEqual(replies[0]);
+  });
+
+  it("are as many as the limit says", async () => {
+    const { partner, partnerId } = await tenant();
+    await identity.db.tx(identity.system, (tx) =>
+      tx.execute(sql`
+        INSERT INTO roles (id, name, scope, partner_id, permissions, created_at, updated_at)
+        SELECT gen_random_uuid(), 'R' || n, 'partner', ${partnerId}, '{}', now(), now()
+        FROM generate_series(1, ${maxRoles - 1}) AS n`),
+    );
+    const outcomes = await Promise.all(Array.from({ length: 4 }, () => outcomeOf(as(partner).createRole(wanted()))));
+    expect(outcomes.filter(({ code }) => code === "answered")).toHaveLength(1);
+    expect(outcomes.filter(({ code, limit }) => code === "limit_reached" && limit === maxRoles)).toHaveLength(3);
+  });
+});
+
+describe("changing a role", () => {
+  it("changes what its people may at once, tells the gateways once, and audits how many have it", async () => {
+    const { customer, orgId, partnerId } = await tenant();
+    const id = await made(customer);
+    const { user } = await identity
+      .usersAs(customer)
+      .inviteUser({ email: `${uuidv7()}@example.com`, name: "A", roleId: id, orgId });
+    const before = (await as(customer).getRole({ id })).role;
+    const change = { name: "Writers", description: "Write", permissions: ["devices:write", "devices:read"] };
+    const paths = ["name", "description", "permissions"];
+    const { role } = await as(customer).updateRole({ id, updateMask: { paths }, role: change });
+    expect(role).toMatchObject({ ...change, permissions: ["devices:read", "devices:write"] });
+    expect((await identity.usersAs(customer).getUser({ id: user?.id ?? "" })).user?.role).toBe("Writers");
+    const [row] = (await auditOf(id)).slice(-1);
+    expect([row?.action, row?.chainId]).toEqual(["role.update", orgId]);
+    expect(JSON.parse(row?.detailsJson ?? "")).toMatchObject({
+      people: 1,
+      changedFields: ["name", "description", "permissions"],
+      changes: { before: { permissions: ["devices:read"] }, after: { permissions: ["devices:read", "devices:write"] } },
+    });
+    const told = await identity.db.read<{ body: Buffer }>(
+      identity.system,
+      sql`SELECT body FROM outbox WHERE subject = 'auth.role' ORDER BY id`,
+    );
+    const events = told.map(({ body }) => fromBinary(RoleChangedSchema, body)).filter(({ roleId }) => roleId === id);
+    expect(events).toMatchObject([{ role: before?.name, partnerId }]);
+  });
+
+  it("is not for seeded roles, nor for those who reach only some of its people", async () => {
+    const t = await tenant();
+    const seeded = identity.roleId("partner-technician");
+    const own = await made(t.partner);
+    const forAll = await made(t.partner, { scope: "organization" });
+    const ofOrg = await made(t.customer);
+    const change = (by: Caller, id: string) =>
+      codeOf(as(by).updateRole({ id, updateMask: { paths: ["description"] }, role: { description: "x" } }));
+    const remove = (by: Caller, id: string) => codeOf(as(by).deleteRole({ id }));
+    for (const [by, id, code] of [
+      [t.root, seeded, "role_immutable"],
+      [t.partner, seeded, "role_immutable"],
+      [t.listed, own, "scope_not_allowed"],
+      [t.customer, forAll, "scope_not_allowed"],
+      [t.customer, own, "role_not_found"],
+      [t.neighbour, ofOrg, "role_not_found"],
+      [{ ...t.partner, mfaAt: null }, own, "mfa_required"],
+      [{ ...t.partner, permissions: ["roles:read"] }, own, "permission_denied"],
+      [{ ...t.partner, siteIds: [] }, own, "site_restricted"],
+    ] as const) {
+      expect([code, await change(by as Caller, id)]).toEqual([code, code]);
+      expect([code, await remove(by as Caller, id)]).toEqual([code, code]);
+    }
+    expect([await change(t.listed, ofOrg), await change(t.partner, forAll)]).toEqual(["answered", "answered"]);
+  });
+});
+
+describe("deleting a role", () => {
+  it("waits until nobody has it, also against assignments at the same time", async () => {
+    const { customer, orgId } = await tenant();
+    const id = await made(customer);
+    const users = identity.usersAs(customer);
+    const invite = () => users.inviteUser({ email: `${uuidv7()}@example.com`, name: "A", roleId: id, orgId });
+    const { user } = await invite();
+    expect(await codeOf(as(customer).deleteRole({ id }))).toBe("role_in_use");
+    await users.deleteUser({ id: user?.id ?? "" });
+    const racing = await Promise.all([codeOf(as(customer).deleteRole({ id })), codeOf(invite())]);
+    expect([
+      ["answered", "role_not_found"],
+      ["role_in_use", "answered"],
+    ]).toContainEqual(racing);
+    if (racing[0] === "answered") {
+      const [row] = (await auditOf(id)).slice(-1);
+      expect(row?.action).toBe("role.delete");
+      expect(JSON.parse(row?.detailsJson ?? "").changes).toMatchObject({
+        before: { permissions: ["devices:read"] },
+        after: {},
+      });
+    }
+  });
+});
+
+describe("the list of roles", () => {
+  it("has seeded ones first, then names, by page and by cursor, narrowed by owner and scope", async () => {
+    const { partner, partnerId, orgId, customer } = await tenant();
+    const names = ["b", "a", "c"];
+    const ids: Record<string, string> = {};
+    for (const name of names) ids[name] = await made(partner, { name });
+    ids.org = await made(customer, { name: "z" });
+    const keys = (roles: { key: string; name: string }[]) => roles.map((role) => role.key || role.name);
+    const seeded = ["org-admin", "org-viewer", "partner-admin", "partner-technician"];
+    const whole = await as(partner).listRoles({});
+    expect(keys(whole.roles)).toEqual([...seeded, "a", "b", "c", "z"]);
+    expect(whole.page?.total).toBe(8n);
+    const walked: string[] = [];
+    let cursor = "";
+    do {
+      const { roles, page } = await as(partner).listRoles({ page: { limit: 3, cursor, skipCount: true } });
+      walked.push(...keys(roles));
+      cursor = page?.nextCursor ?? "";
+    } while (cursor !== "");
+    expect(walked).toEqual(keys(whole.roles));
+    const second = await as(partner).listRoles({ page: { limit: 3, page: 2 } });
+    expect(keys(second.roles)).toEqual(keys(whole.roles).slice(3, 6));
+    expect(keys((await as(partner).listRoles({ partnerId })).roles)).toEqual(["a", "b", "c", "z"]);
+    expect(keys((await as(partner).listRoles({ orgId })).roles)).toEqual(["z"]);
+    expect(keys((await as(partner).listRoles({ scope: "organization" })).roles)).toEqual([
+      "org-admin",
+      "org-viewer",
+      "z",
+    ]);
+    expect(keys((await as(customer).listRoles({})).roles)).toEqual(["org-admin", "org-viewer", "z"]);
+    for (const bad of [{ page: { cursor: "xyz" } }, { scope: "world" }, { orgId: "x" }]) {
+      expect([bad, await codeOf(as(partner).listRoles(bad))]).toEqual([bad, "validation_failed"]);
+    }
+    expect(await codeOf(as({ ...partner, permissions: [] }).listRoles({}))).toBe("permission_denied");
+  });
+});
+
+describe("a refused change", () => {
+  it("is audited once a minute for each actor and action, as denied, where it was tried", async () => {
+    const { customer, orgId, partner, partnerId } = await tenant();
+    const id = await made(customer);
+    await identity.setHeld(customer, ["roles:write", "users:write"]);
+    const edit = () =>
+      codeOf(
+        as(customer).updateRole({ id, updateMask: { paths: ["permissions"] }, role: { permissions: ["audit:read"] } }),
+      );
+    const codes = await Promise.all(Array.from({ length: 10 }, edit));
+    expect(new Set(codes)).toEqual(new Set(["delegation_denied"]));
+    const denied = async () => (await auditOf(id)).filter((row) => row.result === "denied");
+    expect((await denied()).map((row) => [row.action, row.chainId, row.actorId])).toEqual([
+      ["role.update", orgId, customer.actor.id],
+    ]);
+    expect(JSON.parse((await denied())[0]?.detailsJson ?? "")).toEqual({
+      code: "delegation_denied",
+      permissions: ["devices:read"],
+    });
+    expect(await codeOf(as(customer).deleteRole({ id }))).toBe("delegation_denied");
+    expect((await denied()).map((row) => row.action)).toEqual(["role.update", "role.delete"]);
+    identity.clock.now = new Date(identity.clock.now.getTime() + 60_000);
+    expect(await codeOf(as({ ...customer, mfaAt: identity.clock.now }).deleteRole({ id }))).toBe("delegation_denied");
+    expect(await denied()).toHaveLength(3);
+
+    // Not found, invalid and taken are no refusals; a new record's are the place's it was for.
+    const before = await denied();
+    expect(await codeOf(as(customer).deleteRole({ id: uuidv7() }))).toBe("role_not_found");
+    expect(await denied()).toHaveLength(before.length);
+    const none = { ...partner, mfaAt: null };
+    const invite = identity.usersAs(none).inviteUser({ email: "x@example.com", name: "A", roleId: id, orgId });
+    expect(await codeOf(invite)).toBe("mfa_required");
+    const own = { email: "x@example.com", name: "A", roleId: id };
+    const rows = await identity.db.read<{ n: number }>(
+      identity.system,
+      sql`SELECT count(*)::integer AS n FROM outbox WHERE msg_id LIKE ${`${orgId}/%`} AND subject LIKE 'audit.%'`,
+    );
+    expect(rows[0]?.n).toBeGreaterThanOrEqual(before.length + 1);
+    expect(await codeOf(identity.usersAs({ ...none, actor: { ...none.actor, id: uuidv7() } }).inviteUser(own))).toBe(
+      "mfa_required",
+    );
+    const ofPartner = await identity.db.read<{ n: number }>(
+      identity.system,
+      sql`SELECT count(*)::integer AS n FROM outbox WHERE msg_id LIKE ${`${partnerId}/%`} AND subject LIKE 'audit.%'`,
+    );
+    expect(ofPartner[0]?.n).toBe(1);
+  });
+});

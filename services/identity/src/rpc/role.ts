@@ -1,0 +1,217 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Database, Tx } from "@muster/db";
+import { AppError, type CallContext, clampPage, isUuid, type Logger, type Permission, uuidv7 } from "@muster/kit";
+import { type Role, RoleSchema, RoleService } from "@muster/proto/muster/identity/v1/role_pb";
+import { callContext } from "@muster/rpc";
+import { idempotentTx, requireMfa, requirePermission } from "@muster/service";
+import { actingNow, administration, inTurnOf } from "../administer.ts";
+import { appliedEverywhere } from "../events/applied-everywhere.ts";
+import { changesBetween } from "../events/key-facts.ts";
+import { recordRole, roleChanged, visibleRoleFields } from "../events/role-facts.ts";
+import { auditRefusals } from "../refusals.ts";
+import { grantable } from "../rules/catalogue.ts";
+import { requireAdministrator } from "../rules/delegation.ts";
+import { noOrganization, roleNotFound } from "../rules/new-user.ts";
+import { changedRole, maxRoles, type NewRole, newRole, requireWritable, roleChange } from "../rules/role.ts";
+import { holdersOfRole, otherAdministrators } from "../store/administration.ts";
+import {
+  countRoles,
+  deleteRole,
+  findRole,
+  insertRole,
+  listRoles,
+  type RoleRow,
+  readRole,
+  updateRole,
+} from "../store/roles.ts";
+import { awaitTenants, type KnownTenants } from "../store/tenants.ts";
+import { requirePerson, requireWholeOrganization, wordOrNull } from "./key-guards.ts";
+import { organizationFilter, partnerFilter } from "./list-filters.ts";
+
+export type RoleDeps = {
+  db: Database;
+  log: Logger;
+  now: () => Date;
+  mfaMaxAgeMinutes: number;
+  /** Milliseconds that the copy of the tenants may be behind tenancy before something counts as missing. */
+  copyLagMs: number;
+};
+
+const scopes = ["system", "partner", "organization"];
+const permission: Permission = "roles:write";
+
+/** Roles, seeded and custom (01-conventions, "Who may call what"). */
+export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
+  const { db, now } = deps;
+  const administer = administration(db);
+
+  const requireWriter = (context: CallContext) => {
+    requirePerson(context);
+    requirePermission(context, permission);
+    requireMfa(context, deps.mfaMaxAgeMinutes, now());
+    requireWholeOrganization(context);
+  };
+  const requireReader = (context: CallContext) => {
+    requirePerson(context);
+    requirePermission(context, "roles:read");
+  };
+  const reach = async (context: CallContext, id: string): Promise<RoleRow> => {
+    const row = isUuid(id) ? await findRole(db, context, id) : null;
+    if (!row) throw roleNotFound();
+    return row;
+  };
+
+  const handlers: ServiceImpl<typeof RoleService> = {
+    async listRoles(request, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const filter = {
+        partnerId: await partnerFilter(deps, context, request.partnerId),
+        orgId: await organizationFilter(deps, context, request.orgId),
+        scope: wordOrNull(request.scope, "scope", scopes),
+      };
+      const { rows, info } = await listRoles(db, context, filter, clampPage(request.page ?? {}));
+      return { roles: rows.map(roleMessage), page: info };
+    },
+
+    async getRole({ id }, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      return { role: roleMessage(await reach(context, id)) };
+    },
+
+    async createRole(request, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const at = now();
+      const place = inTenant(newRole(context.caller, request), await tenantsOf(deps, context, request));
+      const make = async (tx: Tx) => {
+        const by = await actingNow(tx, context, place.partnerId, permission);
+        const role = { ...newRole(by, request), partnerId: place.partnerId };
+        if ((await countRoles(tx, role)) >= maxRoles) {
+          throw new AppError("limit_reached", "No more roles can be made here", { facts: { limit: maxRoles } });
+        }
+        const row = await insertRole(tx, uuidv7(at.getTime()), role, at);
+        recordRole(tx, context, row, "role.create", { changes: { before: {}, after: visibleRoleFields(row) } }, at);
+        return { role: roleMessage(row) };
+      };
+      return inTurnOf(db, place.partnerId, () =>
+        idempotentTx(db, context, RoleService.method.createRole, request, make),
+      );
+    },
+
+    async updateRole({ id, updateMask, role }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const wanted = roleChange(updateMask?.paths ?? [], role ?? create(RoleSchema));
+      const seen = await reach(context, id);
+      const at = now();
+      const { row, messageId } = await administer(
+        context,
+        { partnerId: seen.partner_id, permission },
+        async (tx, by) => {
+          const before = await readRole(tx, by, id);
+          if (!before) throw roleNotFound();
+          const after = changedRole(by, storedRole(before), wanted);
+          await keepAdministrator(tx, before, after.permissions);
+          return { before, after };
+        },
+        async (tx, { before, after }) => {
+          const updated = await updateRole(tx, id, after, at);
+          const { people } = await holdersOfRole(tx, id);
+          const differences = changesBetween(visibleRoleFields(before), visibleRoleFields(updated));
+          recordRole(tx, context, updated, "role.update", { ...differences, people }, at);
+          const message = roleChanged(before);
+          tx.emit(message);
+          return { row: updated, messageId: message.msgId };
+        },
+      );
+      await appliedEverywhere(db, [messageId]);
+      return { role: roleMessage(row) };
+    },
+
+    async deleteRole({ id }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const seen = await reach(context, id);
+      const at = now();
+      await administer(
+        context,
+        { partnerId: seen.partner_id, permission },
+        async (tx, by) => {
+          const before = await readRole(tx, by, id);
+          if (!before) throw roleNotFound();
+          requireWritable(by, storedRole(before));
+          if ((await holdersOfRole(tx, id)).people > 0) throw roleInUse();
+          return before;
+        },
+        async (tx, before) => {
+          if (!(await deleteRole(tx, id))) throw roleInUse();
+          recordRole(
+            tx,
+            context,
+            before,
+            "role.delete",
+            { changes: { before: visibleRoleFields(before), after: {} } },
+            at,
+          );
+        },
+      );
+      return {};
+    },
+  };
+  const find = (context: CallContext, id: string) => findRole(db, context, id);
+  return auditRefusals(deps, handlers, {
+    createRole: { action: "role.create" },
+    updateRole: { action: "role.update", find },
+    deleteRole: { action: "role.delete", find },
+  });
+}
+
+/** The tenants that a new role names. */
+function tenantsOf(deps: RoleDeps, context: CallContext, request: { partnerId: string; orgId: string }) {
+  const { caller } = context;
+  const orgId = request.orgId || caller.orgId;
+  const partnerId = request.partnerId || caller.partnerId;
+  return awaitTenants(deps.db, context, { partnerId, orgIds: orgId ? [orgId] : [], siteIds: [] }, deps.copyLagMs);
+}
+
+/** With its partner filled in; throws when a tenant is missing, or the organization another partner's. */
+function inTenant(role: NewRole, known: KnownTenants): { partnerId: string } {
+  if (role.partnerId !== null && !known.partner) throw new AppError("partner_not_found", "Partner not found");
+  const org = role.orgId === null ? null : known.orgs.get(role.orgId);
+  if (org === undefined) throw noOrganization();
+  const partnerId = role.partnerId ?? org?.partnerId;
+  if (!partnerId || (org && org.partnerId !== partnerId)) throw noOrganization();
+  return { partnerId };
+}
+
+/** A custom role can be what makes its holders administrators of their partner. Throws `last_administrator`. */
+async function keepAdministrator(tx: Tx, before: RoleRow, permissions: readonly string[]): Promise<void> {
+  const isEnough = (held: readonly string[]) => grantable("partner").every((p) => held.includes(p));
+  if (before.scope !== "partner" || !isEnough(before.permissions) || isEnough(permissions)) return;
+  const { scope, partner_id: partnerId, id: roleId } = before;
+  const others = await otherAdministrators(tx, { scope, partnerId }, { roleId });
+  requireAdministrator(await holdersOfRole(tx, roleId), { any: false, ofAll: false }, others);
+}
+
+const storedRole = (row: RoleRow) => ({ ...row, orgId: row.org_id });
+
+const roleInUse = () => new AppError("role_in_use", "Somebody has this role: give them another one first");
+
+function roleMessage(row: RoleRow): Role {
+  return create(RoleSchema, {
+    id: row.id,
+    key: row.key ?? "",
+    name: row.name,
+    description: row.description,
+    scope: row.scope,
+    permissions: row.permissions,
+    partnerId: row.partner_id ?? "",
+    orgId: row.org_id ?? "",
+    createdAt: timestampFromDate(row.created_at),
+    updatedAt: timestampFromDate(row.updated_at),
+  });
+}

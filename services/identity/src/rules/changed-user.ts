@@ -1,0 +1,97 @@
+import { AppError, type FieldErrors, isUuid, validationError } from "@muster/kit";
+import { type Held, requireAbove } from "./delegation.ts";
+import { isRoleOf, maxListed, noOrganization, type OrgGrant, orgGrants, type Role, roleNotFound } from "./new-user.ts";
+
+/** The fields of a change that were given. `siteIds: null` lifts the limit to sites. */
+export type UserChange = {
+  name?: string;
+  roleId?: string;
+  orgAccess?: OrgGrant;
+  orgIds?: readonly string[];
+  siteIds?: readonly string[] | null;
+};
+
+type Input = {
+  name: string;
+  roleId: string;
+  orgAccess: string;
+  orgIds: readonly string[];
+  siteRestricted: boolean;
+  siteIds: readonly string[];
+};
+
+/** The masked fields of a change. Throws `no_updates` or `validation_failed`. */
+export function userChange(paths: readonly string[], input: Input): UserChange {
+  const errors: FieldErrors = {};
+  const change: UserChange = {};
+  const idsOf = (field: string, ids: readonly string[]) => {
+    if (ids.length > maxListed || !ids.every(isUuid)) errors[field] = [`At most ${maxListed} UUIDs`];
+    return [...new Set(ids)].sort();
+  };
+  if (paths.includes("name")) {
+    change.name = input.name;
+    if (input.name.trim() === "" || input.name.length > 255) errors.name = ["1 to 255 characters"];
+  }
+  if (paths.includes("role_id")) {
+    change.roleId = input.roleId;
+    if (!isUuid(input.roleId)) errors.roleId = ["Must be a UUID"];
+  }
+  if (paths.includes("org_access")) {
+    const grant = orgGrants.find((known) => known === input.orgAccess);
+    if (grant) change.orgAccess = grant;
+    else errors.orgAccess = [`One of ${orgGrants.join(", ")}`];
+  }
+  if (paths.includes("org_ids")) change.orgIds = idsOf("orgIds", input.orgIds);
+  if (paths.includes("site_ids")) {
+    if (input.siteRestricted && input.siteIds.length === 0) errors.siteIds = ["At least one, or null for no limit"];
+    change.siteIds = input.siteRestricted ? idsOf("siteIds", input.siteIds) : null;
+  }
+  if (Object.keys(errors).length > 0) throw validationError(errors);
+  if (Object.keys(change).length === 0) throw new AppError("no_updates", "No updates provided");
+  return change;
+}
+
+/** What a person is and has. */
+export type Standing = {
+  name: string;
+  role: Role;
+  partnerId: string | null;
+  orgId: string | null;
+  orgAccess: OrgGrant;
+  orgIds: readonly string[];
+  /** Null when not limited. */
+  siteIds: readonly string[] | null;
+};
+
+/**
+ * The person after the change, as `by` may make it: neither before nor after do they have more than `by` has. Throws
+ * `validation_failed`, `role_not_found`, `organization_not_found` and `delegation_denied`.
+ */
+export function changedUser(by: Held, before: Standing, change: UserChange, newRole: Role | null): Standing {
+  const { scope } = before.role;
+  requireAbove(by, { ...before, permissions: before.role.permissions });
+  const errors: FieldErrors = {};
+  const role = change.roleId === undefined ? before.role : newRole;
+  if (role === null) throw roleNotFound();
+  if (role.scope !== scope) errors.roleId = [`Must be a role of scope ${scope}`];
+  if (scope !== "partner") {
+    if (change.orgAccess !== undefined) errors.orgAccess = ["For partner users only"];
+    if (change.orgIds !== undefined) errors.orgIds = ["For partner users only"];
+  }
+  if (scope === "system" && change.siteIds != null) errors.siteIds = ["Not for system users"];
+  const orgAccess = change.orgAccess ?? (change.orgIds === undefined ? before.orgAccess : "selected");
+  const given = change.orgIds ?? [];
+  if (given.length > 0 && orgAccess !== "selected") errors.orgIds = ['Only with orgAccess "selected"'];
+  if (Object.keys(errors).length > 0) throw validationError(errors);
+  const orgIds = orgAccess === "selected" ? (change.orgIds ?? before.orgIds) : [];
+  const siteIds = change.siteIds === undefined ? before.siteIds : change.siteIds;
+  const after = { ...before, name: change.name ?? before.name, role, orgAccess, orgIds, siteIds };
+  if (!isRoleOf(role, before)) throw roleNotFound();
+  // Out of the caller's reach is as if it were not there.
+  if (by.scope === "partner" && by.orgAccess.mode === "list") {
+    const { orgIds: own } = by.orgAccess;
+    if (!given.every((id) => own.includes(id))) throw noOrganization();
+  }
+  requireAbove(by, { ...after, permissions: role.permissions });
+  return after;
+}
