@@ -12,6 +12,12 @@ export function subscribersOf(tx: Tx, orgIds: readonly string[]): Promise<Subscr
     WHERE org_id = ANY (${orgIds}::uuid[]) AND status = 'active' AND deleted_at IS NULL AND stopped_at IS NULL`);
 }
 
+/** Whether any of these webhooks subscribes to an event. */
+export function wantedBy(subscribers: readonly Subscriber[]): (event: MatchedEvent) => boolean {
+  const types = new Set(subscribers.flatMap((hook) => hook.events.map((type) => `${hook.org_id}/${type}`)));
+  return ({ orgId, type }) => types.has(`${orgId}/${type}`) || types.has(`${orgId}/${anyEvent}`);
+}
+
 /** Stores payload, deliveries and queue rows of the events that were not seen before; gives the number of deliveries. */
 export async function storeMatches(
   tx: Tx,
@@ -20,7 +26,9 @@ export async function storeMatches(
 ): Promise<number> {
   const byOrg = new Map<string, Subscriber[]>();
   for (const each of subscribers) byOrg.set(each.org_id, [...(byOrg.get(each.org_id) ?? []), each]);
-  const matched = events
+  // Repeats among them: the first one stands.
+  const once = new Map(events.toReversed().map((event) => [`${event.orgId}/${event.id}`, event]));
+  const matched = [...once.values()]
     .map((event) => ({
       event,
       hooks: (byOrg.get(event.orgId) ?? []).filter(
