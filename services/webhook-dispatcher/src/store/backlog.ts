@@ -13,7 +13,7 @@ export async function putAside(tx: Tx, events: readonly MatchedEvent[]): Promise
                          ${column(({ body }) => body)}::text[])`);
 }
 
-/** Takes up to `each` of the oldest events of every organization, `most` in all; none while another matcher is at it. */
+/** Takes the oldest events of every organization, `each` or more when they are few, `most` in all; none while another matcher is at it. */
 export async function takeUp(tx: Tx, each: number, most: number): Promise<MatchedEvent[]> {
   const [lock] = await tx.query<{ mine: boolean }>(sql`SELECT pg_try_advisory_xact_lock(${takeLock}::bigint) AS mine`);
   if (!lock?.mine) return [];
@@ -25,7 +25,8 @@ export async function takeUp(tx: Tx, each: number, most: number): Promise<Matche
       FROM orgs o WHERE o.org_id IS NOT NULL
     ), picked AS MATERIALIZED (
       SELECT b.org_id, b.id FROM orgs o CROSS JOIN LATERAL (
-        SELECT b.org_id, b.id FROM webhook_backlog b WHERE b.org_id = o.org_id ORDER BY b.id LIMIT ${each}::int
+        SELECT b.org_id, b.id FROM webhook_backlog b WHERE b.org_id = o.org_id ORDER BY b.id
+        LIMIT greatest(${each}::int, ${most}::int / 2 / greatest(1, (SELECT count(org_id) FROM orgs)))
       ) AS b
       ORDER BY random() LIMIT ${most}::int
     )
