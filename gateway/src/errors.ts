@@ -123,6 +123,8 @@ const table: Record<PublicCode, HttpError> = {
   webhook_not_found: { status: 404 },
   delivery_not_found: { status: 404 },
   dead_letter_not_found: { status: 404 },
+  replay_not_found: { status: 404 },
+  audit_stream_not_found: { status: 404 },
   delivery_not_failed: { status: 409, text: "Only failed deliveries can be retried" },
   invalid_webhook_url: { status: 400, text: "Invalid webhook URL" },
   unknown_event_type: { status: 400 },

@@ -45,6 +45,8 @@ export function portNames(replicas: Replicas): string[] {
 export type Surroundings = {
   host: string;
   publicUrl: string;
+  /** Development mailbox; null where NODE_ENV says production, which has none. */
+  mailDir: string | null;
   natsUrl: string;
   database: DatabaseUrls;
   keys: Keys & { callerPublicDir: string };
@@ -94,7 +96,12 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     ...serviceUrls(around.instances),
   };
   if (program === "webhook-dispatcher") return { ...service, SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey };
-  if (program === "audit") return { ...service, CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey };
+  if (program === "audit")
+    return {
+      ...service,
+      CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey,
+      SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey,
+    };
   if (program !== "identity") return service;
   const { password } = around.admin;
   return {
@@ -103,6 +110,8 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey,
     ENROLLMENT_KEY_PEPPER: keys.enrollmentKeyPepper,
     BOOTSTRAP_ADMIN_EMAIL: around.admin.email,
+    PUBLIC_URL: around.publicUrl,
+    ...(around.mailDir === null ? {} : { MAIL_DIR: around.mailDir }),
     ...(password ? { BOOTSTRAP_ADMIN_PASSWORD: password } : {}),
   };
 }

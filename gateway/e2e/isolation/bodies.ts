@@ -68,6 +68,7 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "PATCH /webhooks/:id": ({ name }) => ({ name }),
   "POST /webhooks/:id/test": () => ({}),
   "POST /webhooks/:id/rotate-secret": () => ({}),
+  "POST /webhooks/:id/replay": () => ({ since: "2020-01-01" }),
   "POST /events": ({ name, home }) => ({ type: "alert.triggered", orgId: home.orgId, data: { name } }),
   "PATCH /audit-logs/retention": ({ home }) => ({ orgId: home.orgId, retentionDays: 400 }),
   "POST /agents/:id/logs": ({ name }) => ({ logs: [{ timestamp, level: "info", component: "ws", message: name }] }),

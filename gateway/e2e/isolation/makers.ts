@@ -30,6 +30,8 @@ export type Makers = {
   webhookUrl: string;
   /** The failed delivery that each webhook was made with. */
   deliveryOf(webhookId: string): string;
+  /** The replay that each webhook was made with; it waits, because its webhook is paused. */
+  replayOf(webhookId: string): string;
   /** As make, with the secret of a key. */
   makeKey(spot: Spot, scopes: readonly string[]): Promise<{ target: Target; key: string }>;
   makePrincipal(spot: Spot, scopes: readonly string[]): Promise<{ target: Target; key: string; keyTarget: Target }>;
@@ -103,6 +105,7 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     }
     if (kind === "webhook") return targetAt(kind, spot, await hooks.webhook(spot, name), name);
     if (kind === "delivery") return targetAt(kind, spot, hooks.deliveryOf(await hooks.webhook(spot, name)), name);
+    if (kind === "replay") return targetAt(kind, spot, hooks.replayOf(await hooks.webhook(spot, name)), null);
     if (kind === "dead_letter") {
       const webhookId = await hooks.webhook(spot, name);
       principalKeys.push(targetAt("webhook", spot, webhookId, name));
@@ -122,6 +125,7 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     principalKeys,
     webhookUrl: hooks.url,
     deliveryOf: hooks.deliveryOf,
+    replayOf: hooks.replayOf,
     make,
     async makeClone(spot) {
       const name = `${run}-${spot.place}-clone-${randomUUID().slice(0, 8)}`;

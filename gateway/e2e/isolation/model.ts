@@ -20,6 +20,7 @@ export type Kind =
   | "enrollment_key"
   | "webhook"
   | "delivery"
+  | "replay"
   | "dead_letter"
   | "event"
   | "role";

@@ -10,6 +10,9 @@ export type Answer = { status: number; text: string; body: Record<string, unknow
 export type Performed = { cell: Cell; target: Target | null; name: string; request: string; answer: Answer };
 export type Runner = { cluster: Cluster; makers: Makers; world: World };
 
+/** An id that no record has. */
+export const nobodys = "00000000-0000-4000-8000-000000000000";
+
 /** Calls at the same time. */
 export const parallel = 8;
 
@@ -68,10 +71,12 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
     varied,
   };
   const deliveryId = makers.deliveryOf(target?.id ?? "");
+  const replayId = makers.replayOf(target?.id ?? "");
   const params: Record<string, string> = {
-    id: target?.id ?? "",
+    id: target?.id ?? nobodys,
     deviceId: route.path.startsWith("/system-tools/devices/:deviceId") ? (target?.id ?? "") : from.deviceId,
     deliveryId,
+    replayId,
     ...examples,
   };
   const query = new URLSearchParams(queryOf(key));
@@ -79,9 +84,12 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
   const isOwnSession = subject.shape === "open" || (subject.shape === "self" && route.path.startsWith("/auth/"));
   if (route.body) body = isOwnSession ? {} : bodyOf(key, from);
   if (varied && named) {
-    // A webhook that is changed is a new one, and so is the delivery of it that is named.
-    const isRenewed = varied.kind === "delivery" && changes && target !== cell.target;
-    if (varied.within === "params") params[varied.field] = isRenewed ? deliveryId : named.id;
+    // A webhook that is changed is a new one, and so is the delivery or replay of it that is named.
+    const isRenewed = changes && target !== cell.target;
+    const renewedId = isRenewed
+      ? ({ delivery: deliveryId, replay: replayId } as Record<string, string>)[varied.kind]
+      : null;
+    if (varied.within === "params") params[varied.field] = renewedId ?? named.id;
     else if (varied.within === "query") query.set(varied.field, named.id);
     else body = { ...body, [varied.field]: varied.many ? [named.id] : named.id };
   }

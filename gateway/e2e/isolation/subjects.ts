@@ -80,6 +80,7 @@ const referenced: Record<string, Kind> = {
   keyId: "api_key",
   webhookId: "webhook",
   deliveryId: "delivery",
+  replayId: "replay",
 };
 
 const sameRow = (method: string, path: string) =>

@@ -108,6 +108,7 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
   await Promise.all(wanted);
   for (const hook of living.filter(({ kind }) => kind === "webhook")) {
     living.push({ ...hook, kind: "delivery", id: makers.deliveryOf(hook.id), marker: null });
+    living.push({ ...hook, kind: "replay", id: makers.replayOf(hook.id), marker: null });
   }
 
   const ended = await Promise.all([make("device", spots.own), make("device_group", spots.own)]);

@@ -14,6 +14,7 @@ const tables: Partial<Record<Kind, { table: string; without: string }>> = {
   service_principal: { table: "identity.service_principals", without: "" },
   webhook: { table: "webhook_dispatcher.webhooks", without: "" },
   delivery: { table: "webhook_dispatcher.webhook_deliveries", without: "" },
+  replay: { table: "webhook_dispatcher.webhook_replays", without: "" },
   dead_letter: { table: "webhook_dispatcher.webhook_dead_letters", without: "" },
   enrollment_key: { table: "identity.enrollment_keys", without: "" },
 };

@@ -13,6 +13,7 @@ export async function webhookMakers(cluster: Cluster, root: Api, owner: Owner) {
   const ports = JSON.parse(await readFile(join(dirname(cluster.dataDir), "receivers.json"), "utf8")) as number[];
   const url = `https://${receiverHost}:${ports.at(-1)}/isolation`;
   const deliveries = new Map<string, string>();
+  const replays = new Map<string, string>();
 
   const expectStatus = async (wanted: number, method: string, path: string, body: object) => {
     const reply = await root.call(method, path, body);
@@ -24,6 +25,7 @@ export async function webhookMakers(cluster: Cluster, root: Api, owner: Owner) {
   return {
     url,
     // Of a webhook that is not there: an id of nothing.
+    replayOf: (webhookId: string) => replays.get(webhookId) ?? absentId,
     deliveryOf: (webhookId: string) => deliveries.get(webhookId) ?? absentId,
 
     async webhook({ orgId }: Spot, name: string): Promise<string> {
@@ -39,6 +41,13 @@ export async function webhookMakers(cluster: Cluster, root: Api, owner: Owner) {
       );
       if (!failed) throw new Error("a test delivery was not stored");
       deliveries.set(String(id), deliveryId);
+      // Not begun in time: a digest of its row stays the same, whoever calls.
+      const replay = await expectStatus(202, "POST", `/webhooks/${id}/replay`, { since: "2020-01-01" });
+      await owner.rows(
+        "UPDATE webhook_dispatcher.webhook_replays SET next_chunk_at = now() + interval '1 day' WHERE id = $1",
+        [replay.id],
+      );
+      replays.set(String(id), String(replay.id));
       return String(id);
     },
 

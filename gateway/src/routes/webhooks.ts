@@ -1,5 +1,5 @@
 import { eventTypes } from "@muster/kit";
-import type { RetryPolicy, Webhook } from "@muster/proto/muster/webhook/v1/webhook_pb";
+import type { EndpointHealth, RetryPolicy, Webhook } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
@@ -40,6 +40,9 @@ const webhook = z
     events: z.array(z.string()),
     headers: z.array(headerOut),
     status,
+    ordered: z.boolean().meta({
+      description: "One request at a time in the order of the events; one that fails holds those behind it.",
+    }),
     retryPolicy: retryPolicy.nullable().meta({ description: "Null: 5 retries after 1, 2, 4, 8 and 16 s." }),
     successCount: z.int().meta({ description: "Deliveries that ended well." }),
     failureCount: z.int().meta({ description: "Deliveries whose retries were exhausted." }),
@@ -60,6 +63,29 @@ const deliveryStats = z.object({
   lastDeliveredAt: timeOut.nullable(),
 });
 
+const health = z
+  .object({
+    breaker: z.enum(["closed", "open", "recovering"]).meta({
+      description: "`open`: nothing is sent until `openUntil`. `recovering`: fewer requests at a time than usual.",
+    }),
+    openUntil: timeOut.nullable(),
+    consecutiveFailures: z.int().meta({ description: "Attempts that failed since the last success." }),
+    consecutiveFailedDeliveries: z
+      .int()
+      .meta({ description: "Deliveries whose retries were exhausted since the last success." }),
+    failingSince: timeOut.nullable().meta({ description: "The first of those deliveries." }),
+    lastSuccessAt: timeOut.nullable(),
+    lastFailureAt: timeOut.nullable(),
+    oldestDueSeconds: z.number().meta({ description: "How long the oldest delivery has been due; 0 when none is." }),
+    nextAttemptAt: timeOut.nullable(),
+    inFlight: z.int(),
+    failedReason: z
+      .enum(["gone", "exhausted"])
+      .nullable()
+      .meta({ description: "Why it was marked `failed`: it answered 410, or no delivery ended well for days." }),
+  })
+  .meta({ id: "WebhookHealth" });
+
 const url = z.string().min(1).max(4_096).meta({
   description: "HTTPS, to a host that is public by name and by address.",
   example: "https://example.com/hook",
@@ -78,6 +104,7 @@ const newWebhook = z.object({
   secret: secret.nullish(),
   events,
   headers: headers.optional(),
+  ordered: z.boolean().optional(),
 });
 
 const patch = z.object({
@@ -87,6 +114,7 @@ const patch = z.object({
   events: events.optional(),
   headers: headers.optional(),
   status: status.optional(),
+  ordered: z.boolean().optional(),
 });
 const paths = {
   name: "name",
@@ -95,6 +123,7 @@ const paths = {
   events: "events",
   headers: "headers",
   status: "status",
+  ordered: "ordered",
 };
 
 const read = { auth: "session", permission: "webhooks:read", keyScopes: ["webhooks:read"] } as const;
@@ -146,6 +175,7 @@ const create = route({
       secret: body.secret ?? "",
       events: body.events,
       headers: body.headers ?? [],
+      ordered: body.ordered ?? false,
     };
     const reply = await services.webhooks.createWebhook(wanted, await rpc());
     return webhookOf(reply.webhook);
@@ -167,12 +197,16 @@ const get = route({
   path: "/webhooks/:id",
   access: read,
   tag,
-  summary: "One webhook with its statistics",
+  summary: "One webhook with its statistics and its endpoint's health",
   params: idParams,
-  reply: webhook.extend({ deliveryStats }),
+  reply: webhook.extend({ deliveryStats, health }),
   errors: ["webhook_not_found"],
   async handle({ params, rpc }, { services }) {
-    const { webhook: found, stats } = await services.webhooks.getWebhook({ id: params.id }, await rpc());
+    const {
+      webhook: found,
+      stats,
+      health: endpoint,
+    } = await services.webhooks.getWebhook({ id: params.id }, await rpc());
     const counts = {
       total: Number(stats?.total ?? 0),
       pending: Number(stats?.pending ?? 0),
@@ -181,7 +215,7 @@ const get = route({
       retrying: Number(stats?.retrying ?? 0),
       lastDeliveredAt: timeOrNull(stats?.lastDeliveredAt),
     };
-    return { ...webhookOf(found), deliveryStats: counts };
+    return { ...webhookOf(found), deliveryStats: counts, health: healthOf(endpoint) };
   },
 });
 
@@ -205,6 +239,7 @@ const update = route({
       events: body.events ?? [],
       headers: body.headers ?? [],
       status: body.status ?? "",
+      ordered: body.ordered ?? false,
     };
     const wanted = { id: params.id, updateMask: maskOf(body, paths), change };
     const reply = await services.webhooks.updateWebhook(wanted, await rpc());
@@ -235,16 +270,24 @@ const rotate = route({
   tag,
   summary: "Give a webhook a new signing secret",
   description:
-    "The secret before signs beside the new one until `previousSecretUntil`: in `webhook-signature`, and as `X-Service-Signature-Previous`.",
+    "The secret before signs beside the new one until `previousSecretUntil`: in `webhook-signature`, and as `X-Service-Signature-Previous`. A second rotation ends the first one's overlap.",
   params: idParams,
-  body: z.object({ secret: secret.min(1).optional().meta({ description: "Without it one is made." }) }),
+  body: z.object({
+    secret: secret.min(1).optional().meta({ description: "Without it one is made." }),
+    graceSeconds: z
+      .int()
+      .min(0)
+      .max(30 * 86_400)
+      .optional()
+      .meta({ description: "Seconds for which the secret before signs, too; default a day, 0 ends it at once." }),
+  }),
   idempotent: true,
   noStore: true,
   reply: z.object({ webhook, secret: z.string(), previousSecretUntil: timeOut.nullable() }),
   errors: ["webhook_not_found", "site_restricted"],
   async handle({ params, body, rpc }, { services }) {
     const reply = await services.webhooks.rotateWebhookSecret(
-      { id: params.id, secret: body.secret ?? "" },
+      { id: params.id, secret: body.secret ?? "", graceSeconds: body.graceSeconds },
       await rpc(),
     );
     const previousSecretUntil = timeOrNull(reply.previousSecretUntil);
@@ -263,6 +306,7 @@ function webhookOf(message: Webhook | undefined): z.input<typeof webhook> {
     events: message.events,
     headers: message.headers.map(({ key, value }) => ({ key, value })),
     status: status.parse(message.status),
+    ordered: message.ordered,
     retryPolicy: policyOf(message.retryPolicy),
     successCount: Number(message.successCount),
     failureCount: Number(message.failureCount),
@@ -271,6 +315,23 @@ function webhookOf(message: Webhook | undefined): z.input<typeof webhook> {
     createdBy: message.createdBy,
     createdAt: timeOf(message.createdAt),
     updatedAt: timeOf(message.updatedAt),
+  };
+}
+
+function healthOf(message: EndpointHealth | undefined): z.input<typeof health> {
+  if (!message) throw new Error("the dispatcher answered without the endpoint's health");
+  return {
+    breaker: health.shape.breaker.parse(message.breaker),
+    openUntil: timeOrNull(message.openUntil),
+    consecutiveFailures: Number(message.failedAttempts),
+    consecutiveFailedDeliveries: Number(message.failedDeliveries),
+    failingSince: timeOrNull(message.failingSince),
+    lastSuccessAt: timeOrNull(message.lastSuccessAt),
+    lastFailureAt: timeOrNull(message.lastFailureAt),
+    oldestDueSeconds: message.oldestDueSeconds,
+    nextAttemptAt: timeOrNull(message.nextAttemptAt),
+    inFlight: message.inFlight,
+    failedReason: health.shape.failedReason.parse(message.failedReason || null),
   };
 }
 

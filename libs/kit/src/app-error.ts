@@ -82,6 +82,8 @@ export const errorCodes = [
   "device_busy",
   "webhook_not_found",
   "delivery_not_found",
+  "replay_not_found",
+  "audit_stream_not_found",
   "dead_letter_not_found",
   "delivery_not_failed",
   "invalid_webhook_url",

@@ -91,6 +91,8 @@ const connectCodes: Record<ErrorCode, Code> = {
   webhook_not_found: Code.NotFound,
   delivery_not_found: Code.NotFound,
   dead_letter_not_found: Code.NotFound,
+  replay_not_found: Code.NotFound,
+  audit_stream_not_found: Code.NotFound,
   delivery_not_failed: Code.FailedPrecondition,
   invalid_webhook_url: Code.InvalidArgument,
   unknown_event_type: Code.InvalidArgument,

@@ -1,4 +1,5 @@
 import { whole } from "@muster/kit";
+import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 
 export const version = "0.1.0";
@@ -9,11 +10,7 @@ export const settings = {
     .enum(["all", "matcher", "sender"])
     .default("all")
     .describe("What this process does beside serving RPCs: match events, send deliveries, or both."),
-  SECRET_ENCRYPTION_KEY: z
-    .string()
-    .optional()
-    .describe("id:base64 32-byte keys for secrets at rest, comma-separated; the first encrypts, all decrypt."),
-  APP_ENCRYPTION_KEY: z.string().optional().describe("The same, for deployments that use this name."),
+  ...encryptionSettings,
   EGRESS_TEST_EXCEPTIONS: z
     .string()
     .default("")
@@ -40,18 +37,16 @@ export const settings = {
   BREAKER_OPEN_SECONDS: whole(30, 1, 3_600).describe("Seconds it stays open the first time; doubled up to 300."),
   FAILED_AFTER_HOURS: whole(72, 1, 8_760).describe("Hours without a success after which a webhook is marked failed …"),
   FAILED_AFTER_DELIVERIES: whole(50, 1, 1_000_000).describe("… if at least so many deliveries failed meanwhile."),
+  REPLAY_WINDOW: whole(4, 1, 256).describe(
+    "Replayed deliveries of one webhook that wait or are under way at a time; below ENDPOINT_SLOTS, so that live ones keep slots.",
+  ),
+  REPLAY_INTERVAL_MS: whole(100, 5, 60_000).describe("Milliseconds after which a replay may queue the next ones."),
+  PUSH_CONCURRENCY: whole(32, 1, 1_024).describe(
+    "Requests for other services (streams of audit rows) under way at a time.",
+  ),
   SECRET_OVERLAP_HOURS: whole(24, 0, 720).describe("Hours for which the secret before a rotation signs, too."),
   WEBHOOK_RETENTION_DAYS: whole(30, 1, 365).describe("Days for which deliveries and their payloads are kept."),
 };
-
-type Keys = { SECRET_ENCRYPTION_KEY?: string; APP_ENCRYPTION_KEY?: string };
-
-/** Keys for secrets at rest, under either name. Throws when neither is set. */
-export function encryptionKeys(config: Keys): string {
-  const keys = config.SECRET_ENCRYPTION_KEY ?? config.APP_ENCRYPTION_KEY;
-  if (!keys) throw new Error("SECRET_ENCRYPTION_KEY is not set: URLs and secrets of webhooks cannot be stored");
-  return keys;
-}
 
 type Health = {
   [name in

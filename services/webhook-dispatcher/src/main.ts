@@ -2,16 +2,22 @@ import { openEgress, parseExceptions } from "@muster/egress";
 import { secretBox } from "@muster/kit";
 import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
+import { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
+import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { register } from "@muster/rpc";
-import { runService } from "@muster/service";
-import { encryptionKeys, healthLimits, migrations, settings, version } from "./config.ts";
+import { encryptionKeys, runService } from "@muster/service";
+import { healthLimits, migrations, settings, version } from "./config.ts";
 import { createDoorbell } from "./events/doorbell.ts";
 import { startMatcher } from "./events/matcher.ts";
+import { startReplayer } from "./jobs/replayer.ts";
 import { startUpkeep } from "./jobs/upkeep.ts";
 import { deliveryService } from "./rpc/delivery.ts";
 import { eventService } from "./rpc/event.ts";
+import { pushService } from "./rpc/push.ts";
+import { replayService } from "./rpc/replay.ts";
 import { webhookService } from "./rpc/webhook.ts";
+import { sealedColumns, secretPurposes } from "./sealed-columns.ts";
 import { startSender } from "./sender/sender.ts";
 import { stopWebhooksOf } from "./store/webhooks.ts";
 
@@ -20,6 +26,7 @@ await runService({
   version,
   settings,
   migrations,
+  sealed: sealedColumns,
   tenantCopy: {
     async onChange(tx, { kind, id, deleted, before }) {
       if (kind === "site" || (before?.deleted ?? false) === deleted) return;
@@ -29,7 +36,8 @@ await runService({
   async start({ db, config, process: proc, onBus }) {
     const { log } = proc;
     const now = () => new Date();
-    const box = secretBox(encryptionKeys(config), "webhook");
+    const box = secretBox(encryptionKeys(config), secretPurposes.webhooks);
+    const replyBox = secretBox(encryptionKeys(config), secretPurposes.replies);
     const exceptions = parseExceptions(config.EGRESS_TEST_EXCEPTIONS, config.NODE_ENV);
     const egress = openEgress({ profile: "webhook", exceptions });
     proc.onStop("connections to receivers", () => egress.close());
@@ -54,6 +62,9 @@ await runService({
         graceMs: Math.max(0, config.DRAIN_GRACE_MS - 1_000),
       });
       wakeHere = sender.wake;
+      const pace = { window: config.REPLAY_WINDOW, chunk: 1_000, everyMs: config.REPLAY_INTERVAL_MS };
+      const replayer = startReplayer({ db, log, pace, wake: () => wakeHere() });
+      proc.onStop("replayer", () => replayer.stop());
       proc.onStop("sender", () => sender.stop());
     }
     const bell = createDoorbell(() => wakeHere());
@@ -68,9 +79,14 @@ await runService({
     const reach = { db, now, copyLagMs: config.TENANT_COPY_LAG_MS };
     const secretOverlapHours = config.SECRET_OVERLAP_HOURS;
     return [
-      register(WebhookService, webhookService({ ...reach, box, egress, secretOverlapHours })),
+      register(WebhookService, webhookService({ ...reach, box, replyBox, egress, secretOverlapHours })),
       register(DeliveryService, deliveryService({ ...reach, wake })),
       register(EventService, eventService(reach)),
+      register(ReplayService, replayService(reach)),
+      register(
+        PushService,
+        pushService({ egress, now, timeoutMs: config.DELIVERY_TIMEOUT_MS, slots: config.PUSH_CONCURRENCY }),
+      ),
     ];
   },
 });

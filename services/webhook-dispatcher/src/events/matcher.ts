@@ -84,7 +84,9 @@ export async function matchMessages(deps: MatcherDeps, batch: readonly BusMessag
     const orgIds = [...new Set([...events.values()].map(({ orgId }) => orgId))];
     if (orgIds.length === 0) return 0;
     const subscribers = await subscribersOf(tx, orgIds);
-    const { now, later } = share([...events.values()].filter(wantedBy(subscribers)));
+    // What is put aside is overtaken: not where somebody asked for the order of the stream.
+    const ordered = new Set(subscribers.filter((hook) => hook.ordered).map((hook) => hook.org_id));
+    const { now, later } = share([...events.values()].filter(wantedBy(subscribers)), ordered);
     if (later.length > 0) await putAside(tx, later);
     aside = later.length;
     return storeMatches(tx, now, subscribers);
@@ -100,14 +102,17 @@ export async function matchMessages(deps: MatcherDeps, batch: readonly BusMessag
 }
 
 /** The first few events of each organization, and the rest. */
-function share(events: readonly MatchedEvent[]): { now: MatchedEvent[]; later: MatchedEvent[] } {
+function share(
+  events: readonly MatchedEvent[],
+  ordered: ReadonlySet<string>,
+): { now: MatchedEvent[]; later: MatchedEvent[] } {
   const counts = new Map<string, number>();
   const now: MatchedEvent[] = [];
   const later: MatchedEvent[] = [];
   for (const event of events) {
     const count = (counts.get(event.orgId) ?? 0) + 1;
     counts.set(event.orgId, count);
-    (count <= perOrganization ? now : later).push(event);
+    (count <= perOrganization || ordered.has(event.orgId) ? now : later).push(event);
   }
   return { now, later };
 }

@@ -30,6 +30,7 @@ export function webhookMessage(row: WebhookRow, counters: EndpointCounters = noC
     createdBy: row.created_by,
     createdAt: timestampFromDate(row.created_at),
     updatedAt: timestampFromDate(row.updated_at),
+    ordered: row.ordered,
   });
 }
 
@@ -42,5 +43,6 @@ export function auditedFields(row: WebhookRow): Record<string, unknown> {
     events: row.events,
     headers: row.header_names,
     status: shownStatus(row.status),
+    ordered: row.ordered,
   };
 }

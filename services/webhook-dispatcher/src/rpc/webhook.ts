@@ -10,6 +10,7 @@ import { WebhookChangeSchema, WebhookService } from "@muster/proto/muster/webhoo
 import { callContext } from "@muster/rpc";
 import { auditEvent, idempotentTx } from "@muster/service";
 import { changeWebhook, newWebhook, type StoredStatus, statuses } from "../rules/webhook.ts";
+import { endpointHealth } from "../store/health.ts";
 import {
   findWebhook,
   insertWebhook,
@@ -30,14 +31,20 @@ import {
   requireWriter,
   webhookNotFound,
 } from "./guards.ts";
+import { healthMessage } from "./health-message.ts";
 import { auditedFields, webhookMessage } from "./webhook-message.ts";
 
 export type WebhookDeps = Reach & {
   now: () => Date;
   box: SecretBox;
   egress: Pick<Egress, "check">;
+  /** For replies that hold a secret; of the purpose of `sealedReplies`. */
+  replyBox: SecretBox;
   secretOverlapHours: number;
 };
+
+/** The longest that two secrets sign side by side. */
+const maxGraceSeconds = 30 * 86_400;
 
 /** Webhooks of organizations (interface, "Webhook"). */
 export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookService> {
@@ -82,7 +89,8 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
         failed: BigInt(failed),
         ...(row.last_success_at ? { lastDeliveredAt: timestampFromDate(row.last_success_at) } : {}),
       };
-      return { webhook: webhookMessage(row, row), stats };
+      const health = healthMessage(row.status, await endpointHealth(db, context, row.id), now());
+      return { webhook: webhookMessage(row, row), stats, health };
     },
 
     async updateWebhook({ id, updateMask, change }, handler) {
@@ -138,12 +146,16 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       const context = callContext(handler);
       requireWriter(context);
       const at = now();
+      const { graceSeconds = deps.secretOverlapHours * 3_600 } = request;
+      if (graceSeconds < 0 || graceSeconds > maxGraceSeconds) {
+        throw validationError({ graceSeconds: [`0 to ${maxGraceSeconds}`] });
+      }
       const secret = request.secret || `whsec_${randomBytes(32).toString("base64")}`;
       const run = async (tx: Tx) => {
         const stored = isUuid(request.id) ? await lockWebhook(tx, context, request.id) : null;
         if (!stored) throw webhookNotFound();
         changeWebhook(openFields(box, stored), ["secret"], { ...create(WebhookChangeSchema), secret });
-        const until = stored.secret_sealed ? new Date(at.getTime() + deps.secretOverlapHours * 3_600_000) : null;
+        const until = stored.secret_sealed && graceSeconds > 0 ? new Date(at.getTime() + graceSeconds * 1_000) : null;
         const row = await rotateSecret(tx, box, stored, secret, until, at);
         const details = { previousSecretUntil: until?.toISOString() ?? null };
         record(tx, context, row, "webhook.rotate_secret", details, at);
@@ -153,7 +165,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
           ...(until ? { previousSecretUntil: timestampFromDate(until) } : {}),
         };
       };
-      return idempotentTx(db, context, WebhookService.method.rotateWebhookSecret, request, run, box);
+      return idempotentTx(db, context, WebhookService.method.rotateWebhookSecret, request, run, deps.replyBox);
     },
   };
 }

@@ -16,6 +16,8 @@ export type WebhookFields = {
   events: string[];
   headers: Header[];
   status: StoredStatus;
+  /** One request at a time, in the order of the events. */
+  ordered: boolean;
 };
 
 export type WebhookInput = {
@@ -25,10 +27,11 @@ export type WebhookInput = {
   events: readonly string[];
   headers: readonly Header[];
   status: string;
+  ordered: boolean;
 };
 
 /** Paths of an update mask. */
-export const webhookPaths = ["name", "url", "secret", "events", "headers", "status"] as const;
+export const webhookPaths = ["name", "url", "secret", "events", "headers", "status", "ordered"] as const;
 
 /** In replies a header's value; sent back it means: keep what is stored. */
 export const maskedValue = "***";
@@ -58,6 +61,7 @@ export function newWebhook(input: Omit<WebhookInput, "status">): WebhookFields {
     events: eventsOf(input.events, errors),
     headers: headersOf(input.headers, [], errors),
     status: "active",
+    ordered: input.ordered,
   };
   done(errors);
   return fields;
@@ -75,6 +79,7 @@ export function changeWebhook(stored: WebhookFields, paths: readonly string[], i
     if (path === "secret") changed.secret = secretOf(input.secret, errors);
     if (path === "events") changed.events = eventsOf(input.events, errors);
     if (path === "headers") changed.headers = headersOf(input.headers, stored.headers, errors);
+    if (path === "ordered") changed.ordered = input.ordered;
     if (path === "status") changed.status = statusOf(input.status, errors);
   }
   done(errors);

@@ -2,6 +2,7 @@ import type { Tx } from "@muster/db";
 import { sql } from "@muster/db";
 import type { SecretBox } from "@muster/kit";
 import type { RetryPolicy } from "../rules/schedule.ts";
+import { splitUserinfo } from "../rules/target.ts";
 import type { Header } from "../rules/webhook.ts";
 import type { Claimed } from "../store/queue.ts";
 import { openFields, sealedAt, type WebhookRow } from "../store/webhooks.ts";
@@ -52,17 +53,12 @@ export function endpointCache(box: SecretBox) {
 
 function endpointOf(box: SecretBox, row: WebhookRow): Endpoint {
   const fields = openFields(box, row);
-  const url = new URL(fields.url);
-  const { username, password } = url;
-  const userinfo = username === "" && password === "" ? null : `${decoded(username)}:${decoded(password)}`;
-  url.username = "";
-  url.password = "";
-  url.hash = "";
+  const { url, userinfo } = splitUserinfo(fields.url);
   const until = row.previous_secret_until;
   const previous = row.previous_secret_sealed && until;
   return {
     generation: row.generation,
-    url: url.href,
+    url,
     userinfo,
     secret: fields.secret,
     previous: previous
@@ -74,13 +70,4 @@ function endpointOf(box: SecretBox, row: WebhookRow): Endpoint {
     headers: fields.headers,
     retryPolicy: row.retry_policy,
   };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // A stray percent sign: taken as it stands.
-    return text;
-  }
 }

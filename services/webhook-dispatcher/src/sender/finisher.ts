@@ -103,7 +103,7 @@ export function createFinisher({ db, log, now, limits, onStored }: FinisherDeps)
         ...exhausted.map((id) => [id, "exhausted"] as const),
         ...gone.map((id) => [id, "gone"] as const),
       ]);
-      for (const webhook of await markFailed(tx, [...reasons.keys()])) {
+      for (const webhook of await markFailed(tx, reasons)) {
         noteFailed(tx, webhook, reasons.get(webhook.id) ?? "", now());
       }
     }
@@ -149,6 +149,7 @@ function announce(tx: Tx, { claim, letterId, event, attempt }: Outcome & { lette
   });
 }
 
+/** The audit row and, as for dead letters, a message for whoever listens on the stream. */
 function noteFailed(tx: Tx, webhook: FailedWebhook, reason: string, now: Date): void {
   const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
   tx.emit(
@@ -165,4 +166,17 @@ function noteFailed(tx: Tx, webhook: FailedWebhook, reason: string, now: Date): 
       now,
     ),
   );
+  const message = create(PlatformEventSchema, {
+    id: uuidv7(now.getTime()),
+    type: "webhook.failed",
+    timestamp: timestampFromDate(now),
+    orgId: webhook.org_id,
+    partnerId: webhook.partner_id,
+    dataJson: JSON.stringify({ webhookId: webhook.id, name: webhook.name, reason }),
+  });
+  tx.emit({
+    subject: `events.${webhook.org_id}.webhook.failed`,
+    msgId: `${webhook.org_id}/${message.id}`,
+    body: toBinary(PlatformEventSchema, message),
+  });
 }

@@ -105,6 +105,8 @@ export function addTallies(tx: Tx, tallies: readonly Tally[], limits: HealthLimi
     SET success_count = s.success_count + n.delivered, failure_count = s.failure_count + n.failed,
         last_delivery_at = statement_timestamp(),
         last_success_at = CASE WHEN n.delivered > 0 THEN statement_timestamp() ELSE s.last_success_at END,
+        last_failure_at = CASE WHEN n.attempts > n.delivered THEN statement_timestamp() ELSE s.last_failure_at END,
+        failed_attempts = CASE WHEN n.delivered > 0 THEN 0 ELSE s.failed_attempts + n.attempts END,
         failed_in_a_row = CASE WHEN n.delivered > 0 THEN 0 ELSE s.failed_in_a_row + n.failed END,
         failing_since = CASE WHEN n.delivered > 0 THEN NULL
                              WHEN n.failed > 0 THEN coalesce(s.failing_since, statement_timestamp())
@@ -128,10 +130,15 @@ export function addTallies(tx: Tx, tallies: readonly Tally[], limits: HealthLimi
 
 export type FailedWebhook = { id: string; org_id: string; partner_id: string; name: string };
 
-/** Marks active webhooks as failed; gives those that were not before. */
-export function markFailed(tx: Tx, ids: readonly string[]): Promise<FailedWebhook[]> {
-  return tx.query<FailedWebhook>(sql`
+/** Marks active webhooks as failed, each for its reason; gives those that were not before. */
+export async function markFailed(tx: Tx, reasons: ReadonlyMap<string, string>): Promise<FailedWebhook[]> {
+  const failed = await tx.query<FailedWebhook>(sql`
     UPDATE webhooks SET status = 'error', generation = generation + 1, updated_at = statement_timestamp()
-    WHERE id = ANY (${ids}::uuid[]) AND status = 'active' AND deleted_at IS NULL
+    WHERE id = ANY (${[...reasons.keys()]}::uuid[]) AND status = 'active' AND deleted_at IS NULL
     RETURNING id, org_id, partner_id, name`);
+  await tx.execute(sql`
+    UPDATE webhook_endpoint_state s SET failed_reason = x.reason
+    FROM unnest(${failed.map(({ id }) => id)}::uuid[], ${failed.map(({ id }) => reasons.get(id))}::text[]) AS x (id, reason)
+    WHERE s.webhook_id = x.id`);
+  return failed;
 }

@@ -3,12 +3,12 @@ import { deliveryId } from "../rules/envelope.ts";
 import { anyEvent } from "../rules/webhook.ts";
 
 export type MatchedEvent = { id: string; orgId: string; type: string; occurredAt: Date; body: string };
-export type Subscriber = { id: string; org_id: string; partner_id: string; events: string[] };
+export type Subscriber = { id: string; org_id: string; partner_id: string; events: string[]; ordered: boolean };
 
 /** Active webhooks of these organizations. Read in each batch, so that a webhook just made, paused or changed counts at once. */
 export function subscribersOf(tx: Tx, orgIds: readonly string[]): Promise<Subscriber[]> {
   return tx.query<Subscriber>(sql`
-    SELECT id, org_id, partner_id, events FROM webhooks
+    SELECT id, org_id, partner_id, events, ordered FROM webhooks
     WHERE org_id = ANY (${orgIds}::uuid[]) AND status = 'active' AND deleted_at IS NULL AND stopped_at IS NULL`);
 }
 
@@ -27,10 +27,12 @@ export async function storeMatches(
   const byOrg = new Map<string, Subscriber[]>();
   for (const each of subscribers) byOrg.set(each.org_id, [...(byOrg.get(each.org_id) ?? []), each]);
   // Repeats among them: the first one stands.
-  const once = new Map(events.toReversed().map((event) => [`${event.orgId}/${event.id}`, event]));
+  const once = new Map<string, MatchedEvent>();
+  for (const event of events) if (!once.has(keyOf(event))) once.set(keyOf(event), event);
   const matched = [...once.values()]
-    .map((event) => ({
+    .map((event, place) => ({
       event,
+      place,
       hooks: (byOrg.get(event.orgId) ?? []).filter(
         (hook) => hook.events.includes(event.type) || hook.events[0] === anyEvent,
       ),
@@ -47,8 +49,8 @@ export async function storeMatches(
   const isFresh = new Set(fresh.map((row) => `${row.org_id}/${row.event_id}`));
   const stored = matched.filter(({ event }) => isFresh.has(`${event.orgId}/${event.id}`));
   if (stored.length === 0) return 0;
-  const deliveries = stored.flatMap(({ event, hooks }) =>
-    hooks.map((hook) => ({ id: deliveryId(hook.id, event.orgId, event.id), hook, event })),
+  const deliveries = stored.flatMap(({ event, hooks, place }) =>
+    hooks.map((hook) => ({ id: deliveryId(hook.id, event.orgId, event.id), hook, event, place })),
   );
   const column = <T>(of: (delivery: (typeof deliveries)[number]) => T) => deliveries.map(of);
   const ids = column(({ id }) => id);
@@ -71,9 +73,12 @@ export async function storeMatches(
                   ${eventIds}::uuid[], ${column(({ event }) => event.type)}::text[])`),
     tx.execute(sql`
       INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at)
-      SELECT *, statement_timestamp()
+      -- A microsecond apart, in the order of the stream: ordered webhooks go by it.
+      SELECT id, at, hook, org, partner, event, statement_timestamp() + place * interval '1 microsecond'
       FROM unnest(${ids}::uuid[], ${times}::timestamptz[], ${hookIds}::uuid[], ${orgIds}::uuid[], ${partnerIds}::uuid[],
-                  ${eventIds}::uuid[])`),
+                  ${eventIds}::uuid[], ${column(({ place }) => place)}::int[]) AS x (id, at, hook, org, partner, event, place)`),
   ]);
   return deliveries.length;
 }
+
+const keyOf = ({ orgId, id }: MatchedEvent) => `${orgId}/${id}`;

@@ -46,7 +46,8 @@ export async function claimDue(tx: Tx, limits: ClaimLimits): Promise<Claimed[]> 
       FROM queued e WHERE e.webhook_id IS NOT NULL
     ),
     known AS (
-      SELECT w.id, w.org_id, w.generation, least(s.slots, ${endpointSlots}::int) - b.n AS slots,
+      SELECT w.id, w.org_id, w.generation, w.ordered,
+             least(s.slots, ${endpointSlots}::int, CASE WHEN w.ordered THEN 1 END) - b.n AS slots,
              ${organizationSlots}::int - sum(b.n) OVER (PARTITION BY w.org_id) AS org_slots,
              w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL
              AND (s.open_until IS NULL OR s.open_until <= statement_timestamp()) AS may_send
@@ -68,15 +69,31 @@ export async function claimDue(tx: Tx, limits: ClaimLimits): Promise<Claimed[]> 
         SELECT both_kinds.* FROM (
           (SELECT q.delivery_id, q.attempt, q.leased, row_number() OVER (ORDER BY q.due_at) AS place
            FROM webhook_queue q
-           WHERE q.webhook_id = f.id AND NOT q.is_retry AND q.due_at <= statement_timestamp()
+           WHERE NOT f.ordered AND q.webhook_id = f.id AND NOT q.is_retry AND q.due_at <= statement_timestamp()
            ORDER BY q.due_at LIMIT least(f.slots, greatest(2, 2 * ${most}::int / f.endpoints)))
           UNION ALL
           (SELECT q.delivery_id, q.attempt, q.leased,
                   CASE WHEN row_number() OVER (ORDER BY q.due_at) = 1 THEN 0
                        ELSE 1000 + row_number() OVER (ORDER BY q.due_at) END AS place
            FROM webhook_queue q
-           WHERE q.webhook_id = f.id AND q.is_retry AND q.due_at <= statement_timestamp()
+           WHERE NOT f.ordered AND q.webhook_id = f.id AND q.is_retry AND q.due_at <= statement_timestamp()
            ORDER BY q.due_at LIMIT least(f.slots, greatest(2, 2 * ${most}::int / f.endpoints)))
+          UNION ALL
+          -- Ordered: the one that was begun, else the oldest; nothing while that one waits for its retry.
+          (SELECT head.delivery_id, head.attempt, head.leased, 1
+           FROM (
+             SELECT begun.* FROM (
+               (SELECT q.delivery_id, q.attempt, q.leased, q.due_at, 1 AS rank FROM webhook_queue q
+                WHERE q.webhook_id = f.id AND q.leased ORDER BY q.due_at LIMIT 1)
+               UNION ALL
+               (SELECT q.delivery_id, q.attempt, q.leased, q.due_at, 2 FROM webhook_queue q
+                WHERE q.webhook_id = f.id AND q.is_retry AND NOT q.leased ORDER BY q.due_at LIMIT 1)
+               UNION ALL
+               (SELECT q.delivery_id, q.attempt, q.leased, q.due_at, 3 FROM webhook_queue q
+                WHERE q.webhook_id = f.id AND NOT q.is_retry AND NOT q.leased ORDER BY q.due_at LIMIT 1)
+             ) AS begun ORDER BY rank LIMIT 1
+           ) AS head
+           WHERE f.ordered AND head.due_at <= statement_timestamp())
         ) AS both_kinds
         ORDER BY place LIMIT least(f.slots, greatest(2, 2 * ${most}::int / f.endpoints))
       ) AS c

@@ -63,6 +63,7 @@ export function openFields(box: SecretBox, row: WebhookRow): WebhookFields {
     events: row.events,
     headers: JSON.parse(box.open(row.headers_sealed, sealedAt.headers(id)).toString()) as Header[],
     status: row.status,
+    ordered: row.ordered,
   };
 }
 
@@ -90,9 +91,9 @@ export async function insertWebhook(
   const secrets = sealed(box, id, fields);
   const rows = await tx.query<WebhookRow>(sql`
     INSERT INTO webhooks AS t (id, org_id, partner_id, name, url_sealed, url_shown, secret_sealed, headers_sealed,
-                               header_names, events, status, created_by, created_at, updated_at)
+                               header_names, events, status, ordered, created_by, created_at, updated_at)
     VALUES (${id}, ${owner.orgId}, ${owner.partnerId}, ${fields.name}, ${secrets.url}, ${shownUrl}, ${secrets.secret},
-            ${secrets.headers}, ${secrets.names}, ${fields.events}, ${fields.status}, ${owner.createdBy}, ${now}, ${now})
+            ${secrets.headers}, ${secrets.names}, ${fields.events}, ${fields.status}, ${fields.ordered}, ${owner.createdBy}, ${now}, ${now})
     RETURNING ${columns}`);
   await tx.execute(sql`
     INSERT INTO webhook_endpoint_state (webhook_id, org_id, partner_id, slots)
@@ -155,12 +156,12 @@ export async function updateWebhook(
         previous_secret_sealed = CASE WHEN ${change.secretGiven} THEN NULL ELSE previous_secret_sealed END,
         previous_secret_until = CASE WHEN ${change.secretGiven} THEN NULL ELSE previous_secret_until END,
         headers_sealed = ${secrets.headers}, header_names = ${secrets.names}, events = ${fields.events},
-        status = ${fields.status}, generation = generation + 1, updated_at = ${now}
+        status = ${fields.status}, ordered = ${fields.ordered}, generation = generation + 1, updated_at = ${now}
     WHERE t.id = ${stored.id} RETURNING ${columns}`);
   if (change.statusGiven && fields.status === "active") {
     await tx.execute(sql`
       UPDATE webhook_endpoint_state
-      SET failed_in_a_row = 0, failing_since = NULL, open_until = NULL, open_seconds = 0, slots = 32767,
+      SET failed_in_a_row = 0, failed_attempts = 0, failing_since = NULL, failed_reason = NULL, open_until = NULL, open_seconds = 0, slots = 32767,
           window_started_at = NULL, window_attempts = 0, window_deliveries = 0, window_failures = 0
       WHERE webhook_id = ${stored.id}`);
   }

@@ -8,6 +8,8 @@ import { type Caller, createLogger, secretBox, systemCaller, uuidv7 } from "@mus
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
+import { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
+import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { register, toAppError } from "@muster/rpc";
 import { tenantMigrations } from "@muster/service";
@@ -15,10 +17,15 @@ import { callers, type TestDatabase, testDatabase, testPort } from "@muster/test
 import { z } from "zod";
 import { healthLimits, settings } from "../config.ts";
 import { matchMessages, takeUpBacklog } from "../events/matcher.ts";
+import { startReplayer } from "../jobs/replayer.ts";
 import { deliveryService } from "../rpc/delivery.ts";
 import { eventService } from "../rpc/event.ts";
+import { pushService } from "../rpc/push.ts";
+import { replayService } from "../rpc/replay.ts";
 import { webhookService } from "../rpc/webhook.ts";
+import { secretPurposes } from "../sealed-columns.ts";
 import { type SenderDeps, startSender } from "../sender/sender.ts";
+import type { ReplayPace } from "../store/replays.ts";
 import { sealedAt } from "../store/webhooks.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
@@ -41,7 +48,8 @@ export async function startDispatcher() {
     "test",
   );
   const egress = openEgress({ profile: "webhook", exceptions });
-  const box = secretBox(keys, "webhook");
+  const box = secretBox(keys, secretPurposes.webhooks);
+  const replyBox = secretBox(keys, secretPurposes.replies);
   const now = () => new Date();
   const reach = { db: database.db, now, copyLagMs: 0 };
   const wakes: (() => void)[] = [];
@@ -49,9 +57,11 @@ export async function startDispatcher() {
     for (const each of wakes) each();
   };
   const port = await testPort("webhook-dispatcher", [
-    register(WebhookService, webhookService({ ...reach, box, egress, secretOverlapHours: 24 })),
+    register(WebhookService, webhookService({ ...reach, box, replyBox, egress, secretOverlapHours: 24 })),
     register(DeliveryService, deliveryService({ ...reach, wake })),
     register(EventService, eventService(reach)),
+    register(ReplayService, replayService(reach)),
+    register(PushService, pushService({ egress, now, timeoutMs: 2_000, slots: 2 })),
   ]);
   const closing: (() => Promise<void>)[] = [];
   const config = z.object(settings).parse({});
@@ -66,6 +76,16 @@ export async function startDispatcher() {
     webhooks: (caller: Caller) => port.client(WebhookService, caller),
     deliveries: (caller: Caller) => port.client(DeliveryService, caller),
     events: (caller: Caller) => port.client(EventService, caller),
+    replays: (caller: Caller) => port.client(ReplayService, caller),
+    pushes: (caller: Caller) => port.client(PushService, caller),
+
+    /** Works on replays until it is stopped. */
+    replayer(change: Partial<ReplayPace> = {}) {
+      const pace = { window: 4, chunk: 1_000, everyMs: 5, ...change };
+      const replayer = startReplayer({ db: database.db, log, pace, wake });
+      closing.push(() => replayer.stop());
+      return replayer;
+    },
 
     /** A new organization in the copy of the tenants, and its administrator. */
     async organization(partnerId: string = uuidv7()) {
@@ -85,6 +105,17 @@ export async function startDispatcher() {
       if (!webhook) throw new Error("no webhook came back");
       return webhook;
     },
+
+    /** SQL that changes something, as the system. */
+    change: (text: string, values: unknown[] = []) => database.db.tx(who, (tx) => tx.execute({ text, values })),
+
+    /** Gives a webhook a retry policy, as an operator does. */
+    policy: (id: string, policy: object) =>
+      database.db.tx(who, (tx) =>
+        tx.execute(
+          sql`UPDATE webhooks SET retry_policy = ${JSON.stringify(policy)}::jsonb, generation = generation + 1 WHERE id = ${id}`,
+        ),
+      ),
 
     /** Stores another URL for a webhook without judging it. */
     async reseal(id: string, url: string) {

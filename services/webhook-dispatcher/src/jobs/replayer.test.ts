@@ -1,0 +1,198 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { Database } from "@muster/db";
+import { type Caller, createLogger, uuidv7 } from "@muster/kit";
+import { callers, until } from "@muster/testing";
+import { eventMessage, outcome, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
+import type { Receiver } from "../testing/receiver.ts";
+import { startReplayer } from "./replayer.ts";
+
+let dispatcher: TestDispatcher;
+let receiver: Receiver;
+beforeAll(async () => {
+  dispatcher = await startDispatcher();
+  receiver = dispatcher.receivers[0] as Receiver;
+});
+afterAll(async () => {
+  await dispatcher?.stop();
+});
+
+const since = timestampFromDate(new Date(Date.now() - 3_600_000));
+const sentFor = (webhookId: string) =>
+  dispatcher.rows<{ id: string; event_id: string; status: string; origin: string; retry_of: string | null }>(
+    "SELECT id, event_id, status, origin, retry_of FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY created_at, id",
+    [webhookId],
+  );
+
+/** A webhook with finished deliveries: `failed` failed ones, then `delivered` others. */
+async function history(failed: number, delivered: number) {
+  const organization = await dispatcher.organization();
+  const { orgId, admin } = organization;
+  const webhook = await dispatcher.webhook(admin, receiver);
+  const ids = Array.from({ length: failed + delivered }, () => uuidv7());
+  await dispatcher.match(ids.map((id) => eventMessage(orgId, { id, type: "alert.triggered" })));
+  const finish = (status: string, of: string[]) =>
+    dispatcher.change(
+      `WITH gone AS (DELETE FROM webhook_queue WHERE event_id = ANY ($2::uuid[]))
+       UPDATE webhook_deliveries SET status = $1 WHERE event_id = ANY ($2::uuid[])`,
+      [status, of],
+    );
+  await finish("failed", ids.slice(0, failed));
+  await finish("delivered", ids.slice(failed));
+  return { ...organization, webhook, ids };
+}
+
+const stateOf = async (admin: Caller, webhookId: string, id: string) =>
+  (await dispatcher.replays(admin).getReplay({ webhookId, id })).replay;
+
+describe("a replay", () => {
+  it("queues each failed event once, with its own id and payload, and says what became of it", async () => {
+    const { admin, webhook, ids } = await history(12, 3);
+    const { replay } = await dispatcher.replays(admin).startReplay({ webhookId: webhook.id, since });
+    expect(replay).toMatchObject({ state: "queued", status: "failed", queued: 0n });
+    const replayer = dispatcher.replayer();
+    const sender = dispatcher.sender();
+    const id = replay?.id ?? "";
+    await until("the replay to end", async () => (await stateOf(admin, webhook.id, id))?.state === "done", 30_000);
+    await sender.stop();
+    await replayer.stop();
+    expect(await stateOf(admin, webhook.id, id)).toMatchObject({
+      queued: 12n,
+      skipped: 0n,
+      outcomes: { pending: 0n, retrying: 0n, delivered: 12n, failed: 0n },
+    });
+    const events = receiver.received.map(({ headers }) => headers["x-service-event-id"]);
+    expect(events.filter((event) => ids.includes(String(event))).sort()).toEqual(ids.slice(0, 12).sort());
+    const replayed = (await sentFor(webhook.id)).filter(({ origin }) => origin === "replay");
+    expect(new Set(replayed.map(({ retry_of: of }) => of)).size).toBe(12);
+    const [audit] = await dispatcher.rows<{ n: number }>(
+      "SELECT count(*)::int AS n FROM outbox WHERE subject LIKE 'audit.%' AND encode(body, 'escape') LIKE '%webhook.replay%'",
+    );
+    expect(audit?.n).toBeGreaterThan(0);
+  }, 60_000);
+
+  it("takes what it is told to: by state, by type and by time", async () => {
+    const { admin, webhook } = await history(2, 3);
+    const replays = dispatcher.replays(admin);
+    const start = async (change: object) =>
+      (await replays.startReplay({ webhookId: webhook.id, since, ...change })).replay?.id ?? "";
+    const started = [
+      await start({ status: "delivered" }),
+      await start({ status: "all", events: ["device.online"] }),
+      await start({ status: "all", until: timestampFromDate(new Date(Date.now() - 1_800_000)) }),
+      await start({ status: "all" }),
+    ];
+    const replayer = dispatcher.replayer();
+    const sender = dispatcher.sender();
+    const all = async () => Promise.all(started.map((id) => stateOf(admin, webhook.id, id)));
+    await until("all replays to end", async () => (await all()).every((each) => each?.state === "done"), 30_000);
+    await sender.stop();
+    await replayer.stop();
+    expect((await all()).map((each) => Number(each?.queued))).toEqual([3, 0, 0, 5]);
+  }, 60_000);
+
+  it("keeps to its window, so that what is sent live passes it by", async () => {
+    const { admin, webhook, orgId } = await history(40, 0);
+    const slow = dispatcher.receivers[1] as Receiver;
+    const held: (() => void)[] = [];
+    slow.answer((request, response) => {
+      if (request.headers["x-service-event-type"] === "alert.triggered") held.push(() => response.end());
+      else response.end();
+    });
+    await dispatcher.reseal(webhook.id, dispatcher.urlOf(slow));
+    await dispatcher.replays(admin).startReplay({ webhookId: webhook.id, since });
+    const replayer = dispatcher.replayer({ window: 4 });
+    const sender = dispatcher.sender();
+    await until("the window to be full", () => held.length === 4);
+    const live = uuidv7();
+    await dispatcher.match([eventMessage(orgId, { id: live })]);
+    await until("the live one", () => slow.received.some(({ headers }) => headers["x-service-event-id"] === live));
+    const [waiting] = await dispatcher.rows<{ n: number }>(
+      "SELECT count(*)::int AS n FROM webhook_queue WHERE webhook_id = $1 AND replay_id IS NOT NULL",
+      [webhook.id],
+    );
+    expect([waiting?.n, held.length]).toEqual([4, 4]);
+    await replayer.stop();
+    for (const answer of held) answer();
+    await sender.stop();
+  }, 60_000);
+
+  it("goes on where it was when its process is killed midway, and repeats nothing", async () => {
+    const { admin, webhook } = await history(9, 0);
+    const { replay } = await dispatcher.replays(admin).startReplay({ webhookId: webhook.id, since });
+    let left = 3;
+    const { db } = dispatcher.database;
+    const dying: Database = {
+      ...db,
+      tx: (who, fn, options) =>
+        db.tx(
+          who,
+          async (tx) => {
+            const result = await fn(tx);
+            // Before its COMMIT, for ever after the second chunk.
+            left -= 1;
+            if (left <= 0) throw new Error("killed");
+            return result;
+          },
+          options,
+        ),
+    };
+    const log = createLogger("replayer-test", "fatal");
+    const first = startReplayer({ db: dying, log, pace: { window: 2, chunk: 3, everyMs: 5 }, wake: () => undefined });
+    const sender = dispatcher.sender();
+    await until("the first process to die", () => left <= 0);
+    await first.stop();
+    const second = dispatcher.replayer({ window: 2, chunk: 3 });
+    const id = replay?.id ?? "";
+    await until("the replay to end", async () => (await stateOf(admin, webhook.id, id))?.state === "done", 30_000);
+    await sender.stop();
+    await second.stop();
+    const replayed = (await sentFor(webhook.id)).filter(({ origin }) => origin === "replay");
+    expect([replayed.length, new Set(replayed.map((each) => each.event_id)).size]).toEqual([9, 9]);
+    expect(await stateOf(admin, webhook.id, id)).toMatchObject({ queued: 9n, skipped: 0n });
+  }, 60_000);
+
+  it("queues nothing more when it is cancelled, and what waited is not sent", async () => {
+    const { admin, webhook } = await history(20, 0);
+    const { replay } = await dispatcher.replays(admin).startReplay({ webhookId: webhook.id, since });
+    const replayer = dispatcher.replayer();
+    const id = replay?.id ?? "";
+    await until("the window to be full", async () => (await stateOf(admin, webhook.id, id))?.queued === 4n);
+    await dispatcher.replays(admin).cancelReplay({ webhookId: webhook.id, id });
+    await replayer.stop();
+    expect(await stateOf(admin, webhook.id, id)).toMatchObject({
+      state: "cancelled",
+      queued: 4n,
+      outcomes: { pending: 0n, failed: 4n },
+    });
+    expect(await dispatcher.rows("SELECT FROM webhook_queue WHERE webhook_id = $1", [webhook.id])).toEqual([]);
+    expect(await outcome(dispatcher.replays(admin).cancelReplay({ webhookId: webhook.id, id }))).toBe("ok");
+  });
+
+  it("is refused without a time, with unknown types, for others, and when five have not ended", async () => {
+    const { admin, webhook, partnerId } = await history(1, 0);
+    const other = await dispatcher.organization(partnerId);
+    const asked = { webhookId: webhook.id, since };
+    const of = (caller: Caller) => dispatcher.replays(caller);
+    const future = timestampFromDate(new Date(Date.now() + 60_000));
+    const reader = callers.orgAdmin(partnerId, webhook.orgId, { permissions: ["webhooks:read"] });
+    const sited = callers.orgAdmin(partnerId, webhook.orgId, { permissions: ["webhooks:write"], siteIds: [uuidv7()] });
+    expect(await outcome(of(admin).startReplay({ webhookId: webhook.id }))).toBe("validation_failed since");
+    expect(await outcome(of(admin).startReplay({ ...asked, since: future }))).toBe("validation_failed since");
+    expect(await outcome(of(admin).startReplay({ ...asked, status: "pending" }))).toBe("validation_failed status");
+    expect(await outcome(of(admin).startReplay({ ...asked, events: ["webhook.test"] }))).toBe("unknown_event_type");
+    expect(await outcome(of(other.admin).startReplay(asked))).toBe("webhook_not_found");
+    expect(await outcome(of(reader).startReplay(asked))).toBe("permission_denied");
+    expect(await outcome(of(sited).startReplay(asked))).toBe("site_restricted");
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i++) ids.push((await of(admin).startReplay(asked)).replay?.id ?? "");
+    expect(await outcome(of(admin).startReplay(asked))).toBe("limit_reached");
+    const theirs = { webhookId: webhook.id, id: ids[0] ?? "" };
+    expect(await outcome(of(other.admin).getReplay(theirs))).toBe("webhook_not_found");
+    expect(await outcome(of(other.admin).cancelReplay(theirs))).toBe("webhook_not_found");
+    const mine = await dispatcher.webhook(other.admin, receiver);
+    expect(await outcome(of(other.admin).getReplay({ ...theirs, webhookId: mine.id }))).toBe("replay_not_found");
+    const { replays } = await of(admin).listReplays({ webhookId: webhook.id });
+    expect(replays.map(({ id }) => id)).toEqual(ids.reverse());
+  });
+});

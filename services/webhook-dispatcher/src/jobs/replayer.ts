@@ -1,0 +1,44 @@
+import type { Database } from "@muster/db";
+import { counter, type Logger, sleep, systemCaller } from "@muster/kit";
+import { advanceReplay, type ReplayPace } from "../store/replays.ts";
+
+export type ReplayerDeps = {
+  db: Database;
+  log: Logger;
+  pace: ReplayPace;
+  /** Called after deliveries were queued. */
+  wake: () => void;
+};
+
+const who = () => ({ caller: systemCaller("webhook-dispatcher") });
+const idleMs = 500;
+const replayedCounter = counter("muster_webhook_replayed_total", "Deliveries that replays queued.");
+
+/** Works on replays bit by bit until stopped; with several of them, each replay is one's at a time. */
+export function startReplayer(deps: ReplayerDeps): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const loop = async () => {
+    while (!stopping.signal.aborted) {
+      try {
+        const step = await deps.db.tx(who(), (tx) => advanceReplay(tx, deps.pace));
+        if (step) {
+          replayedCounter.inc(step.queued);
+          if (step.queued > 0) deps.wake();
+          const { id: replayId, state, queued } = step.replay;
+          if (state === "done") deps.log.info({ replayId, queued }, "replay done");
+        }
+        await sleep(step ? 5 : Math.min(idleMs, deps.pace.everyMs), stopping.signal);
+      } catch (err) {
+        deps.log.warn({ err }, "a replay cannot go on now");
+        await sleep(2_000, stopping.signal);
+      }
+    }
+  };
+  const running = loop();
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { type EndpointHealth, EndpointHealthSchema } from "@muster/proto/muster/webhook/v1/webhook_pb";
+import type { StoredStatus } from "../rules/webhook.ts";
+import type { EndpointHealthRow } from "../store/health.ts";
+
+/** How an endpoint does at `now`. A webhook that is not active has nothing due and no next attempt, whatever waits. */
+export function healthMessage(status: StoredStatus, row: EndpointHealthRow | null, now: Date): EndpointHealth {
+  if (!row) throw new Error("a webhook without the state of its endpoint");
+  const isOpen = row.open_until !== null && row.open_until > now;
+  const due = status === "active" ? row.next_due_at : null;
+  // An open breaker holds back what is due.
+  const nextAt = due && new Date(Math.max(due.getTime(), isOpen ? (row.open_until?.getTime() ?? 0) : 0));
+  return create(EndpointHealthSchema, {
+    breaker: isOpen ? "open" : row.open_seconds > 0 ? "recovering" : "closed",
+    ...(isOpen && row.open_until ? { openUntil: timestampFromDate(row.open_until) } : {}),
+    failedAttempts: BigInt(row.failed_attempts),
+    failedDeliveries: BigInt(row.failed_in_a_row),
+    ...(row.failing_since ? { failingSince: timestampFromDate(row.failing_since) } : {}),
+    ...(row.last_success_at ? { lastSuccessAt: timestampFromDate(row.last_success_at) } : {}),
+    ...(row.last_failure_at ? { lastFailureAt: timestampFromDate(row.last_failure_at) } : {}),
+    oldestDueSeconds: due ? Math.max(0, (now.getTime() - due.getTime()) / 1_000) : 0,
+    ...(nextAt ? { nextAttemptAt: timestampFromDate(nextAt) } : {}),
+    failedReason: row.failed_reason ?? "",
+    inFlight: row.in_flight,
+  });
+}

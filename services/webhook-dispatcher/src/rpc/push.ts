@@ -1,0 +1,69 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { type Egress, EgressRefused, shownUrl } from "@muster/egress";
+import { AppError } from "@muster/kit";
+import type { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
+import { callContext } from "@muster/rpc";
+import { requestHeaders } from "../rules/request.ts";
+import { splitUserinfo } from "../rules/target.ts";
+import { unsafeMessage } from "../sender/attempt.ts";
+
+export type PushDeps = {
+  egress: Pick<Egress, "check" | "send">;
+  now: () => Date;
+  timeoutMs: number;
+  /** Pushes of this process under way at a time; deliveries have connections of their own beside them. */
+  slots: number;
+};
+
+/** Only services call this; libs/rpc/src/issuers.ts says which. */
+export function pushService({ egress, now, timeoutMs, slots }: PushDeps): ServiceImpl<typeof PushService> {
+  let underWay = 0;
+  return {
+    async checkUrl({ url }, handler) {
+      requireService(callContext(handler).caller.actor.type);
+      await judged(() => egress.check(url));
+      return { shownUrl: shownUrl(url) };
+    },
+
+    async push(request, handler) {
+      requireService(callContext(handler).caller.actor.type);
+      if (underWay >= slots)
+        throw new AppError("overloaded", "Too many pushes are under way", { retryAfterSeconds: 1 });
+      underWay += 1;
+      try {
+        const { url, userinfo } = splitUserinfo(request.url);
+        const target = await judged(() => egress.check(url));
+        const body = Buffer.from(request.body);
+        const { deliveryId, eventId, eventType, attempt, possibleDuplicate, secret } = request;
+        const secrets = secret === "" ? [] : [secret];
+        const facts = { deliveryId, eventId, eventType, body, attempt, possibleDuplicate, secrets, userinfo };
+        const headers = requestHeaders({ ...facts, customHeaders: [] }, now());
+        const { signal } = handler;
+        const limits = { timeoutMs, keepBytes: 0, drainBytes: 65_536, signal };
+        const { status, error, totalMs } = await egress.send(target, { method: "POST", headers, body, ...limits });
+        if (status !== null && status >= 200 && status < 300) return { status, totalMs };
+        const unsafe = error?.code === "unsafe_url";
+        const errorMessage = unsafe ? unsafeMessage : (error?.message ?? `The receiver answered ${status}`);
+        return { ...(status === null ? {} : { status }), errorCode: error?.code ?? "status", errorMessage, totalMs };
+      } finally {
+        underWay -= 1;
+      }
+    },
+  };
+}
+
+function requireService(actor: string): void {
+  if (actor !== "system") throw new AppError("scope_not_allowed", "Only services of the platform may do this");
+}
+
+async function judged<T>(check: () => Promise<T>): Promise<T> {
+  try {
+    return await check();
+  } catch (error) {
+    if (!(error instanceof EgressRefused)) throw error;
+    throw new AppError("invalid_webhook_url", "Invalid webhook URL", {
+      facts: { reason: error.reason, reasonText: error.message },
+      cause: error,
+    });
+  }
+}

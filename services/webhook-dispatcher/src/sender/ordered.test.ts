@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { uuidv7 } from "@muster/kit";
+import { until } from "@muster/testing";
+import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
+import type { Receiver } from "../testing/receiver.ts";
+
+let dispatcher: TestDispatcher;
+let receiver: Receiver;
+beforeAll(async () => {
+  dispatcher = await startDispatcher();
+  receiver = dispatcher.receivers[0] as Receiver;
+});
+afterAll(async () => {
+  await dispatcher?.stop();
+});
+
+const eventsAt = (of: Receiver, ids: readonly string[]) =>
+  of.received.map(({ headers }) => String(headers["x-service-event-id"])).filter((id) => ids.includes(id));
+
+describe("an ordered webhook", () => {
+  it("gets its events one at a time in their order, from two senders and over several batches", async () => {
+    const { orgId, admin } = await dispatcher.organization();
+    const webhook = await dispatcher.webhook(admin, receiver, { ordered: true });
+    expect(webhook.ordered).toBe(true);
+    // Ids whose order is not that of the events.
+    const ids = Array.from({ length: 30 }, () => uuidv7()).sort(() => Math.random() - 0.5);
+    const senders = [dispatcher.sender(), dispatcher.sender()];
+    for (let at = 0; at < ids.length; at += 10) {
+      await dispatcher.match(ids.slice(at, at + 10).map((id) => eventMessage(orgId, { id })));
+    }
+    await until("all of them", () => eventsAt(receiver, ids).length === ids.length, 30_000);
+    await Promise.all(senders.map((sender) => sender.stop()));
+    expect(eventsAt(receiver, ids)).toEqual(ids);
+    expect(receiver.busiest()).toBe(1);
+  }, 60_000);
+
+  it("holds what follows while one waits for its retry, and goes on when its retries are exhausted", async () => {
+    const flaky = dispatcher.receivers[1] as Receiver;
+    const { orgId, admin } = await dispatcher.organization();
+    const webhook = await dispatcher.webhook(admin, flaky, { ordered: true });
+    await dispatcher.policy(webhook.id, { maxRetries: 2, initialDelayMs: 200 });
+    const ids = Array.from({ length: 4 }, () => uuidv7());
+    const [, once, never] = ids;
+    let failures = 0;
+    flaky.answer(({ headers }, response) => {
+      const id = headers["x-service-event-id"];
+      const fails = id === never || (id === once && failures++ === 0);
+      response.writeHead(fails ? 500 : 200).end();
+    });
+    const sender = dispatcher.sender();
+    await dispatcher.match(ids.map((id) => eventMessage(orgId, { id })));
+    await until("the last one", () => eventsAt(flaky, ids).includes(String(ids[3])), 30_000);
+    await sender.stop();
+    expect(eventsAt(flaky, ids)).toEqual([ids[0], once, once, never, never, never, ids[3]]);
+  }, 60_000);
+
+  it("is so from the next attempt on when it is told later, and no longer when it is told so", async () => {
+    const slow = dispatcher.receivers[2] as Receiver;
+    const { orgId, admin } = await dispatcher.organization();
+    const webhook = await dispatcher.webhook(admin, slow);
+    const change = (ordered: boolean) =>
+      dispatcher
+        .webhooks(admin)
+        .updateWebhook({ id: webhook.id, updateMask: { paths: ["ordered"] }, change: { ordered } });
+    expect((await change(true)).webhook?.ordered).toBe(true);
+    const held: (() => void)[] = [];
+    slow.answer((_request, response) => held.push(() => response.end()));
+    const sender = dispatcher.sender();
+    await dispatcher.match(Array.from({ length: 6 }, () => eventMessage(orgId)));
+    await until("the first request", () => held.length === 1);
+    expect(slow.busiest()).toBe(1);
+    expect((await change(false)).webhook?.ordered).toBe(false);
+    await until("the others beside it", () => held.length === 6);
+    for (const answer of held) answer();
+    await sender.stop();
+  }, 60_000);
+});

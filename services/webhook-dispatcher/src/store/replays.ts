@@ -1,0 +1,228 @@
+import { type Database, sql, type Tx } from "@muster/db";
+import type { CallContext, Page } from "@muster/kit";
+import { type ReplayStatus, type ReplayWanted, replayedId } from "../rules/replay.ts";
+import { inSight, type NewestPage, readNewestPage } from "./newest-page.ts";
+
+export type ReplayRow = {
+  id: string;
+  webhook_id: string;
+  org_id: string;
+  partner_id: string;
+  since: Date;
+  until: Date;
+  status_filter: ReplayStatus;
+  events: string[];
+  state: "queued" | "running" | "done" | "cancelled";
+  position_at: Date | null;
+  position_id: string | null;
+  read_to_end: boolean;
+  queued: number;
+  skipped: number;
+  created_by: string;
+  created_at: Date;
+  finished_at: Date | null;
+};
+
+export type ReplayOutcomes = { pending: number; retrying: number; delivered: number; failed: number };
+
+const columns = sql`t.id, t.webhook_id, t.org_id, t.partner_id, t.since, t.until, t.status_filter, t.events, t.state,
+  t.position_at, t.position_id, t.read_to_end, t.queued, t.skipped, t.created_by, t.created_at, t.finished_at`;
+
+type Of = { id: string; org_id: string; partner_id: string };
+
+/** Replays of a webhook that have not ended; they are worked on one after the other. */
+export const maxOpenReplays = 5;
+
+/** Inserts a replay of a locked webhook; null while as many as may be have not ended. */
+export async function insertReplay(
+  tx: Tx,
+  id: string,
+  webhook: Of,
+  { since, until, status, events }: ReplayWanted,
+  createdBy: string,
+  now: Date,
+): Promise<ReplayRow | null> {
+  const [row] = await tx.query<ReplayRow>(sql`
+    INSERT INTO webhook_replays AS t (id, webhook_id, org_id, partner_id, since, until, status_filter, events, created_by,
+                                      created_at)
+    SELECT ${id}, ${webhook.id}, ${webhook.org_id}, ${webhook.partner_id}, ${since}, ${until}, ${status}, ${events},
+           ${createdBy}, ${now}
+    WHERE (SELECT count(*) FROM webhook_replays r
+           WHERE r.webhook_id = ${webhook.id} AND r.state IN ('queued', 'running')) < ${maxOpenReplays}
+    RETURNING ${columns}`);
+  return row ?? null;
+}
+
+/** A page of a webhook's replays, newest first (index webhook_replays_by_webhook). */
+export function listReplays(
+  db: Database,
+  who: CallContext,
+  webhookId: string,
+  page: Page,
+): Promise<NewestPage<ReplayRow>> {
+  return readNewestPage(
+    db,
+    who,
+    { table: sql`webhook_replays`, columns, where: sql`t.webhook_id = ${webhookId}` },
+    page,
+  );
+}
+
+/** One replay with what became of its deliveries, or null (index webhook_deliveries_by_webhook: they bear its time). */
+export async function findReplay(
+  db: Database,
+  who: CallContext,
+  webhookId: string,
+  id: string,
+): Promise<(ReplayRow & ReplayOutcomes) | null> {
+  const [row] = await db.read<ReplayRow & ReplayOutcomes>(
+    who,
+    sql`SELECT ${columns}, o.* FROM webhook_replays AS t
+        CROSS JOIN LATERAL (
+          SELECT count(*) FILTER (WHERE d.status = 'pending') AS pending,
+                 count(*) FILTER (WHERE d.status = 'retrying') AS retrying,
+                 count(*) FILTER (WHERE d.status = 'delivered') AS delivered,
+                 count(*) FILTER (WHERE d.status = 'failed') AS failed
+          FROM webhook_deliveries d
+          WHERE d.webhook_id = t.webhook_id AND d.created_at = t.created_at AND d.origin = 'replay'
+        ) AS o
+        WHERE t.id = ${id} AND t.webhook_id = ${webhookId} AND ${inSight(who.caller)}`,
+  );
+  return row ?? null;
+}
+
+/** Ends a replay that has not ended, drops what it queued and nobody sends; null when there is none, `ended` when it had. */
+export async function cancelReplay(
+  tx: Tx,
+  who: CallContext,
+  webhookId: string,
+  id: string,
+  now: Date,
+): Promise<{ row: ReplayRow; ended: boolean } | null> {
+  const [before] = await tx.query<ReplayRow>(sql`
+    SELECT ${columns} FROM webhook_replays AS t
+    WHERE t.id = ${id} AND t.webhook_id = ${webhookId} AND ${inSight(who.caller)} FOR UPDATE`);
+  if (!before) return null;
+  if (before.state === "done" || before.state === "cancelled") return { row: before, ended: true };
+  const [row] = await tx.query<ReplayRow>(sql`
+    UPDATE webhook_replays AS t SET state = 'cancelled', finished_at = ${now} WHERE t.id = ${id} RETURNING ${columns}`);
+  await tx.execute(sql`
+    WITH dropped AS (
+      DELETE FROM webhook_queue WHERE replay_id = ${id} AND NOT leased RETURNING delivery_id, created_at
+    )
+    UPDATE webhook_deliveries d
+    SET status = 'failed', next_attempt_at = NULL, finished_at = ${now}, error_code = 'cancelled',
+        error_message = 'The replay was cancelled'
+    FROM dropped q WHERE d.id = q.delivery_id AND d.created_at = q.created_at AND d.status <> 'delivered'`);
+  return row ? { row, ended: false } : null;
+}
+
+export type ReplayPace = {
+  /** Deliveries of a replay that wait or are under way at a time; what is sent live keeps the webhook's other slots. */
+  window: number;
+  /** Deliveries looked at in one transaction. */
+  chunk: number;
+  /** Milliseconds between two chunks of one replay. */
+  everyMs: number;
+};
+
+/**
+ * Works on one replay that is due and that nobody else holds: queues what its window has room for and moves its position, in one
+ * transaction, so that a process killed midway leaves nothing half done. Gives the replay as it is then and how many it queued; null when
+ * none is due.
+ */
+export async function advanceReplay(tx: Tx, pace: ReplayPace): Promise<{ replay: ReplayRow; queued: number } | null> {
+  const [replay] = await tx.query<ReplayRow>(sql`
+    SELECT ${columns} FROM webhook_replays AS t JOIN webhooks w ON w.id = t.webhook_id AND w.deleted_at IS NULL
+    WHERE t.state IN ('queued', 'running') AND t.next_chunk_at <= now()
+      AND NOT EXISTS (SELECT FROM webhook_replays o WHERE o.webhook_id = t.webhook_id AND o.state IN ('queued', 'running')
+                      AND (o.created_at, o.id) < (t.created_at, t.id))
+    ORDER BY t.next_chunk_at LIMIT 1 FOR UPDATE OF t SKIP LOCKED`);
+  if (!replay) return null;
+  const [waiting] = await tx.query<{ n: number }>(
+    sql`SELECT count(*)::int AS n FROM webhook_queue WHERE replay_id = ${replay.id}`,
+  );
+  const room = Math.max(0, pace.window - (waiting?.n ?? 0));
+  const found = replay.read_to_end || room === 0 ? [] : await nextDeliveries(tx, replay, pace.chunk);
+  const fits = takeRoom(found, room);
+  const matches = fits.filter((each) => each.matches);
+  const queued = matches.length === 0 ? 0 : await queueAgain(tx, replay, matches);
+  const last = fits.at(-1);
+  // A chunk that was not full is the last one.
+  const toEnd = replay.read_to_end || (room > 0 && fits.length === found.length && found.length < pace.chunk);
+  const done = toEnd && (waiting?.n ?? 0) + queued === 0;
+  const [row] = await tx.query<ReplayRow>(sql`
+    UPDATE webhook_replays AS t
+    SET state = ${done ? "done" : "running"}, read_to_end = ${toEnd},
+        finished_at = CASE WHEN ${done} THEN statement_timestamp() END,
+        position_at = ${last?.created_at ?? replay.position_at}, position_id = ${last?.id ?? replay.position_id},
+        queued = t.queued + ${queued}, skipped = t.skipped + ${matches.length - queued},
+        next_chunk_at = statement_timestamp() + ${pace.everyMs}::int * interval '1 millisecond'
+    WHERE t.id = ${replay.id} RETURNING ${columns}`);
+  return row ? { replay: row, queued } : null;
+}
+
+type Found = { id: string; created_at: Date; event_id: string; event: string; matches: boolean; has_body: boolean };
+
+/** The next deliveries of the replay's time, oldest first, matching or not: what one statement reads has an end. */
+function nextDeliveries(tx: Tx, replay: ReplayRow, most: number): Promise<Found[]> {
+  const wanted = replay.status_filter === "all" ? ["failed", "delivered"] : [replay.status_filter];
+  const after =
+    replay.position_at === null
+      ? sql`d.created_at >= ${replay.since}`
+      : sql`(d.created_at, d.id) > (${replay.position_at}::timestamptz, ${replay.position_id}::uuid)`;
+  return tx.query<Found>(sql`
+    WITH next AS MATERIALIZED (
+      SELECT d.id, d.created_at, d.org_id, d.event_id, d.event,
+             d.status = ANY (${wanted}::text[]) AND d.origin <> 'test'
+             AND (cardinality(${replay.events}::text[]) = 0 OR d.event = ANY (${replay.events}::text[])) AS matches
+      FROM webhook_deliveries d
+      WHERE d.webhook_id = ${replay.webhook_id} AND ${after} AND d.created_at < ${replay.until}
+      ORDER BY d.created_at, d.id LIMIT ${most}::int
+    )
+    SELECT n.id, n.created_at, n.event_id, n.event, n.matches,
+           n.matches AND EXISTS (SELECT FROM webhook_events e
+                                 WHERE e.org_id = n.org_id AND e.id = n.event_id AND e.occurred_at = n.created_at) AS has_body
+    FROM next n ORDER BY n.created_at, n.id`);
+}
+
+/** As many of them, from the first on, as have at most `room` that can be queued. */
+function takeRoom(found: readonly Found[], room: number): Found[] {
+  let left = room;
+  const end = found.findIndex((each) => each.has_body && left-- === 0);
+  return end === -1 ? [...found] : found.slice(0, end);
+}
+
+/** Queues matches under ids of the replay's own; gives the number of those whose event it had not queued yet. */
+async function queueAgain(tx: Tx, replay: ReplayRow, matches: readonly Found[]): Promise<number> {
+  const byEvent = new Map(matches.filter(({ has_body: hasBody }) => hasBody).map((match) => [match.event_id, match]));
+  const each = [...byEvent.values()];
+  const fresh = await tx.query<{ id: string }>(sql`
+    INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event, origin, retry_of,
+                                    next_attempt_at)
+    SELECT x.id, ${replay.created_at}, ${replay.webhook_id}, ${replay.org_id}, ${replay.partner_id}, x.event_id, x.event,
+           'replay', x.retry_of, statement_timestamp()
+    FROM unnest(${each.map((match) => replayedId(replay.id, match.event_id))}::uuid[],
+                ${each.map((match) => match.event_id)}::uuid[], ${each.map((match) => match.event)}::text[],
+                ${each.map((match) => match.id)}::uuid[]) AS x (id, event_id, event, retry_of)
+    ON CONFLICT DO NOTHING RETURNING id`);
+  const isFresh = new Set(fresh.map(({ id }) => id));
+  const added = each.filter((match) => isFresh.has(replayedId(replay.id, match.event_id)));
+  if (added.length === 0) return 0;
+  const eventIds = added.map((match) => match.event_id);
+  await Promise.all([
+    tx.execute(sql`
+      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body)
+      SELECT e.org_id, e.id, ${replay.created_at}, e.partner_id, e.type, e.body
+      FROM unnest(${eventIds}::uuid[], ${added.map((match) => match.created_at)}::timestamptz[]) AS x (id, occurred_at)
+      JOIN webhook_events e ON e.org_id = ${replay.org_id} AND e.id = x.id AND e.occurred_at = x.occurred_at
+      ON CONFLICT DO NOTHING`),
+    tx.execute(sql`
+      INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, replay_id, due_at)
+      SELECT x.id, ${replay.created_at}, ${replay.webhook_id}, ${replay.org_id}, ${replay.partner_id}, x.event_id,
+             ${replay.id}, statement_timestamp() + x.place * interval '1 microsecond'
+      FROM unnest(${added.map((match) => replayedId(replay.id, match.event_id))}::uuid[], ${eventIds}::uuid[])
+        WITH ORDINALITY AS x (id, event_id, place)`),
+  ]);
+  return added.length;
+}
