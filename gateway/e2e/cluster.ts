@@ -93,6 +93,7 @@ async function start(directory: string, env: Record<string, string>): Promise<{ 
       PASSWORD_SCRYPT_LOG_N: "12",
       // All tests come from one address, and share the machine with the cluster.
       LOGIN_FAILURES_PER_ADDRESS: "100000",
+      FORGOT_PASSWORD_PER_ADDRESS: "100000",
       UNKNOWN_KEYS_PER_MINUTE: "100000",
       EVENT_LOOP_LAG_MAX_MS: "10000",
       NATS_SERVER_BIN: process.env.MUSTER_TEST_NATS_BIN,

@@ -22,14 +22,14 @@ const secretFields =
   /^(accessToken|refreshToken|mfaToken|agentToken|token|secret|clientSecret|recoveryCodes|[a-z]*Password)$/i;
 /** `key` is also the name of a role: there the look decides. */
 const secretLooks = [
-  /^(svc|agt|mfa|rst|inv)_[\w-]{32,}$/,
+  /^(svc|agt|mfa|pwr|inv)_[\w-]{32,}$/,
   /^[0-9a-f]{64}$/,
   /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/,
   /^[A-Z2-7]{4}(-[A-Z2-7]{4}){3}$/,
 ];
 const urlFields = /url$/i;
 /** The same answer twice is what these are for. */
-const repeats = /^\/auth\/(refresh|mfa\/verify)$/;
+const repeats = /^\/auth\/(refresh|mfa\/verify|mfa\/passkeys\/authenticate\/verify)$/;
 
 const clusters = new Map<string, Noted>();
 

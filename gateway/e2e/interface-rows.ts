@@ -276,7 +276,6 @@ export const additionalRows: readonly InterfaceRow[] = [
     3,
     {},
     `
-    POST /auth/mfa/step-up
     POST /auth/mfa/totp/setup
     POST /auth/mfa/totp/enable
     POST /auth/mfa/totp/disable`,
@@ -322,8 +321,21 @@ export const additionalRows: readonly InterfaceRow[] = [
     {},
     `
     GET /auth/sessions
+    DELETE /auth/sessions
     DELETE /auth/sessions/:id
-    POST /auth/change-password`,
+    POST /auth/change-password
+    POST /auth/mfa/passkeys/register/options
+    POST /auth/mfa/passkeys/register/verify
+    GET /auth/mfa/passkeys
+    PATCH /auth/mfa/passkeys/:id`,
+  ),
+  ...rows(5, { mfa: true }, "DELETE /auth/mfa/passkeys/:id"),
+  ...rows(
+    5,
+    { auth: "optional" },
+    `
+    POST /auth/mfa/passkeys/authenticate/options
+    POST /auth/mfa/passkeys/authenticate/verify`,
   ),
   ...rows(
     5,

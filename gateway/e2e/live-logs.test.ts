@@ -5,7 +5,7 @@ import { until } from "@muster/testing";
 import { agentMaker, type TestAgent } from "./agent-maker.ts";
 import { type Api, api, signIn } from "./client.ts";
 import { type Cluster, ownCluster } from "./cluster.ts";
-import { newTenant, type Tenant } from "./enrolled.ts";
+import { auditedActions, newTenant, type Tenant } from "./enrolled.ts";
 
 let cluster: Cluster & { stop(): Promise<void> };
 let root: Api;
@@ -72,6 +72,10 @@ describe("live event logs", () => {
       expect(page.body.data).toEqual(wanted?.events);
       expect((await root.call("GET", `${log}/events/77`)).body).toEqual(store.event(powershell, 77));
     }
+    // Two lists, and descriptor, page and record in each family: reading a device's logs is on record.
+    const read = () => auditedActions(root, "data.access", deviceId);
+    await until("the audit rows", async () => (await read()).length >= 11, 60_000);
+    expect(await read()).toEqual(Array(11).fill("data.access"));
   });
 
   it("answer 404 for a log or a record that there is not, 400 for what cannot be one", async () => {
@@ -125,8 +129,7 @@ describe("live event logs", () => {
       headers: { authorization: `Bearer ${token}` },
       signal: leaving.signal,
     }).catch(() => null);
-    // Once the agent works on it there is something to cancel.
-    await until("the query to be under way", () => new Promise((resolve) => setTimeout(() => resolve(true), 700)));
+    await until("the query to be under way", () => channel.underWay === 1);
     leaving.abort();
     await asked;
     await until("the cancel", () => channel.cancelled === 1);
@@ -159,7 +162,7 @@ describe("several gateways", () => {
     let url = second;
     const { live, channel } = await online({ baseUrl: () => url, behave: "slow", slowMs: 1_500 });
     const asked = timed(() => root.call("GET", live));
-    await until("the query to be under way", () => new Promise((resolve) => setTimeout(() => resolve(true), 500)));
+    await until("the query to be under way", () => channel.underWay === 1);
     const { gateways } = await cluster.stack();
     process.kill(gateways[1]?.pid ?? 0, "SIGKILL");
     url = cluster.url;

@@ -7,11 +7,13 @@ import { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
 import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
+import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
 import { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { PasskeyService } from "@muster/proto/muster/identity/v1/passkey_pb";
 import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
@@ -42,6 +44,8 @@ export type Services = {
   /** What the gateway asks by itself to admit requests, over connections of its own: slow calls of clients never hold it up. */
   admission: Client<typeof SessionService>;
   mfa: Client<typeof MfaService>;
+  passkeys: Client<typeof PasskeyService>;
+  account: Client<typeof AccountService>;
   users: Client<typeof UserService>;
   roles: Client<typeof RoleService>;
   refusals: Client<typeof RefusalService>;
@@ -79,6 +83,8 @@ export function createServices(transports: Record<TransportName, Transport>): Se
   return {
     sessions: createClient(SessionService, transports.identity),
     mfa: createClient(MfaService, transports.identity),
+    passkeys: createClient(PasskeyService, transports.identity),
+    account: createClient(AccountService, transports.identity),
     users: createClient(UserService, transports.identity),
     roles: createClient(RoleService, transports.identity),
     refusals: createClient(RefusalService, transports.identity),

@@ -50,7 +50,7 @@ export function simAgent(
   const { api, identities, figures, options, stopping, random = Math.random } = deps;
   let state: AgentState = "new";
   let reason = "";
-  let intervalMs = (options.intervalSeconds ?? 60) * 1000;
+  let intervalMs = (options.intervalSeconds ?? identity.intervalSeconds ?? 60) * 1000;
   let heardMs = Number.NaN;
   let longestGapMs = 0;
 
@@ -77,8 +77,9 @@ export function simAgent(
         identity.agentId = String(reply.body.agentId);
         identity.orgId = String(reply.body.orgId);
         identity.token = String(reply.body.token);
-        identities.save(identity);
         obey(reply.body.heartbeatIntervalSeconds);
+        identity.intervalSeconds = intervalMs / 1000;
+        identities.save(identity);
         figures.count("enrolled");
         return true;
       }

@@ -22,6 +22,8 @@ export type ChannelOptions = {
 
 export type Channel = {
   readonly connected: boolean;
+  /** Live queries that it has and has not answered. */
+  readonly underWay: number;
   /** Live queries that were answered, and those that their callers took back. */
   readonly answered: number;
   readonly cancelled: number;
@@ -125,6 +127,9 @@ export function openChannel(options: ChannelOptions): Channel {
   return {
     get connected() {
       return socket?.readyState === WebSocket.OPEN;
+    },
+    get underWay() {
+      return underWay.size;
     },
     get answered() {
       return figures.answered;

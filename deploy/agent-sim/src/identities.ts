@@ -13,6 +13,8 @@ export type Identity = {
   agentId: string | null;
   orgId: string | null;
   token: string | null;
+  /** Seconds between heartbeats, as the server said when it enrolled. */
+  intervalSeconds: number | null;
 };
 
 export type Identities = {
@@ -72,5 +74,6 @@ function newIdentity(n: number, { hostname, os }: { hostname: string; os: Identi
     agentId: null,
     orgId: null,
     token: null,
+    intervalSeconds: null,
   };
 }

@@ -37,7 +37,8 @@ export async function run([rate = "1000", seconds = "20"]: string[] = []): Promi
         console.table([
           {
             "asked rows/s": Number(rate),
-            "emitted rows/s": Math.round(emitted.perSecond),
+            "committed rows/s": Math.round(emitted.perSecond),
+            "commit p99 ms": Math.round(emitted.commitMs[Math.floor(emitted.commitMs.length * 0.99)] ?? 0),
             probes: emitted.ms.length,
             "p50 ms": at(0.5),
             "p95 ms": at(0.95),
@@ -59,7 +60,7 @@ export async function run([rate = "1000", seconds = "20"]: string[] = []): Promi
   });
 }
 
-type Flow = { rows: number; perSecond: number; ms: number[] };
+type Flow = { rows: number; perSecond: number; commitMs: number[]; ms: number[] };
 
 /** Emits at a rate; of each tick the first row is watched until it can be read. */
 async function flow(db: Database, reader: Database, rate: number, seconds: number): Promise<Flow> {
@@ -68,6 +69,7 @@ async function flow(db: Database, reader: Database, rate: number, seconds: numbe
     uuidv7().replace(/.$/, () => Math.floor(Math.random() * 16).toString(16)),
   );
   const ms: number[] = [];
+  const commitMs: number[] = [];
   const under: Promise<void>[] = [];
   const startedMs = performance.now();
   let rows = 0;
@@ -75,17 +77,32 @@ async function flow(db: Database, reader: Database, rate: number, seconds: numbe
     const due = Math.floor(((performance.now() - startedMs) / 1_000) * rate);
     for (let first = true; rows < due; rows++, first = false) {
       under.push(
-        emit(db, reader, String(orgIds[rows % organizations]), partnerId, first && rows % 3 === 0 ? ms : null),
+        emit(
+          db,
+          reader,
+          String(orgIds[rows % organizations]),
+          partnerId,
+          commitMs,
+          first && rows % 3 === 0 ? ms : null,
+        ),
       );
     }
     await sleep(tickMs);
   }
-  const took = (performance.now() - startedMs) / 1_000;
   await Promise.all(under);
-  return { rows, perSecond: rows / took, ms: ms.sort((a, b) => a - b) };
+  const took = (performance.now() - startedMs) / 1_000;
+  const sorted = (values: number[]) => values.sort((a, b) => a - b);
+  return { rows, perSecond: rows / took, commitMs: sorted(commitMs), ms: sorted(ms) };
 }
 
-async function emit(db: Database, reader: Database, orgId: string, partnerId: string, watch: number[] | null) {
+async function emit(
+  db: Database,
+  reader: Database,
+  orgId: string,
+  partnerId: string,
+  commitMs: number[],
+  watch: number[] | null,
+) {
   const startedMs = performance.now();
   const event = auditEvent(
     "audit",
@@ -101,6 +118,7 @@ async function emit(db: Database, reader: Database, orgId: string, partnerId: st
     },
   );
   await db.tx(who, async (tx) => tx.emit(event));
+  commitMs.push(performance.now() - startedMs);
   if (watch === null) return;
   const id = event.msgId.split("/")[1];
   while (performance.now() - startedMs < patienceMs) {

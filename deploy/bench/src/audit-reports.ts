@@ -2,6 +2,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { generateNkey } from "@muster/bus";
 import { openDatabase, sql } from "@muster/db";
 import { createLogger } from "@muster/kit";
+import { ReportKind } from "@muster/proto/muster/audit/v1/report_pb";
 import { callers } from "@muster/testing";
 import { fillLists, yearMs } from "./audit-fill.ts";
 import { startAudit, withAuditDatabase } from "./audit-service.ts";
@@ -30,7 +31,7 @@ export async function run([rows = "1000000"]: string[] = []): Promise<void> {
       const day = { from: timestampFromDate(new Date(Date.now() - 86_400_000)) };
       const [org, partner] = [callers.orgAdmin(partnerId, hotOrgId), callers.partnerAdmin(partnerId)];
       const table = [];
-      for (const report of ["Categories", "UserActivity", "SecurityEvents", "Compliance"] as const) {
+      for (const report of ["CATEGORIES", "USER_ACTIVITY", "SECURITY_EVENTS", "COMPLIANCE"] as const) {
         for (const [span, request, caller] of [
           ["a year of 1 organization", year, org],
           ["30 days of 1 organization", {}, org],
@@ -42,7 +43,7 @@ export async function run([rows = "1000000"]: string[] = []): Promise<void> {
           for (let n = 0; n < repeats; n++) {
             const startedMs = performance.now();
             try {
-              const reply = await audit.report(caller, report, request);
+              const reply = await audit.report(caller, { ...request, kind: ReportKind[report] });
               counted = String(reply.counts?.total);
             } catch (error) {
               counted = (error as Error).message;

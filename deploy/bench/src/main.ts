@@ -8,6 +8,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   webhooks: () => import("./webhooks.ts"),
   "webhooks-chaos": () => import("./webhooks-chaos.ts"),
   agents: () => import("./agents.ts"),
+  enrollments: () => import("./enrollments.ts"),
   heartbeat: () => import("./heartbeat.ts"),
   logins: () => import("./logins.ts"),
   ingest: () => import("./ingest.ts"),
@@ -15,10 +16,12 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   usage: () => import("./usage.ts"),
   revocations: () => import("./revocations.ts"),
   "key-lists": () => import("./key-lists.ts"),
+  "login-timing": () => import("./login-timing.ts"),
   "audit-flow": () => import("./audit-flow.ts"),
   "audit-growth": () => import("./audit-growth.ts"),
   "audit-reports": () => import("./audit-reports.ts"),
   "audit-lists": () => import("./audit-lists.ts"),
+  "audit-verify": () => import("./audit-verify.ts"),
   "audit-seal": () => import("./audit-seal.ts"),
 };
 

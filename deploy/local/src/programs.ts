@@ -45,6 +45,8 @@ export function portNames(replicas: Replicas): string[] {
 export type Surroundings = {
   host: string;
   publicUrl: string;
+  /** Development mailbox; null where NODE_ENV says production, which has none. */
+  mailDir: string | null;
   natsUrl: string;
   database: DatabaseUrls;
   keys: Keys & { callerPublicDir: string };
@@ -108,6 +110,8 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey,
     ENROLLMENT_KEY_PEPPER: keys.enrollmentKeyPepper,
     BOOTSTRAP_ADMIN_EMAIL: around.admin.email,
+    PUBLIC_URL: around.publicUrl,
+    ...(around.mailDir === null ? {} : { MAIL_DIR: around.mailDir }),
     ...(password ? { BOOTSTRAP_ADMIN_PASSWORD: password } : {}),
   };
 }

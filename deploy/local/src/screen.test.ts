@@ -6,7 +6,7 @@ import { restartWaitMs } from "./keep-running.ts";
 import { instancesOf, mergeEnvironment, portNames } from "./programs.ts";
 import { isWorker, parseReplicas } from "./replicas.ts";
 import { readyScreen } from "./screen.ts";
-import { describeStack, gatewayUrl } from "./stack-file.ts";
+import { describeStack, gatewayUrl, publicUrl } from "./stack-file.ts";
 
 const facts = {
   gatewayUrls: ["http://127.0.0.1:3000", "http://127.0.0.1:3001"],
@@ -101,6 +101,15 @@ describe("what processes are given", () => {
       "http://127.0.0.1:1",
       "http://[::1]:1",
       "http://[::1]:1",
+    ]);
+  });
+
+  it("tells people an address by name where it is this machine, since passkeys are made for names alone", () => {
+    expect(["127.0.0.1", "0.0.0.0", "::1", "10.0.0.7"].map((host) => publicUrl(host, 1))).toEqual([
+      "http://localhost:1",
+      "http://localhost:1",
+      "http://localhost:1",
+      "http://10.0.0.7:1",
     ]);
   });
 

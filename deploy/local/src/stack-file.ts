@@ -59,3 +59,10 @@ export function gatewayUrl(host: string, port: number): string {
   const reach = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host.includes(":") ? `[${host}]` : host;
   return `http://${reach}:${port}`;
 }
+
+/** Address that people are told: by name where it is this machine, since browsers make passkeys for names alone. */
+export function publicUrl(host: string, port: number): string {
+  return /^(0\.0\.0\.0|127\.\d+\.\d+\.\d+|::|::1|localhost)$/.test(host)
+    ? `http://localhost:${port}`
+    : gatewayUrl(host, port);
+}

@@ -14,7 +14,7 @@ import { codeOf, Problem } from "./problem.ts";
 import { signal } from "./process-table.ts";
 import { instancesOf, type Program, portNames, runProgram } from "./programs.ts";
 import { readyScreen, stepLine } from "./screen.ts";
-import { describeStack, gatewayUrl } from "./stack-file.ts";
+import { describeStack, gatewayUrl, publicUrl } from "./stack-file.ts";
 
 /** Milliseconds each group may take before it is killed; together within the 15 s that a stop may last. */
 const graceMs = { gateway: 3_500, services: 4_000, nats: 2_000, postgres: 4_000 };
@@ -41,9 +41,9 @@ export class Stack {
   async start(): Promise<void> {
     const { dataDir, host, port } = this.#config;
     const gatewayPorts = Array.from({ length: this.#config.replicas.gateway }, (_, index) => port + index);
-    const publicUrl = gatewayUrl(host, port);
+    const firstGateway = gatewayUrl(host, port);
     openDataFolder(dataDir);
-    this.#lock = await takeDataFolder(dataDir, publicUrl);
+    this.#lock = await takeDataFolder(dataDir, firstGateway);
     const { leftOver } = this.#lock;
     if (leftOver.length > 0) this.#say(`  ended what a killed launcher left running: ${leftOver.join(", ")}`);
     for (const each of gatewayPorts) await requirePort(each, host);
@@ -81,7 +81,17 @@ export class Stack {
 
     const admin = { email: this.#config.adminEmail, password: first.password };
     const archiveDir = join(dataDir, "archive");
-    const around = { host, publicUrl, natsUrl, database, keys, instances, archiveDir, admin };
+    const around = {
+      host,
+      publicUrl: publicUrl(host, port),
+      mailDir: process.env.NODE_ENV === "production" ? null : join(dataDir, "mail"),
+      natsUrl,
+      database,
+      keys,
+      instances,
+      archiveDir,
+      admin,
+    };
     const programs = new Map<string, Program>();
     for (const instance of instances) {
       if (this.#stopping) return;
@@ -94,7 +104,7 @@ export class Stack {
     const slow = setTimeout(() => this.#say(stillWaiting(programs, dataDir)), slowStartMs);
     await all;
     clearTimeout(slow);
-    const sick = await unhealthy(`${publicUrl}/health`);
+    const sick = await unhealthy(`${firstGateway}/health`);
     if (this.#stopping) return;
     if (sick) this.#say(`  ${sick}`);
     this.#say(

@@ -244,7 +244,8 @@ describe("a session's operation", () => {
     expect(served.filter((key) => !covered.includes(key))).toEqual([]);
     await audited(owner, [String(world.spots.own.orgId)]);
     const rows = await owner.rows<Row>(
-      "SELECT * FROM audit.audit_log WHERE resource_id = $1 AND chain_id = $2 ORDER BY seq",
+      `SELECT * FROM audit.audit_log WHERE chain_id = $2 AND (resource_id = $1 OR (actor_id = $1 AND resource_type = 'session'))
+       ORDER BY seq`,
       [personId, world.spots.own.orgId],
     );
     expect(rows.map(({ action }) => action)).toEqual(done);

@@ -9,12 +9,13 @@ import { servedKinds } from "./cells.ts";
 import { type Owner, ownerOf } from "./database.ts";
 import { type Makers, makersFor } from "./makers.ts";
 import type { Actor } from "./model.ts";
-import { type Answer, examples, inParallel, send } from "./run.ts";
+import { type Answer, examples, inParallel, nobodys, send } from "./run.ts";
 import { knownSubjects, pathOf, type Subject, subjectOf } from "./subjects.ts";
 import { makeWorld, type World } from "./targets.ts";
 import { namesOf, rowCounts } from "./traces.ts";
 
 const table = routes.map((row) => [`${row.method} ${row.path}`, row] as const);
+const credential = { id: "x", rawId: "x", type: "public-key", response: { clientDataJSON: "e30" } };
 const sessionBodies: Record<string, Record<string, unknown>> = {
   "POST /auth/login": { email: "nobody@example.com", password: "not a password of anybody" },
   "POST /auth/refresh": { refreshToken: "nothing" },
@@ -24,6 +25,14 @@ const sessionBodies: Record<string, Record<string, unknown>> = {
   "POST /auth/mfa/totp/enable": { code: "123456" },
   "POST /auth/mfa/totp/disable": { password: "x", code: "123456" },
   "POST /auth/logout": {},
+  "POST /auth/forgot-password": { email: "nobody@example.com" },
+  "POST /auth/reset-password": { token: "pwr_nothing", password: "a password for tests only" },
+  "POST /auth/change-password": { currentPassword: "x", newPassword: "a password for tests only" },
+  "POST /auth/mfa/passkeys/register/options": { password: "x" },
+  "POST /auth/mfa/passkeys/register/verify": { credential },
+  "POST /auth/mfa/passkeys/authenticate/options": { mfaToken: "mfa_nothing" },
+  "POST /auth/mfa/passkeys/authenticate/verify": { mfaToken: "mfa_nothing", credential },
+  "PATCH /auth/mfa/passkeys/:id": { name: "Nobody's" },
   "POST /agents/enroll": { enrollmentKey: "x", hostname: "h", os: "linux", arch: "amd64", agentVersion: "1" },
 };
 
@@ -84,7 +93,7 @@ describe("bad input", () => {
     const deliveryId = makers.deliveryOf(target?.id ?? "");
     const replayId = makers.replayOf(target?.id ?? "");
     const path = pathOf(subject, {
-      id: target?.id ?? "",
+      id: target?.id ?? nobodys,
       deviceId: member?.id ?? "",
       deliveryId,
       replayId,

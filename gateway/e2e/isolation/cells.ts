@@ -57,11 +57,10 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
   const success = successOf(subject);
   switch (subject.shape) {
     case "open":
-      return [{ ...whole, expected: away ?? (subject.route.method === "GET" ? success : invalid) }];
+      return [{ ...whole, expected: away ?? onNothing(actor, subject) ?? success }];
     case "self": {
       // What a session does to itself is not tried here: an empty body shows that it would come through.
-      const isAdmitted = subject.route.path.startsWith("/auth/") && subject.route.body ? invalid : success;
-      const cells = [{ ...whole, expected: away ?? isAdmitted }];
+      const cells = [{ ...whole, expected: away ?? onOneself(subject) ?? success }];
       return away ? cells : [...cells, ...varied(world, cells[0] as Cell, success)];
     }
     case "list": {
@@ -95,6 +94,23 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
     default:
       return subject.shape satisfies never;
   }
+}
+
+/** What an empty body comes to on rows that are open to all; null for those that take none. */
+function onNothing(actor: Actor, { key, route }: Subject): Outcome | null {
+  // Without a sign-in to complete it is about the caller's own session; the actors have TOTP, if any.
+  if (key === "POST /auth/mfa/passkeys/authenticate/options") {
+    return actor.as === "anonymous" ? refused(401, "unauthenticated") : refused(409, "mfa_not_enabled");
+  }
+  return route.method === "GET" ? null : invalid;
+}
+
+/** What an empty body, or an id that is nobody's, comes to on one's own session; null for rows that take neither. */
+function onOneself({ route }: Subject): Outcome | null {
+  if (!route.path.startsWith("/auth/")) return null;
+  if (route.body) return invalid;
+  if (!route.path.endsWith("/:id")) return null;
+  return refused(404, route.path.includes("/passkeys/") ? "passkey_not_found" : "session_not_found");
 }
 
 /** Lists of one organization, which partner and system callers name. */

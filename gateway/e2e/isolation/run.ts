@@ -10,6 +10,9 @@ export type Answer = { status: number; text: string; body: Record<string, unknow
 export type Performed = { cell: Cell; target: Target | null; name: string; request: string; answer: Answer };
 export type Runner = { cluster: Cluster; makers: Makers; world: World };
 
+/** An id that no record has. */
+export const nobodys = "00000000-0000-4000-8000-000000000000";
+
 /** Calls at the same time. */
 export const parallel = 8;
 
@@ -70,7 +73,7 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
   const deliveryId = makers.deliveryOf(target?.id ?? "");
   const replayId = makers.replayOf(target?.id ?? "");
   const params: Record<string, string> = {
-    id: target?.id ?? "",
+    id: target?.id ?? nobodys,
     deviceId: route.path.startsWith("/system-tools/devices/:deviceId") ? (target?.id ?? "") : from.deviceId,
     deliveryId,
     replayId,

@@ -1,5 +1,7 @@
+import { softAuthenticator } from "@muster/testing";
 import { api } from "../client.ts";
 import type { Cluster } from "../cluster.ts";
+import { resetTokenOf } from "../mailbox.ts";
 import { totpCode } from "../operator.ts";
 import { signedInAs, signInAgain } from "../people.ts";
 import type { World } from "./targets.ts";
@@ -15,13 +17,16 @@ export async function sessionOperations(
   const person = await signedInAs(cluster, "org-viewer", { orgId: String(world.spots.own.orgId) });
   const done = ["user.create", "user.invite.accept", "user.login"];
   const covered = ["POST /auth/accept-invite", "POST /auth/login"];
-  const step = async (path: string, body: object, action: string | null, by = person.api) => {
-    const reply = await by.call("POST", path, body);
-    if (reply.status !== 200) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
-    covered.push(`POST ${path}`);
-    if (action) done.push(action);
+  const call = async (method: string, path: string, body: object | undefined, actions: string[], by = person.api) => {
+    const reply = await by.call(method, path, body);
+    const { status } = reply;
+    if (status !== 200) throw new Error(`${method} ${path} answered ${status}: ${JSON.stringify(reply.body)}`);
+    covered.push(`${method} ${path.replace(/[0-9a-f-]{36}/, ":id")}`);
+    done.push(...actions);
     return reply.body;
   };
+  const step = (path: string, body: object, action: string | null, by = person.api) =>
+    call("POST", path, body, action ? [action] : [], by);
   const { password } = person;
   const { secret } = await step("/auth/mfa/totp/setup", { password }, "user.mfa.setup");
   const { recoveryCodes } = await step("/auth/mfa/totp/enable", { code: totpCode(String(secret)) }, "user.mfa.enable");
@@ -33,5 +38,31 @@ export async function sessionOperations(
   const again = await signInAgain(cluster, person);
   done.push("user.login");
   await step("/auth/logout", {}, "user.logout", again.api);
+
+  const device = softAuthenticator(`http://localhost:${new URL(cluster.url).port}`);
+  const making = await step("/auth/mfa/passkeys/register/options", { password }, null);
+  const made = { credential: device.create(making) };
+  const created = ["user.passkey.create", "user.mfa.enable"];
+  const { id } = await call("POST", "/auth/mfa/passkeys/register/verify", made, created);
+  const using = await step("/auth/mfa/passkeys/authenticate/options", {}, null);
+  await step("/auth/mfa/passkeys/authenticate/verify", { credential: device.get(using) }, "user.mfa.verify");
+  await call("PATCH", `/auth/mfa/passkeys/${id}`, { name: "Renamed" }, ["user.passkey.update"]);
+  await call("DELETE", `/auth/mfa/passkeys/${id}`, undefined, ["user.passkey.delete", "user.mfa.disable"]);
+
+  await signInAgain(cluster, person);
+  done.push("user.login");
+  const { data } = (await person.api.call("GET", "/auth/sessions")).body;
+  const other = (data as { id: string; current: boolean }[]).find(({ current }) => !current);
+  await call("DELETE", `/auth/sessions/${other?.id}`, undefined, ["session.revoke"]);
+  await signInAgain(cluster, person);
+  done.push("user.login");
+  await call("DELETE", "/auth/sessions", undefined, ["session.revoke"]);
+  const newPassword = "a newer password for tests only";
+  await step("/auth/change-password", { currentPassword: password, newPassword }, "user.password.change");
+  // Whoever asks has shown nothing yet.
+  await step("/auth/forgot-password", { email: person.email }, null, api(cluster));
+  const token = await resetTokenOf(cluster, person.email);
+  const reset = ["user.password.reset", "session.revoke"];
+  await call("POST", "/auth/reset-password", { token, password }, reset, api(cluster));
   return { done, personId: person.id, covered };
 }

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Bus, type Follower, openBus } from "@muster/bus";
 import { createLogger } from "@muster/kit";
 import {
+  RoleChangedSchema,
   SessionRevokedSchema,
   TenantStatusChangedSchema,
   UserChangedSchema,
@@ -73,13 +74,15 @@ describe("the AUTH stream", () => {
     expect(await codesFor(token)).toEqual(["session_revoked", "session_revoked"]);
   });
 
-  it("makes what is remembered of a changed person, partner or organization be asked for again", async () => {
+  it("makes what is remembered of a changed person, role, partner or organization be asked for again", async () => {
     const [partnerId, orgId] = [randomUUID(), randomUUID()];
-    const { token, principal } = await services.signIn({ scope: "organization", partnerId, orgId });
+    const { token, principal } = await services.signIn({ scope: "organization", partnerId, orgId, role: "Auditor" });
+    const role = create(RoleChangedSchema, { roleId: randomUUID(), role: "Auditor", partnerId });
     const user = create(UserChangedSchema, { userId: principal.userId });
     const tenant = (kind: string, id: string) => create(TenantStatusChangedSchema, { kind, id });
     const say: [string, Uint8Array][] = [
       ["auth.user", toBinary(UserChangedSchema, user)],
+      ["auth.role", toBinary(RoleChangedSchema, role)],
       ["auth.tenant", toBinary(TenantStatusChangedSchema, tenant("partner", partnerId))],
       ["auth.tenant", toBinary(TenantStatusChangedSchema, tenant("organization", orgId))],
     ];

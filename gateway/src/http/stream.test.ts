@@ -40,7 +40,7 @@ let services: FakeServices;
 let gateway: TestGateway;
 beforeAll(async () => {
   services = await startFakeServices();
-  gateway = await startTestGateway(services, { routes: [file] });
+  gateway = await startTestGateway(services, { routes: [file], env: { EVENT_LOOP_LAG_MAX_MS: "10000" } });
 });
 afterAll(async () => {
   await gateway.close();

@@ -1,4 +1,4 @@
-import type { ReportResponse, ResultCounts } from "@muster/proto/muster/audit/v1/report_pb";
+import { ReportKind, type ReportResponse, type ResultCounts } from "@muster/proto/muster/audit/v1/report_pb";
 import { z } from "zod";
 import type { Deps } from "../deps.ts";
 import { type Route, type RouteRequest, route } from "../route.ts";
@@ -63,7 +63,12 @@ const row = { method: "GET", access, tag, query: reportQuery, deadline: "report"
 
 type Query = z.output<typeof reportQuery>;
 
-const wanted = ({ orgId, from, to }: Query) => ({ orgId: orgId ?? "", from: timestampOf(from), to: timestampOf(to) });
+const wanted = (kind: ReportKind, { orgId, from, to }: Query) => ({
+  kind,
+  orgId: orgId ?? "",
+  from: timestampOf(from),
+  to: timestampOf(to),
+});
 
 const categories = route({
   ...row,
@@ -71,7 +76,7 @@ const categories = route({
   summary: "Audit rows by category and action",
   reply: categoryReport,
   async handle({ query, rpc }, { services }) {
-    const reply = await services.auditReports.reportCategories(wanted(query), await rpc());
+    const reply = await services.auditReports.report(wanted(ReportKind.CATEGORIES, query), await rpc());
     return { ...baseOf(reply), byCategory: categoriesOf(reply), byAction: actionsOf(reply) };
   },
 });
@@ -82,7 +87,7 @@ const userActivity = route({
   summary: "Audit rows by actor",
   reply: activityReport,
   async handle({ query, rpc }, { services }) {
-    const reply = await services.auditReports.reportUserActivity(wanted(query), await rpc());
+    const reply = await services.auditReports.report(wanted(ReportKind.USER_ACTIVITY, query), await rpc());
     const userTotal = Number(reply.actorTotal);
     return { ...baseOf(reply), byCategory: categoriesOf(reply), users: actorsOf(reply), userTotal };
   },
@@ -93,7 +98,7 @@ const securityEvents = route({
   path: "/audit-logs/reports/security-events",
   summary: "Security events: sign-ins, permissions, policies, agents' addresses",
   reply: actionReport,
-  handle: actionReportOf("reportSecurityEvents"),
+  handle: actionReportOf(ReportKind.SECURITY_EVENTS),
 });
 
 const compliance = route({
@@ -101,15 +106,15 @@ const compliance = route({
   path: "/audit-logs/reports/compliance",
   summary: "Compliance-tracked actions: data, devices, policies, scripts, organizations",
   reply: actionReport,
-  handle: actionReportOf("reportCompliance"),
+  handle: actionReportOf(ReportKind.COMPLIANCE),
 });
 
-function actionReportOf(name: "reportSecurityEvents" | "reportCompliance") {
+function actionReportOf(kind: ReportKind) {
   return async (
     { query, rpc }: Pick<RouteRequest<typeof access, undefined, Query>, "query" | "rpc">,
     { services }: Deps,
   ): Promise<z.input<typeof actionReport>> => {
-    const reply = await services.auditReports[name](wanted(query), await rpc());
+    const reply = await services.auditReports.report(wanted(kind, query), await rpc());
     return {
       ...baseOf(reply),
       byAction: actionsOf(reply),

@@ -61,8 +61,10 @@ export const signedIn = z.object({ user, ...tokens.shape }).meta({ id: "SignedIn
 const mfaRequired = z
   .object({
     mfaRequired: z.literal(true),
-    mfaToken: z.string().meta({ description: "For POST /auth/mfa/verify, within 5 minutes." }),
-    methods: z.array(z.enum(["totp", "recovery_code"])),
+    mfaToken: z
+      .string()
+      .meta({ description: "For POST /auth/mfa/verify, or passkeys/authenticate, within 5 minutes." }),
+    methods: z.array(z.enum(["totp", "passkey", "recovery_code"])),
   })
   .meta({ id: "MfaRequired" });
 

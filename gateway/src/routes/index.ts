@@ -1,4 +1,5 @@
 import type { Route } from "../route.ts";
+import { accountRoutes } from "./account.ts";
 import { agentLogRoutes } from "./agent-logs.ts";
 import { agentRoutes } from "./agents.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
@@ -17,6 +18,7 @@ import { liveLogRoutes } from "./live-logs.ts";
 import { mfaRoutes } from "./mfa.ts";
 import { organizationRoutes } from "./organizations.ts";
 import { partnerRoutes } from "./partners.ts";
+import { passkeyRoutes } from "./passkeys.ts";
 import { platformRoutes } from "./platform.ts";
 import { roleRoutes } from "./roles.ts";
 import { servicePrincipalRoutes } from "./service-principals.ts";
@@ -31,6 +33,8 @@ import { webhookRoutes } from "./webhooks.ts";
 export const routes: readonly Route[] = [
   ...authRoutes,
   ...mfaRoutes,
+  ...passkeyRoutes,
+  ...accountRoutes,
   ...tenantCredentialRoutes,
   ...userRoutes,
   ...roleRoutes,

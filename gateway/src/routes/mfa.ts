@@ -48,7 +48,7 @@ const setup = route({
       qrCodeDataUrl: z.string().meta({ description: "PNG as data: URL." }),
     })
     .meta({ id: "TotpEnrollment" }),
-  errors: ["invalid_credentials", "mfa_already_enabled", "rate_limited", "overloaded"],
+  errors: ["invalid_credentials", "mfa_already_enabled", "mfa_required", "rate_limited", "overloaded"],
   async handle({ body, rpc }, { services }) {
     const { secret, otpauthUrl, qrCodeDataUrl } = await services.mfa.setupTotp(body, await rpc());
     return { secret, otpauthUrl, qrCodeDataUrl };
@@ -61,11 +61,12 @@ const enable = route({
   access: { auth: "session" },
   tag,
   summary: "Confirm TOTP enrollment with a first code",
-  description: "Counts as a completed challenge of this session. The recovery codes are shown this once.",
+  description:
+    "Counts as a completed challenge of this session. Recovery codes come with the first factor of any kind, shown this once.",
   body: z.object({ code: totpCode }),
   noStore: true,
   reply: z.object({ recoveryCodes: z.array(z.string()) }).meta({ id: "RecoveryCodes" }),
-  errors: ["invalid_mfa_code", "mfa_already_enabled", "mfa_not_enabled", "rate_limited"],
+  errors: ["invalid_mfa_code", "mfa_already_enabled", "mfa_not_enabled", "mfa_required", "rate_limited"],
   async handle({ body, session, rpc }, { services, sessions }) {
     const { recoveryCodes } = await services.mfa.enableTotp(body, await rpc());
     sessions.forget(({ principal }) => principal.userId === session.principal.userId);
@@ -78,7 +79,7 @@ const disable = route({
   path: "/auth/mfa/totp/disable",
   access: { auth: "session" },
   tag,
-  summary: "Remove the second factor and its recovery codes",
+  summary: "Remove TOTP; the recovery codes go with the last factor",
   body: z.object({ password, code: anyCode }),
   noStore: true,
   reply: success,

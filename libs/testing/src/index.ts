@@ -1,3 +1,4 @@
+export { type Authenticator, softAuthenticator, type Twist } from "./authenticator.ts";
 export { callers } from "./callers.ts";
 export * from "./database.ts";
 export * from "./nats.ts";

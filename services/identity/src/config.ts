@@ -6,6 +6,13 @@ import type { LoginLimits } from "./attempts.ts";
 export const version = "0.1.0";
 export const migrations = new URL("../migrations/", import.meta.url);
 
+const publicAddress = (sentence: string) =>
+  z
+    .url()
+    .transform((url) => url.replace(/\/+$/, ""))
+    .optional()
+    .describe(sentence);
+
 export const settings = {
   JWT_PRIVATE_KEYS: z
     .string()
@@ -46,6 +53,47 @@ export const settings = {
   UNKNOWN_KEYS_PER_MINUTE: whole(300, 1, 1_000_000).describe(
     "API keys that nobody knows, allowed from one address (IPv6: from one /64) within a minute.",
   ),
+  FORGOT_PASSWORD_PER_ACCOUNT: whole(3, 1, 1_000_000).describe(
+    "Mails with a password link within an hour, per account.",
+  ),
+  FORGOT_PASSWORD_PER_ADDRESS: whole(100, 1, 1_000_000).describe(
+    "Requests for such a mail within an hour, from one address (IPv6: from one /64).",
+  ),
+  PUBLIC_URL: publicAddress(
+    "Address at which people reach this platform; links in mails and passkeys are made for it.",
+  ),
+  PUBLIC_APP_URL: publicAddress("The same, where PUBLIC_URL is not set."),
+  DASHBOARD_URL: publicAddress("The same, where neither is set."),
+  PASSKEY_RP_ID: z
+    .string()
+    .optional()
+    .describe(
+      "Domain that passkeys are made for: the public address's host, or a domain above it. Changing it ends all.",
+    ),
+  PASSKEY_ORIGINS: z
+    .string()
+    .default("")
+    .transform((text) => text.split(",").flatMap((item) => item.trim() || []))
+    .refine(
+      (origins) => origins.every((each) => URL.canParse(each) && new URL(each).origin === each),
+      "must be exact origins",
+    )
+    .describe("Further origins whose pages may use passkeys, comma-separated and exact."),
+  SMTP_URL: z
+    .string()
+    .optional()
+    .describe(
+      "smtp://[user:password@]host[:port] or smtps://… that mail is sent by; without it mail waits, or see MAIL_DIR.",
+    ),
+  MAIL_FROM: z
+    .string()
+    .max(500)
+    .optional()
+    .describe("Sender of mails; default Muster <muster@host of the public address>."),
+  MAIL_DIR: z
+    .string()
+    .optional()
+    .describe("Development mailbox: without SMTP_URL each mail becomes a file in this folder. Refused in production."),
   ENROLLMENT_RESERVATION_SECONDS: whole(60, 1, 3_600).describe(
     "Seconds after which an enrollment that did not end is given up and its use of the key returned.",
   ),
@@ -62,6 +110,11 @@ export const settings = {
   SESSION_MAX_DAYS: whole(30, 1, 365).describe("Days after sign-in at which a session ends."),
 };
 
+/** The public address of these settings (interface, "Configuration affecting authentication"). */
+export function publicUrl(config: { PUBLIC_URL?: string; PUBLIC_APP_URL?: string; DASHBOARD_URL?: string }): string {
+  return config.PUBLIC_URL ?? config.PUBLIC_APP_URL ?? config.DASHBOARD_URL ?? "http://localhost:3000";
+}
+
 /** The limits on failed sign-ins of these settings. */
 export function loginLimits(config: {
   LOGIN_FAILURES_PER_ACCOUNT: number;
@@ -72,5 +125,14 @@ export function loginLimits(config: {
   return {
     perAccount: { max: config.LOGIN_FAILURES_PER_ACCOUNT, windowMs },
     perAddress: { max: config.LOGIN_FAILURES_PER_ADDRESS, windowMs },
+  };
+}
+
+/** The limits on asking for a new password of these settings. */
+export function forgotLimits(config: { FORGOT_PASSWORD_PER_ACCOUNT: number; FORGOT_PASSWORD_PER_ADDRESS: number }) {
+  const windowMs = 3_600_000;
+  return {
+    perAccount: { max: config.FORGOT_PASSWORD_PER_ACCOUNT, windowMs },
+    perAddress: { max: config.FORGOT_PASSWORD_PER_ADDRESS, windowMs },
   };
 }

@@ -24,7 +24,7 @@ const inviteMs = 7 * 86_400_000;
  * caller sees who has the address.
  */
 export async function inviteUser(
-  deps: Pick<UserDeps, "db" | "now" | "copyLagMs" | "box">,
+  deps: Pick<UserDeps, "db" | "now" | "copyLagMs" | "box" | "mail">,
   context: CallContext,
   request: InviteUserRequest,
   messageOf: (row: UserRow) => User,
@@ -45,7 +45,7 @@ export async function inviteUser(
     const holders = await findEmailHolders(tx, user.email);
     if (holders.some((holder) => isInSight(by, holder))) throw emailTaken();
     const created = await insertUser(tx, uuidv7(now.getTime()), user, now);
-    const inviteToken = await addInvite(tx, created, now);
+    const inviteToken = await addInvite(deps, tx, context, created, now);
     recordPerson(
       tx,
       context,
@@ -61,12 +61,21 @@ export async function inviteUser(
   );
 }
 
-/** A new invitation of this person; gives its token, which is stored as a digest. */
-export async function addInvite(tx: Tx, row: UserRow, now: Date): Promise<string> {
+/** A new invitation of this person, with its mail; gives its token, which is stored as a digest. */
+export async function addInvite(
+  { mail }: Pick<UserDeps, "mail">,
+  tx: Tx,
+  { caller }: CallContext,
+  row: UserRow,
+  now: Date,
+): Promise<string> {
   const { token, hash } = newToken("inv_");
   const { id: userId, partner_id: partnerId, org_id: orgId } = row;
   const expiresAt = new Date(now.getTime() + inviteMs);
   await insertInvite(tx, { id: uuidv7(now.getTime()), userId, partnerId, orgId, hash, now, expiresAt });
+  const to = { email: row.email, name: row.name };
+  const invitedBy = caller.actor.name ?? caller.actor.email ?? "An administrator";
+  await mail.queue(tx, { kind: "invite", to, invitedBy, link: mail.link("accept-invite", token), expiresAt }, now);
   return token;
 }
 

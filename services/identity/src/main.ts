@@ -1,9 +1,11 @@
 import { secretBox } from "@muster/kit";
+import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
 import { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { PasskeyService } from "@muster/proto/muster/identity/v1/passkey_pb";
 import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
@@ -12,18 +14,24 @@ import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { register } from "@muster/rpc";
 import { encryptionKeys, runService } from "@muster/service";
 import { accessTokens } from "./access-tokens.ts";
-import { loginLimits, migrations, settings, version } from "./config.ts";
+import { forgotLimits, loginLimits, migrations, publicUrl, settings, version } from "./config.ts";
 import { followDevices } from "./events/devices.ts";
 import { announceTenant } from "./events/tenants.ts";
 import { bootstrapAdministrator } from "./jobs/bootstrap.ts";
 import { startEdgeCleanup } from "./jobs/edge-cleanup.ts";
+import { startMail } from "./jobs/send-mail.ts";
 import { startSweeping } from "./jobs/sweep-reservations.ts";
+import { mailDelivery } from "./mail-delivery.ts";
+import { mailQueue } from "./mail-queue.ts";
+import { relyingPartyOf } from "./passkeys.ts";
 import { passwords } from "./passwords.ts";
+import { accountService } from "./rpc/account.ts";
 import { agentService } from "./rpc/agent.ts";
 import { apiKeyService } from "./rpc/api-key.ts";
 import { edgeService } from "./rpc/edge.ts";
 import { enrollmentKeyService } from "./rpc/enrollment-key.ts";
 import { mfaService } from "./rpc/mfa.ts";
+import { passkeyService } from "./rpc/passkey.ts";
 import { refusalService } from "./rpc/refusal.ts";
 import { roleService } from "./rpc/role.ts";
 import { servicePrincipalService } from "./rpc/service-principal.ts";
@@ -72,8 +80,20 @@ await runService({
       loginLimits: loginLimits(config),
       now,
     };
+    const mailBox = secretBox(encryptionKeys(config), secretPurposes.mail);
+    const mail = mailQueue({ box: mailBox, publicUrl: publicUrl(config) });
+    const delivery = mailDelivery(config, publicUrl(config), process.log);
+    const posting = startMail({ db, box: mailBox, mail, delivery, log: process.log, now });
+    process.onStop("mail", () => posting.stop());
+    const factors = { ...sessions, mail, mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES };
+    const relyingParty = relyingPartyOf({
+      publicUrl: publicUrl(config),
+      id: config.PASSKEY_RP_ID,
+      origins: config.PASSKEY_ORIGINS,
+    });
     const users = {
       db,
+      mail,
       log: process.log,
       passwords: hashing,
       now,
@@ -104,7 +124,9 @@ await runService({
     process.onStop("edge clean-up", () => cleanup.stop());
     return [
       register(SessionService, sessionService(sessions)),
-      register(MfaService, mfaService(sessions)),
+      register(MfaService, mfaService(factors)),
+      register(PasskeyService, passkeyService({ ...factors, relyingParty })),
+      register(AccountService, accountService({ ...factors, forgotLimits: forgotLimits(config) })),
       register(UserService, userService(users)),
       register(RoleService, roleService(users)),
       register(RefusalService, refusalService(users)),

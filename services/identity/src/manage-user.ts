@@ -17,7 +17,7 @@ import { readRole } from "./store/roles.ts";
 import { awaitTenants } from "./store/tenants.ts";
 import { deleteUser, disableUser, enableUser, findUser, lockUser, type UserRow, updateUser } from "./store/users.ts";
 
-type Deps = Pick<UserDeps, "db" | "now" | "copyLagMs">;
+type Deps = Pick<UserDeps, "db" | "now" | "mail" | "copyLagMs">;
 
 /** Changes of people who are there already; each answers once every gateway knows. */
 export function userManagement(deps: Deps) {
@@ -139,7 +139,7 @@ export function userManagement(deps: Deps) {
         },
         async (tx, _judged, { row }) => {
           const withdrawn = await withdrawInvites(tx, id);
-          const inviteToken = await addInvite(tx, row, at);
+          const inviteToken = await addInvite(deps, tx, context, row, at);
           recordPerson(tx, context, row, "user.invite", { withdrawn }, at);
           return { row, inviteToken };
         },

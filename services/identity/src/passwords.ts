@@ -45,7 +45,10 @@ export function passwords(options: { logN: number; queueMax: number; concurrency
     },
     async verify(password, stored, waiting) {
       const [, logN, , , salt = "", hash = ""] = (stored ?? decoy).split("$");
-      const key = await derive(password, Buffer.from(salt, "base64"), Number(logN), waiting);
+      const salted = Buffer.from(salt, "base64");
+      const key = await derive(password, salted, Number(logN), waiting);
+      // A weaker hash would answer sooner and tell that its account exists: 2^a + (2^a + … + 2^(b-1)) = 2^b.
+      for (let rest = Number(logN); rest < options.logN; rest++) await derive(password, salted, rest, waiting);
       const expected = Buffer.from(hash, "base64");
       return expected.length === key.length && timingSafeEqual(key, expected) && stored !== null;
     },

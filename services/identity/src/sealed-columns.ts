@@ -1,9 +1,15 @@
 import { type SealedColumn, sealedReplies } from "@muster/service";
+import { mailPlace } from "./mail-queue.ts";
 import { totpPlace } from "./second-factor.ts";
 import { familyPlace } from "./session-families.ts";
 
 /** What each kind of secret is sealed for: none opens in the place of another. */
-export const secretPurposes = { families: "session", totp: "totp", replies: sealedReplies.purpose } as const;
+export const secretPurposes = {
+  families: "session",
+  totp: "totp",
+  mail: "mail",
+  replies: sealedReplies.purpose,
+} as const;
 
 /** Every column of identity that `secretBox` seals; what is missing here keeps an old key needed for ever. */
 export const sealedColumns: readonly SealedColumn[] = [
@@ -20,6 +26,13 @@ export const sealedColumns: readonly SealedColumn[] = [
     column: "secret",
     purpose: secretPurposes.totp,
     place: ([userId = ""]) => totpPlace(userId),
+  },
+  {
+    table: "mail",
+    key: [["id", "uuid"]],
+    column: "sealed",
+    purpose: secretPurposes.mail,
+    place: ([id = ""]) => mailPlace(id),
   },
   sealedReplies,
 ];

@@ -5,6 +5,7 @@ import { type CallContext, type Caller, uuidv7 } from "@muster/kit";
 import type { Principal, TokenPair } from "@muster/proto/muster/identity/v1/session_pb";
 import type { AccessTokens } from "./access-tokens.ts";
 import { personEvent } from "./events/audit.ts";
+import { sessionEvents } from "./events/platform.ts";
 import { principalCaller, principalMessage } from "./rules/principal.ts";
 import { refreshToken } from "./rules/refresh-token.ts";
 import { type PrincipalRow, recordLogin } from "./store/people.ts";
@@ -62,7 +63,14 @@ export function newFamily(
         expiresAt,
       });
       await recordLogin(tx, principal.user_id, newHash, now);
-      tx.emit(personEvent({ ...context, caller }, principal, { action: "user.login" }, now));
+      const details = { mfa: mfaAt !== null };
+      tx.emit(personEvent({ ...context, caller }, principal, { action: "user.login", details }, now));
+      const began = { sessionId: id, mfa: mfaAt !== null };
+      const facts = [
+        { type: "user.login" as const, ...began },
+        { type: "session.login" as const, ...began, expiresAt },
+      ];
+      for (const event of sessionEvents(context.meta, principal, facts, now)) tx.emit(event);
     },
     signedIn: async () => ({
       principal: principalMessage(principal, session),

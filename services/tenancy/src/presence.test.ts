@@ -274,6 +274,20 @@ describe("a quarantined device", () => {
     expect(audits.map(({ action }) => action)).toEqual(["device.create", "device.update"]);
   });
 
+  it("is one of many: approved at once, one of them has the hardware id to itself", async () => {
+    const { orgId, partnerId } = await fleet.tenant();
+    const first = await fleet.device(orgId, { hardwareId: "many" });
+    const clones = await Promise.all(Array.from({ length: 6 }, () => fleet.device(orgId, { hardwareId: "many" })));
+    await people(partnerId).decommissionDevice({ id: first });
+    const approved = await Promise.all(clones.map((id) => people(partnerId).approveDevice({ id })));
+    expect(approved.map(({ device }) => device?.status)).toEqual(clones.map(() => "offline"));
+    const [row] = await db().read<{ owners: number }>(
+      system,
+      sql`SELECT count(*) AS owners FROM devices WHERE org_id = ${orgId} AND NOT hardware_shared AND status = 'offline'`,
+    );
+    expect(row?.owners).toBe(1);
+  });
+
   it("is approved only by somebody who may change it, and delete the one it replaces", async () => {
     const { orgId, partnerId } = await fleet.tenant();
     await fleet.device(orgId, { hardwareId: "x" });

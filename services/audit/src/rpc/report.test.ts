@@ -1,7 +1,7 @@
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createLogger, uuidv7 } from "@muster/kit";
-import { type ReportResponse, ReportService } from "@muster/proto/muster/audit/v1/report_pb";
+import { ReportKind, type ReportResponse, ReportService } from "@muster/proto/muster/audit/v1/report_pb";
 import { register, toAppError } from "@muster/rpc";
 import { callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
 import { sealMessages } from "../events/sealer.ts";
@@ -81,7 +81,7 @@ const lately = { from: day(10) };
 describe("a report", () => {
   it("counts by result, category, action and day, every category among them", async () => {
     const { admin } = await fleet();
-    const reply = await port.client(ReportService, admin).reportCategories(lately);
+    const reply = await port.client(ReportService, admin).report({ kind: ReportKind.CATEGORIES, ...lately });
     expect(plain(reply.counts)).toEqual([5, 3, 1, 1]);
     expect(reply.categories.map(({ category }) => category)).toEqual([...categories]);
     const counted = Object.fromEntries(
@@ -96,15 +96,17 @@ describe("a report", () => {
   it("covers the last 30 days when nobody says which, and both ends when somebody does", async () => {
     const { admin } = await fleet();
     const client = port.client(ReportService, admin);
-    expect(plain((await client.reportCategories({})).counts)[0]).toBe(6);
-    const exact = await client.reportCategories({ from: day(2), to: day(2) });
+    expect(plain((await client.report({ kind: ReportKind.CATEGORIES })).counts)[0]).toBe(6);
+    const exact = await client.report({ kind: ReportKind.CATEGORIES, from: day(2), to: day(2) });
     expect(plain(exact.counts)[0]).toBe(2);
-    expect(await refusal(client.reportCategories({ from: day(1), to: day(2) }))).toBe("validation_failed");
+    expect(await refusal(client.report({ kind: ReportKind.CATEGORIES, from: day(1), to: day(2) }))).toBe(
+      "validation_failed",
+    );
   });
 
   it("names actors as their newest row does, most rows first", async () => {
     const { admin } = await fleet();
-    const reply = await port.client(ReportService, admin).reportUserActivity(lately);
+    const reply = await port.client(ReportService, admin).report({ kind: ReportKind.USER_ACTIVITY, ...lately });
     expect(reply.actors.map((a) => [a.actorId, a.actorEmail, ...plain(a.counts)])).toEqual([
       [ada, "ada@new.example.com", 3, 2, 1, 0],
       [bob, "bob@example.com", 2, 1, 0, 1],
@@ -115,7 +117,7 @@ describe("a report", () => {
 
   it("of security events is about exactly the interface's actions, zeros included", async () => {
     const { admin } = await fleet();
-    const reply = await port.client(ReportService, admin).reportSecurityEvents(lately);
+    const reply = await port.client(ReportService, admin).report({ kind: ReportKind.SECURITY_EVENTS, ...lately });
     expect(reply.actions.map(({ action }) => action).sort()).toEqual([...securityActions].sort());
     expect(plain(reply.counts)).toEqual([3, 2, 1, 0]);
     expect(reply.rows.map(({ action }) => action)).toEqual(["user.login", "user.login", "user.login"]);
@@ -124,17 +126,17 @@ describe("a report", () => {
 
   it("of compliance is about exactly the interface's actions, newest rows first", async () => {
     const { admin, partner } = await fleet();
-    const reply = await port.client(ReportService, admin).reportCompliance({});
+    const reply = await port.client(ReportService, admin).report({ kind: ReportKind.COMPLIANCE });
     expect(reply.actions.map(({ action }) => action).sort()).toEqual([...complianceActions].sort());
     expect(reply.rows.map(({ action }) => action)).toEqual(["device.create", "organization.update"]);
-    const whole = await port.client(ReportService, partner).reportCompliance({});
+    const whole = await port.client(ReportService, partner).report({ kind: ReportKind.COMPLIANCE });
     expect(whole.rows.map(({ action }) => action)).toEqual(["device.create", "device.create", "organization.update"]);
   });
 
   it("shows each caller its own tenant alone", async () => {
     const { orgId, otherOrgId, partner, admin } = await fleet();
     const count = async (caller: typeof admin, request = {}) =>
-      plain((await port.client(ReportService, caller).reportCategories(request)).counts)[0];
+      plain((await port.client(ReportService, caller).report({ kind: ReportKind.CATEGORIES, ...request })).counts)[0];
     expect([await count(partner), await count(partner, { orgId: otherOrgId })]).toEqual([7, 1]);
     const some = callers.partnerWithList(String(partner.partnerId), [otherOrgId]);
     expect(await count(some)).toBe(1);
@@ -145,7 +147,9 @@ describe("a report", () => {
 
   it("that would take too long says so, and asks for less", async () => {
     const { admin } = await fleet();
-    expect(await refusal(hurried.client(ReportService, admin).reportCategories({}))).toBe("time_range_too_wide");
+    expect(await refusal(hurried.client(ReportService, admin).report({ kind: ReportKind.CATEGORIES }))).toBe(
+      "time_range_too_wide",
+    );
   });
 });
 

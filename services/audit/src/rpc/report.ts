@@ -3,7 +3,12 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
 import { type CallContext, validationError } from "@muster/kit";
-import type { ReportRequest, ReportResponseSchema, ReportService } from "@muster/proto/muster/audit/v1/report_pb";
+import {
+  ReportKind,
+  type ReportRequest,
+  type ReportResponseSchema,
+  type ReportService,
+} from "@muster/proto/muster/audit/v1/report_pb";
 import { callContext } from "@muster/rpc";
 import { requirePermission } from "@muster/service";
 import { categories, categoryOf } from "../rules/category.ts";
@@ -62,12 +67,22 @@ export function reportService(deps: Deps): ServiceImpl<typeof ReportService> {
     });
   }
 
-  return {
-    reportCategories: (request, handler) => report("categories", request, callContext(handler)),
-    reportSecurityEvents: (request, handler) => report("security-events", request, callContext(handler)),
-    reportCompliance: (request, handler) => report("compliance", request, callContext(handler)),
-    reportUserActivity: (request, handler) => report("user-activity", request, callContext(handler)),
-  };
+  return { report: (request, handler) => report(kindOf(request.kind), request, callContext(handler)) };
+}
+
+function kindOf(kind: ReportKind): Report {
+  switch (kind) {
+    case ReportKind.CATEGORIES:
+      return "categories";
+    case ReportKind.USER_ACTIVITY:
+      return "user-activity";
+    case ReportKind.SECURITY_EVENTS:
+      return "security-events";
+    case ReportKind.COMPLIANCE:
+      return "compliance";
+    default:
+      throw validationError({ kind: ["Not a report"] });
+  }
 }
 
 function spanOf(request: ReportRequest, now: Date): Span {

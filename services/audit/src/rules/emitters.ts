@@ -2,6 +2,7 @@
 const emitters: Record<string, readonly string[]> = {
   identity: [
     "user.",
+    "session.",
     "role.",
     "api_key.",
     "enrollment_key.",

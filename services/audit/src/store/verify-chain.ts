@@ -54,7 +54,11 @@ export async function verifyPage(deps: VerifyDeps, cursor: VerifyCursor): Promis
   const { db, trust } = deps;
   const { v } = cursor;
   await moreCheckpoints(deps, cursor);
-  const { rows, head } = await readChain(db, who, v.chainId, cursor.afterSeq, verifyPageRows);
+  const read = () => readChain(db, who, v.chainId, cursor.afterSeq, verifyPageRows);
+  const taken = await takeAhead(cursor);
+  // The end of the chain has to be younger than the checkpoints just read.
+  const isFresh = taken === null || taken.rows.length < verifyPageRows;
+  const { rows, head } = isFresh ? await read() : taken;
   if (head && head.baseSeq !== v.base.seq) {
     // Pruned meanwhile: the page may begin behind rows that went rightly. Receipts first, then the page again.
     const { receipts, base } = await readBase(db, who, v.chainId);
@@ -69,10 +73,29 @@ export async function verifyPage(deps: VerifyDeps, cursor: VerifyCursor): Promis
   // Two rows of one number belong together.
   const lastSeq = rows.at(-1)?.seq;
   const page = isLast || rows[0]?.seq === lastSeq ? rows : rows.filter(({ seq }) => seq !== lastSeq);
-  for (const row of page) takeRow(v, row, headSeq(head));
   cursor.afterSeq = page.at(-1)?.seq ?? cursor.afterSeq;
+  // PostgreSQL reads the next page while this one is verified.
+  if (!isLast) readAhead(cursor, read());
+  for (const row of page) takeRow(v, row, headSeq(head));
   if (!isLast) return null;
   return endVerification(v, head);
+}
+
+type Page = Awaited<ReturnType<typeof readChain>>;
+
+/** Pages under way, beside the cursors that they follow: whoever goes on with a stored cursor reads anew. */
+const ahead = new WeakMap<VerifyCursor, { afterSeq: number | null; page: Promise<Page> }>();
+
+function readAhead(cursor: VerifyCursor, page: Promise<Page>): void {
+  // Its failure is told to whoever takes it.
+  page.catch(() => undefined);
+  ahead.set(cursor, { afterSeq: cursor.afterSeq, page });
+}
+
+async function takeAhead(cursor: VerifyCursor): Promise<Page | null> {
+  const found = ahead.get(cursor);
+  ahead.delete(cursor);
+  return found && found.afterSeq === cursor.afterSeq ? await found.page : null;
 }
 
 const headSeq = (head: ChainHead | null) => head?.seq ?? null;

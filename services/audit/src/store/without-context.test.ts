@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type CallContext, type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import {
+  asOwner,
   callers,
   contextProblems,
   databaseAs,
@@ -24,6 +25,18 @@ beforeAll(async () => {
   const log = createLogger("audit-test", "fatal");
   const sealer = { db: database.db, log, now: () => new Date(), batchRows: 500, batchBytes: 1_048_576 };
   await sealMessages(sealer, [auditMessage({ id, partnerId, orgId }), auditMessage({ partnerId }), auditMessage()]);
+  await asOwner(database, async (client) => {
+    for (const text of [
+      "INSERT INTO checkpoint (chain_id, org_id, partner_id, seq, checksum, note, created_at) VALUES ($1, $1, $2, 1, 'c', 'n', now())",
+      "INSERT INTO anchor (up_to, chains, root, note, created_at) SELECT 1, 1, $1::text || $2::text, 'n', now()",
+      "INSERT INTO chain_cleanup (chain_id, org_id, partner_id, last_cleanup_at) VALUES ($1, $1, $2, now())",
+      `INSERT INTO prune_receipts (chain_id, org_id, partner_id, first_seq, last_seq, last_checksum, pruned_at, note)
+       VALUES ($1, $1, $2, 1, 1, 'c', now(), 'n')`,
+      "INSERT INTO retention_policy (org_id, partner_id) VALUES ($1, $2)",
+    ]) {
+      await client.query(text, [orgId, partnerId]);
+    }
+  });
 });
 afterAll(async () => {
   await database?.drop();

@@ -310,6 +310,10 @@ describe("a list of people", () => {
     expect(await list({ query: "_" })).toEqual([percent]);
     expect(await list({ query: "\\" })).toEqual([]);
     expect((await list({ query: "example.com" })).length).toBe(3);
+    const paged = async (page: object) =>
+      (await users().listUsers({ page: { limit: 2, ...page }, orgId: org, query: "example.com" })).page;
+    for (const page of [{ page: 1 }, { page: 2 }, { page: 3 }]) expect((await paged(page))?.total).toBe(3n);
+    expect((await paged({ skipCount: true }))?.total).toBeUndefined();
     for (const bad of [{ role: "nobody" }, { status: "asleep" }, { query: "x".repeat(256) }]) {
       expect([bad, await codeOf(list(bad))]).toEqual([bad, "validation_failed"]);
     }

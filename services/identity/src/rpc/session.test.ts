@@ -164,7 +164,7 @@ describe("session families", () => {
     );
     expect(await codeOf(stranger().resolveSession(idsOf(principal)))).toBe("Session has ended");
     const actions = (await auditRows(principal.sessionId)).map((r) => `${r.action} ${r.result}`);
-    expect(actions).toEqual(["user.login success", "user.session.revoke denied"]);
+    expect(actions).toEqual(["user.login success", "session.revoke denied"]);
   });
 
   it("ends after seven idle days and after thirty days in all", async () => {

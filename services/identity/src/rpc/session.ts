@@ -3,19 +3,23 @@ import { AppError, type CallContext, isUuid, type Logger, type SecretBox, uuidv7
 import type { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { callContext } from "@muster/rpc";
 import { countLogin, type LoginLimits, loginAttempt, tooManyFailures } from "../attempts.ts";
+import { endSessions } from "../end-sessions.ts";
 import { appliedEverywhere } from "../events/applied-everywhere.ts";
 import { personEvent } from "../events/audit.ts";
 import { sessionRevoked } from "../events/auth.ts";
 import { noteFailedLogin } from "../events/failed-login.ts";
+import { sessionEvents } from "../events/platform.ts";
 import type { Passwords } from "../passwords.ts";
+import { factorMethods } from "../rules/factors.ts";
 import { newToken } from "../rules/opaque-token.ts";
+import { mayUsePassword } from "../rules/password-sign-in.ts";
 import { principalCaller, principalMessage } from "../rules/principal.ts";
 import { isGenuine, judgeRefresh, parseRefreshToken } from "../rules/refresh-token.ts";
 import { familyPlace, newFamily, type SessionFamilyDeps, tokenPair } from "../session-families.ts";
-import { insertChallenge } from "../store/factors.ts";
+import { findFactors, insertChallenge } from "../store/factors.ts";
 import { limitedUntil, readFailures } from "../store/failures.ts";
-import { findLogin, findPrincipal, type PrincipalRow, recordRehash } from "../store/people.ts";
-import { findSession, revokeSession, rotateSession, type SessionRow } from "../store/sessions.ts";
+import { findLogin, findPrincipal, type PrincipalRow, passwordStands, recordRehash } from "../store/people.ts";
+import { findSession, lockSession, rotateSession, type SessionRow } from "../store/sessions.ts";
 
 export type SessionDeps = SessionFamilyDeps & {
   passwords: Passwords;
@@ -57,45 +61,56 @@ async function login(
   // Before the derivation: who may not try costs nothing.
   if (limited) throw tooManyFailures(limited, deps.now());
   const matches = await passwords.verify(password, candidate?.password_hash ?? null, context);
-  const principal = candidate && matches ? await findPrincipal(db, candidate.user_id) : null;
-  const outcome = principal?.status === "active" ? "succeeded" : "failed";
-  const until = await countLogin(db, attempt, outcome, deps.now());
+  // Asked for whoever it is: each refusal takes the same statements, the same derivation and the same words.
+  const found = await findPrincipal(db, candidate?.user_id ?? uuidv7());
+  const principal = matches && mayUsePassword(found) ? found : null;
+  const until = await countLogin(db, attempt, principal ? "succeeded" : "failed", deps.now());
   // A right password, too: among guesses that came together it must not stand out.
   if (until) throw tooManyFailures(until, deps.now());
-  if (!candidate || principal?.status !== "active") {
-    if (candidate) noteInBackground(deps, context, candidate.user_id);
+  const verified = candidate?.password_hash ?? null;
+  if (verified === null || !principal) {
+    if (found) noteInBackground(deps, context, found);
     throw refusedLogin();
   }
-  const stale = candidate.password_hash !== null && passwords.isStale(candidate.password_hash);
-  const newHash = stale ? await passwords.hash(password, context) : null;
-  if (principal.mfa_enabled) return challenge(deps, context, principal, newHash);
+  const newHash = passwords.isStale(verified) ? await passwords.hash(password, context) : null;
+  if (principal.mfa_enabled) return challenge(deps, context, principal, { verified, newHash });
   const family = newFamily(deps, context, principal, { newHash });
-  await db.tx({ ...context, caller: family.caller }, (tx) => family.store(tx));
+  await db.tx({ ...context, caller: family.caller }, async (tx) => {
+    if (!(await passwordStands(tx, principal.user_id, verified))) throw refusedLogin();
+    await family.store(tx);
+  });
   return family.signedIn();
 }
 
 /** The password was right: a token for five minutes in which the second factor can follow. */
-async function challenge(deps: SessionDeps, context: CallContext, principal: PrincipalRow, newHash: string | null) {
+async function challenge(
+  deps: SessionDeps,
+  context: CallContext,
+  principal: PrincipalRow,
+  { verified, newHash }: { verified: string; newHash: string | null },
+) {
   const now = deps.now();
   const { token, hash } = newToken("mfa_");
   const expiresAt = new Date(now.getTime() + challengeMs);
-  await deps.db.tx({ ...context, caller: principalCaller(principal) }, async (tx) => {
+  const methods = await deps.db.tx({ ...context, caller: principalCaller(principal) }, async (tx) => {
+    if (!(await passwordStands(tx, principal.user_id, verified))) throw refusedLogin();
     await insertChallenge(tx, { id: uuidv7(now.getTime()), userId: principal.user_id, hash, now, expiresAt });
     if (newHash !== null) await recordRehash(tx, principal.user_id, newHash);
+    return factorMethods(await findFactors(tx, principal.user_id));
   });
-  return { mfaToken: token, methods: ["totp", "recovery_code"] };
+  return { mfaToken: token, methods };
 }
 
 /** Not awaited by the answer: it would tell known accounts from unknown ones by its time. */
-function noteInBackground(deps: SessionDeps, context: CallContext, userId: string): void {
+function noteInBackground(deps: SessionDeps, context: CallContext, principal: PrincipalRow): void {
+  const userId = principal.user_id;
   const note = async () => {
-    const principal = await findPrincipal(deps.db, userId);
-    if (!principal) return;
     const caller = principalCaller(principal);
     const who = { caller, meta: context.meta };
     await deps.db.tx({ caller }, (tx) => noteFailedLogin(tx, who, principal, "password", deps.now()));
   };
-  note().catch((err: unknown) => deps.log.warn({ err, userId }, "failed sign-in not recorded"));
+  // Begun once the answer is on its way.
+  setImmediate(() => note().catch((err: unknown) => deps.log.warn({ err, userId }, "failed sign-in not recorded")));
 }
 
 async function refresh(deps: SessionDeps, context: CallContext, text: string) {
@@ -109,51 +124,57 @@ async function refresh(deps: SessionDeps, context: CallContext, text: string) {
 
   const outcome = await deps.db.tx({ ...context, caller }, async (tx) => {
     const now = deps.now();
-    const verdict = judgeRefresh(token, camel(session), now);
+    // Judged under its lock: of two tabs that come together one rotates, and the other is given the same successor.
+    const current = await lockSession(tx, session.session_id);
+    const verdict = current ? judgeRefresh(token, camel(current), now) : "ended";
     if (verdict === "rotate") {
       const idle = new Date(now.getTime() + deps.idleDays * dayMs);
-      // Lost against a twin request: its successor is the one to hand out.
-      await rotateSession(tx, session.session_id, token.generation, now, idle);
-      return "successor";
+      await rotateSession(tx, session.session_id, token.generation, now, idle, context.meta.clientAddress);
     }
-    if (verdict === "repeat") return "successor";
-    if (verdict === "reuse" && (await revokeSession(tx, session.session_id, "refresh token reuse", now))) {
-      tx.emit(sessionRevoked(session.session_id, session.user_id, now));
-      const failed = { result: "denied" as const, message: "refresh token reuse" };
-      tx.emit(personEvent({ ...context, caller }, principal, { action: "user.session.revoke", failed }, now));
-    }
-    return "refused";
+    if (verdict === "rotate" || verdict === "repeat") return { mfaAt: current?.mfa_at ?? null };
+    if (verdict === "ended") return { revoked: [] };
+    const who = { ...context, caller };
+    const only = { only: session.session_id };
+    return { revoked: await endSessions(tx, who, principal, only, "refresh_token_reuse", now) };
   });
-  if (outcome === "refused") throw refusedRefresh();
-  const current = await findSession(deps.db, session.session_id);
-  if (!current || hasEnded(current, deps.now())) throw refusedRefresh();
+  if (outcome.revoked) {
+    // Whoever holds an access token of it, thief or owner, is out everywhere when this is answered.
+    await appliedEverywhere(deps.db, outcome.revoked);
+    throw refusedRefresh();
+  }
   const generation = token.generation + 1;
-  return { tokens: await tokenPair(deps, principal, { ...facts(session), generation, secret }) };
+  const { session_id: id } = session;
+  return { tokens: await tokenPair(deps, principal, { id, mfaAt: outcome.mfaAt, generation, secret }) };
 }
 
 async function logout(deps: SessionDeps, context: CallContext) {
   const { sessionId, actor } = context.caller;
   if (!sessionId) throw new AppError("user_session_required", "A user session is required");
   const principal = await findPrincipal(deps.db, actor.id);
-  const message = sessionRevoked(sessionId, actor.id, deps.now());
-  const ended = await deps.db.tx(context, async (tx) => {
-    const now = deps.now();
-    if (!(await revokeSession(tx, sessionId, "logout", now))) return false;
-    tx.emit(message);
-    if (principal) tx.emit(personEvent(context, principal, { action: "user.logout" }, now));
-    return true;
+  if (!principal) throw revoked();
+  const now = deps.now();
+  const messages = await deps.db.tx(context, async (tx) => {
+    const ended = await endSessions(tx, context, principal, { only: sessionId }, "logout", now);
+    if (ended.length === 0) return [];
+    tx.emit(personEvent(context, principal, { action: "user.logout" }, now));
+    for (const event of sessionEvents(context.meta, principal, [{ type: "user.logout", sessionId }], now))
+      tx.emit(event);
+    return ended;
   });
-  if (ended || (await endedJustNow(deps, sessionId))) await appliedEverywhere(deps.db, [message.msgId]);
+  if (messages.length === 0 && (await endedJustNow(deps, sessionId))) {
+    messages.push(sessionRevoked(sessionId, actor.id, now).msgId);
+  }
+  await appliedEverywhere(deps.db, messages);
   return {};
 }
 
 /** Whether the word of it may still be on its way to the gateways. */
-async function endedJustNow(deps: SessionDeps, sessionId: string): Promise<boolean> {
+export async function endedJustNow(deps: Pick<SessionDeps, "db" | "now">, sessionId: string): Promise<boolean> {
   const revokedAt = (await findSession(deps.db, sessionId))?.revoked_at;
   return revokedAt != null && deps.now().getTime() - revokedAt.getTime() < 10_000;
 }
 
-async function activePrincipal(deps: SessionDeps, userId: string): Promise<PrincipalRow> {
+async function activePrincipal(deps: Pick<SessionDeps, "db">, userId: string): Promise<PrincipalRow> {
   const principal = await findPrincipal(deps.db, userId);
   if (principal?.status !== "active") throw revoked();
   return principal;

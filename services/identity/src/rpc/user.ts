@@ -8,6 +8,7 @@ import { callContext } from "@muster/rpc";
 import { type ReplyBox, requireMfa, requirePermission } from "@muster/service";
 import { acceptInvite } from "../accept-invite.ts";
 import { inviteUser } from "../invite-user.ts";
+import type { MailQueue } from "../mail-queue.ts";
 import { userManagement, userNotFound } from "../manage-user.ts";
 import type { Passwords } from "../passwords.ts";
 import { auditRefusals } from "../refusals.ts";
@@ -21,6 +22,7 @@ export type UserDeps = {
   db: Database;
   log: Logger;
   passwords: Passwords;
+  mail: MailQueue;
   now: () => Date;
   mfaMaxAgeMinutes: number;
   /** Seals the replies that are kept for repeats: they hold invitations. */

@@ -1,4 +1,5 @@
 import { type Database, sql, type Tx } from "@muster/db";
+import { type Factors, hasFactor } from "../rules/factors.ts";
 import type { TokenHolder } from "./invites.ts";
 
 export type TotpRow = { secret: Buffer; confirmed_at: Date | null };
@@ -36,22 +37,51 @@ export async function useRecoveryCode(tx: Tx, userId: string, hash: Buffer, now:
   return used === 1;
 }
 
-/** Confirms the waiting secret with fresh recovery codes; gives the person's new version. */
-export async function confirmTotp(tx: Tx, userId: string, codeHashes: readonly Buffer[], now: Date): Promise<number> {
+/** What a person has enrolled; ask under lockPerson where it decides something. */
+export async function findFactors(tx: Tx, userId: string): Promise<Factors> {
+  const [row] = await tx.query<Factors>(sql`
+    SELECT EXISTS (SELECT 1 FROM user_totp WHERE user_id = ${userId} AND confirmed_at IS NOT NULL) AS totp,
+           (SELECT count(*)::int FROM passkeys WHERE user_id = ${userId}) AS passkeys,
+           (SELECT count(*)::int FROM recovery_codes WHERE user_id = ${userId} AND used_at IS NULL) AS "recoveryCodes"`);
+  return row as Factors;
+}
+
+/** Confirms the waiting secret. */
+export async function confirmTotp(tx: Tx, userId: string, now: Date): Promise<void> {
   await tx.execute(sql`UPDATE user_totp SET confirmed_at = ${now} WHERE user_id = ${userId}`);
-  await tx.execute(sql`DELETE FROM recovery_codes WHERE user_id = ${userId}`);
-  await tx.execute(sql`
-    INSERT INTO recovery_codes (user_id, code_hash)
-    SELECT ${userId}, code_hash FROM unnest(${[...codeHashes]}::bytea[]) AS code_hash`);
+}
+
+/** Notes that a factor was added; `codeHashes` when it is the first one. Gives the person's new version. */
+export async function factorAdded(
+  tx: Tx,
+  userId: string,
+  codeHashes: readonly Buffer[] | null,
+  now: Date,
+): Promise<number> {
+  if (codeHashes !== null) {
+    await tx.execute(sql`DELETE FROM recovery_codes WHERE user_id = ${userId}`);
+    await tx.execute(sql`
+      INSERT INTO recovery_codes (user_id, code_hash)
+      SELECT ${userId}, code_hash FROM unnest(${[...codeHashes]}::bytea[]) AS code_hash`);
+  }
   return setMfaEnabled(tx, userId, true, now);
 }
 
-/** Removes secret and recovery codes; no session of the person counts as stepped up any more. Gives their new version. */
-export async function removeTotp(tx: Tx, userId: string, now: Date): Promise<number> {
+export async function removeTotp(tx: Tx, userId: string): Promise<void> {
   await tx.execute(sql`DELETE FROM user_totp WHERE user_id = ${userId}`);
+}
+
+/**
+ * Notes that a factor was removed. With the last one the recovery codes go, and no session of the person counts as stepped up
+ * any more. Gives their new version, and whether it was the last.
+ */
+export async function factorRemoved(tx: Tx, userId: string, now: Date): Promise<{ version: number; wasLast: boolean }> {
+  if (hasFactor(await findFactors(tx, userId))) {
+    return { version: await setMfaEnabled(tx, userId, true, now), wasLast: false };
+  }
   await tx.execute(sql`DELETE FROM recovery_codes WHERE user_id = ${userId}`);
   await tx.execute(sql`UPDATE sessions SET mfa_at = NULL WHERE user_id = ${userId} AND mfa_at IS NOT NULL`);
-  return setMfaEnabled(tx, userId, false, now);
+  return { version: await setMfaEnabled(tx, userId, false, now), wasLast: true };
 }
 
 async function setMfaEnabled(tx: Tx, userId: string, enabled: boolean, now: Date): Promise<number> {

@@ -63,6 +63,16 @@ export async function recordLogin(tx: Tx, userId: string, newHash: string | null
     WHERE id = ${userId}`);
 }
 
+/**
+ * Whether the hash that a password was checked against is still this active person's, held until the transaction ends: a sign-in
+ * and a new password that come together end with no session by the old one.
+ */
+export async function passwordStands(tx: Tx, userId: string, hash: string): Promise<boolean> {
+  const rows = await tx.query(sql`
+    SELECT 1 FROM users WHERE id = ${userId} AND password_hash = ${hash} AND status = 'active' FOR NO KEY UPDATE`);
+  return rows.length === 1;
+}
+
 /** Keeps a stronger hash of the same password. */
 export async function recordRehash(tx: Tx, userId: string, newHash: string): Promise<void> {
   await tx.execute(sql`UPDATE users SET password_hash = ${newHash} WHERE id = ${userId}`);

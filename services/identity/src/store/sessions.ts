@@ -1,4 +1,5 @@
 import { type Database, sql, type Tx } from "@muster/db";
+import { type CallContext, decodeCursor, encodeCursor, isUuid, type Page, validationError } from "@muster/kit";
 import { ofTenant, type Tenant } from "./api-keys.ts";
 
 export type SessionRow = {
@@ -53,19 +54,98 @@ export async function rotateSession(
   generation: number,
   now: Date,
   idleExpiresAt: Date,
+  ipAddress: string | null,
 ): Promise<boolean> {
   const moved = await tx.execute(sql`
     UPDATE sessions
-    SET generation = generation + 1, rotated_at = ${now}, idle_expires_at = least(${idleExpiresAt}, expires_at)
+    SET generation = generation + 1, rotated_at = ${now}, idle_expires_at = least(${idleExpiresAt}, expires_at),
+        ip_address = coalesce(${ipAddress}, ip_address)
     WHERE id = ${id} AND generation = ${generation} AND revoked_at IS NULL AND idle_expires_at > ${now}`);
   return moved === 1;
 }
 
-/** Ends a family; false when it had ended before. */
-export async function revokeSession(tx: Tx, id: string, reason: string, now: Date): Promise<boolean> {
-  const ended = await tx.execute(sql`
-    UPDATE sessions SET revoked_at = ${now}, revoke_reason = ${reason} WHERE id = ${id} AND revoked_at IS NULL`);
-  return ended === 1;
+/** Why a family ended before its time. */
+export type EndReason = "logout" | "revoked" | "password_change" | "password_reset" | "refresh_token_reuse";
+
+/** What is told of a family that has just ended. */
+export type EndedSession = { id: string; user_agent: string | null };
+
+/** Which families of a person: one, all, or all but one. */
+export type Which = { only: string } | { except: string | null };
+
+/** Ends living families of a person; those that ended now. Index sessions_user. */
+export async function revokeSessions(
+  tx: Tx,
+  userId: string,
+  which: Which,
+  reason: EndReason,
+  now: Date,
+): Promise<EndedSession[]> {
+  const wanted = "only" in which ? sql`id = ${which.only}` : sql`id IS DISTINCT FROM ${which.except}::uuid`;
+  return tx.query<EndedSession>(sql`
+    UPDATE sessions SET revoked_at = ${now}, revoke_reason = ${reason}
+    WHERE user_id = ${userId} AND ${wanted} AND revoked_at IS NULL AND idle_expires_at > ${now} AND expires_at > ${now}
+    RETURNING id, user_agent`);
+}
+
+/** The family, held against other refreshes until the transaction ends; null when it is not there. */
+export async function lockSession(tx: Tx, id: string): Promise<SessionRow | null> {
+  const [row] = await tx.query<SessionRow>(sql`
+    SELECT id AS session_id, user_id, generation, family_secret, mfa_at, rotated_at, idle_expires_at, expires_at, revoked_at
+    FROM sessions WHERE id = ${id} FOR UPDATE`);
+  return row ?? null;
+}
+
+export type OwnSession = {
+  id: string;
+  ip_address: string | null;
+  user_agent: string | null;
+  mfa_at: Date | null;
+  created_at: Date;
+  rotated_at: Date;
+  ends_at: Date;
+};
+
+/** A page of the caller's own living families, newest first, and their number unless it is skipped. Index sessions_user. */
+export async function listOwnSessions(
+  db: Database,
+  who: CallContext,
+  page: Page,
+  now: Date,
+): Promise<{ rows: OwnSession[]; total: number | null; nextCursor: string }> {
+  const living = sql`user_id = ${who.caller.actor.id} AND revoked_at IS NULL AND idle_expires_at > ${now}
+                     AND expires_at > ${now}`;
+  const [time, id] = page.cursor === null ? [null, null] : readCursor(page.cursor);
+  const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
+  const rows = await db.read<OwnSession>(
+    who,
+    sql`SELECT id, ip_address, user_agent, mfa_at, created_at, rotated_at, least(idle_expires_at, expires_at) AS ends_at
+        FROM sessions WHERE ${living}
+          AND (${time}::timestamptz IS NULL OR (created_at, id) < (${time}::timestamptz, ${id}::uuid))
+        ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1} OFFSET ${offset}`,
+  );
+  const counted = page.skipCount
+    ? null
+    : await db.read<{ n: number }>(who, sql`SELECT count(*)::int AS n FROM sessions WHERE ${living}`);
+  const shown = rows.slice(0, page.limit);
+  const last = shown.at(-1);
+  const nextCursor = rows.length > page.limit && last ? encodeCursor([last.created_at.toISOString(), last.id]) : "";
+  return { rows: shown, total: counted?.[0]?.n ?? null, nextCursor };
+}
+
+/** When one of the caller's own families was revoked: null when it was not, undefined when there is none of that id. */
+export async function findOwnSession(db: Database, who: CallContext, id: string): Promise<Date | null | undefined> {
+  const [row] = await db.read<{ revoked_at: Date | null }>(
+    who,
+    sql`SELECT revoked_at FROM sessions WHERE id = ${id} AND user_id = ${who.caller.actor.id}`,
+  );
+  return row?.revoked_at;
+}
+
+function readCursor(cursor: string): [string, string] {
+  const [time = "", id = ""] = decodeCursor(cursor, 2);
+  if (!isUuid(id) || Number.isNaN(Date.parse(time))) throw validationError({ cursor: ["Not a cursor of this list"] });
+  return [time, id];
 }
 
 /** Ends every living family of a partner's or an organization's people (index `sessions_tenant`); how many there were. */

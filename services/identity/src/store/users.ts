@@ -73,8 +73,11 @@ export type UserFilter = {
   query: string | null;
 };
 
+/** Matches of a search that are counted; more are said to be so many, as an estimate. */
+const searchCount = 1_000;
+
 /** A page of people, newest first (indexes users_…newest and users_…by_status). */
-export function listUsers(
+export async function listUsers(
   db: Database,
   who: CallContext,
   { partnerId, orgId, roleId, status, query }: UserFilter,
@@ -90,7 +93,25 @@ export function listUsers(
     ...(pattern === null ? [] : [sql`(t.name ILIKE ${pattern} OR t.email ILIKE ${pattern})`]),
   ];
   const where = all.reduce((before, next) => sql`${before} AND ${next}`, sql`true`);
-  return readNewestPage<UserRow>(db, who, { table: sql`users`, columns, where, sight: inSight(who.caller) }, page);
+  const sight = inSight(who.caller);
+  const list = { table: sql`users`, columns, where, sight };
+  if (pattern === null || page.skipCount) return readNewestPage<UserRow>(db, who, list, page);
+  // A search reads row by row: its page often tells the total, and otherwise not all of a million rows are read for it.
+  const found = await readNewestPage<UserRow>(db, who, list, { ...page, skipCount: true });
+  const isLast = page.cursor === null && found.info.nextCursor === "" && (found.rows.length > 0 || page.page === 1);
+  const before = (page.page - 1) * page.limit;
+  const total = isLast ? before + found.rows.length : await countMatches(db, who, sql`${sight} AND ${where}`);
+  found.info.total = BigInt(total);
+  found.info.totalIsEstimate = !isLast && total > searchCount;
+  return found;
+}
+
+async function countMatches(db: Database, who: CallContext, wanted: Query): Promise<number> {
+  const [row] = await db.read<{ n: number }>(
+    who,
+    sql`SELECT count(*) AS n FROM (SELECT FROM users t WHERE ${wanted} LIMIT ${searchCount + 1}) AS counted`,
+  );
+  return Number(row?.n ?? 0);
 }
 
 /** Writes name, role, organizations and sites of a locked person; gives their new version. */

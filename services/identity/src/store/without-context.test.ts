@@ -50,7 +50,13 @@ const oneRowOfEach = () => `
   INSERT INTO user_totp (user_id, secret, created_at) VALUES ('${id}', 'x', now());
   INSERT INTO recovery_codes (user_id, code_hash) VALUES ('${id}', 'x');
   INSERT INTO mfa_challenges (id, user_id, token_hash, created_at, expires_at) VALUES ('${id}', '${id}', 'x', now(), now());
-  INSERT INTO mfa_failures (id, user_id, failed_at) VALUES ('${id}', '${id}', now());
+  INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, aaguid, multi_device, backed_up, name,
+                        created_at)
+    VALUES ('${id}', '${id}', 'x', 'x', 0, '{}', '${id}', false, false, 'K', now());
+  INSERT INTO passkey_challenges (challenge_hash, user_id, purpose, session_id, expires_at)
+    VALUES ('x', '${id}', 'register', '${id}', now());
+  INSERT INTO password_resets (id, user_id, token_hash, created_at, expires_at) VALUES ('${id}', '${id}', 'x', now(), now());
+  INSERT INTO mail (id, kind, sealed, next_at, expires_at, created_at) VALUES ('${id}', 'invite', 'x', now(), now(), now());
   INSERT INTO failed_attempts (bucket, user_id, failed_at, expires_at) VALUES ('x', '${id}', '{}', now());
   INSERT INTO failed_logins (user_id, minute, failures) VALUES ('${id}', now(), 1);
   INSERT INTO service_principals (id, org_id, partner_id, name, scopes, status, created_by, created_at, updated_at)

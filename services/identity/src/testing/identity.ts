@@ -5,7 +5,9 @@ import { sql } from "@muster/db";
 import { type Caller, createLogger, permissions, secretBox, systemCaller, uuidv7 } from "@muster/kit";
 import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
+import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { PasskeyService } from "@muster/proto/muster/identity/v1/passkey_pb";
 import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
@@ -15,8 +17,12 @@ import { applyTenants, tenantMigrations } from "@muster/service";
 import { callers, testDatabase, testPort } from "@muster/testing";
 import { accessTokens } from "../access-tokens.ts";
 import type { LoginLimits } from "../attempts.ts";
+import { mailQueue } from "../mail-queue.ts";
+import { relyingPartyOf } from "../passkeys.ts";
 import { passwords } from "../passwords.ts";
+import { accountService } from "../rpc/account.ts";
 import { mfaService } from "../rpc/mfa.ts";
+import { passkeyService } from "../rpc/passkey.ts";
 import { refusalService } from "../rpc/refusal.ts";
 import { roleService } from "../rpc/role.ts";
 import { sessionService } from "../rpc/session.ts";
@@ -52,11 +58,20 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
   const box = secretBox(sealing, "session");
   const totpBox = secretBox(sealing, "totp");
   const sessions = { db, log, passwords: hashing, tokens, box, totpBox, idleDays: 7, maxDays: 30, loginLimits, now };
+  const mailBox = secretBox(sealing, "mail");
+  const publicUrl = "https://muster.example.test";
+  const mail = mailQueue({ box: mailBox, publicUrl });
+  const factors = { ...sessions, mail, mfaMaxAgeMinutes: 480 };
+  const relyingParty = relyingPartyOf({ publicUrl, origins: [] });
+  const anHour = (max: number) => ({ max, windowMs: 3_600_000 });
+  const forgotLimits = { perAccount: anHour(3), perAddress: anHour(20) };
   const replies = secretBox(sealing, "replies");
-  const people = { db, log, passwords: hashing, now, box: replies, mfaMaxAgeMinutes: 480, copyLagMs: 0 };
+  const people = { db, log, mail, passwords: hashing, now, box: replies, mfaMaxAgeMinutes: 480, copyLagMs: 0 };
   const port = await testPort("identity", [
     register(SessionService, sessionService(sessions)),
-    register(MfaService, mfaService(sessions)),
+    register(MfaService, mfaService(factors)),
+    register(PasskeyService, passkeyService({ ...factors, relyingParty })),
+    register(AccountService, accountService({ ...factors, forgotLimits })),
     register(UserService, userService(people)),
     register(RoleService, roleService(people)),
     register(RefusalService, refusalService(people)),
@@ -133,6 +148,13 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     stranger: (address = "192.0.2.7") =>
       port.client(SessionService, callers.service("gateway"), { clientAddress: address }),
     sessionsAs: (caller: Caller) => port.client(SessionService, caller),
+    passkeysAs: (caller: Caller) => port.client(PasskeyService, caller),
+    accountAs: (caller: Caller, address = "192.0.2.7") =>
+      port.client(AccountService, caller, { clientAddress: address }),
+    sessionDeps: sessions,
+    /** What jobs/send-mail.ts needs beside a way to deliver. */
+    posting: { db, box: mailBox, mail, log, now },
+    publicUrl,
     mfaAs: (caller: Caller) => port.client(MfaService, caller),
     usersAs: (caller: Caller) => port.client(UserService, caller),
     rolesAs: (caller: Caller) => port.client(RoleService, caller),

@@ -8,6 +8,7 @@ import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
+import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { register } from "@muster/rpc";
 import { callers, type TestDatabase, type TestPort, testDatabase, testPort } from "@muster/testing";
 import { deviceService } from "./device.ts";
@@ -15,6 +16,7 @@ import { deviceGroupService } from "./device-group.ts";
 import { organizationService } from "./organization.ts";
 import { partnerService } from "./partner.ts";
 import { siteService } from "./site.ts";
+import { snapshotService } from "./snapshot.ts";
 
 /** Permissions of the people in these tests. */
 export const permissions = [
@@ -110,5 +112,6 @@ async function serve(db: Database): Promise<TestPort> {
     register(SiteService, siteService(deps)),
     register(DeviceService, deviceService(deps)),
     register(DeviceGroupService, deviceGroupService(deps)),
+    register(SnapshotService, snapshotService(deps)),
   ]);
 }

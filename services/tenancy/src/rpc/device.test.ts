@@ -4,6 +4,7 @@ import { type Caller, encodeCursor, systemCaller, uuidv7 } from "@muster/kit";
 import { DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
+import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { callers } from "@muster/testing";
 import { outcome } from "../testing/tenancy.ts";
 import { type Fleet, permissions, startFleet, type Tenant } from "./device-test-support.ts";
@@ -217,6 +218,27 @@ describe("listing devices", () => {
     ]) {
       expect(await outcome(client.listDevices({ page: { cursor: bad } }))).toBe("validation_failed cursor");
     }
+  });
+});
+
+describe("what other services ask of devices", () => {
+  it("is answered as their newest events say it, to services alone", async () => {
+    const tenant = await fleet.tenant();
+    const [sited, gone] = [
+      await fleet.device(tenant.orgId, { siteId: tenant.siteId }),
+      await fleet.device(tenant.orgId),
+    ];
+    await as(admin(tenant)).decommissionDevice({ id: gone });
+    const ask = (caller: Caller, ids: string[]) => fleet.port.client(SnapshotService, caller).getDevices({ ids });
+    const { devices } = await ask(callers.service("device-logs"), [sited, gone, uuidv7()]);
+    for (const id of [sited, gone]) {
+      const [, newest] = (await fleet.messagesOf(id)).events.at(-1) ?? [];
+      expect(devices.find((device) => device.id === id)).toEqual(newest);
+    }
+    expect(devices).toHaveLength(2);
+    expect(await outcome(ask(callers.platformAdmin({ permissions }), [sited]))).toBe("scope_not_allowed");
+    expect(await outcome(ask(callers.service("audit"), [sited]))).toBe("permission_denied");
+    expect(await outcome(ask(callers.service("device-logs"), ["x"]))).toBe("validation_failed ids");
   });
 });
 

@@ -2,7 +2,14 @@ import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@muster/kit";
 import { changeWebhook, newWebhook, type WebhookFields, type WebhookInput } from "./webhook.ts";
 
-const good = { name: "Hook", url: "https://example.com/", secret: "", events: ["device.online"], headers: [] };
+const good = {
+  name: "Hook",
+  url: "https://example.com/",
+  secret: "",
+  events: ["device.online"],
+  headers: [],
+  ordered: false,
+};
 const stored: WebhookFields = {
   ...good,
   secret: "one",

@@ -1,0 +1,87 @@
+import { openDatabase } from "@muster/db";
+import { createLogger, uuidv7 } from "@muster/kit";
+import type { TestDatabase } from "@muster/testing";
+import { withAuditDatabase } from "./audit-service.ts";
+
+const sealRows = 2_000;
+const perRowBar = 25_000;
+
+type Message = object;
+
+/** What the bench borrows from the service: sealing without a bus, and verification as its job runs it. */
+type Service = {
+  auditMessage(change: object): Message;
+  sealMessages(deps: object, batch: readonly Message[]): Promise<void>;
+  startVerifying(deps: object, chainId: string, from: number | null): Promise<{ v: { rows: number } }>;
+  verifyPage(deps: object, cursor: object): Promise<{ verdict: string }[] | null>;
+};
+
+/** `npm run bench -- audit-verify [rows …]`: verifies one chain of so many rows (10,000, 100,000 and 1,000,000 when not said). */
+export async function run(args: string[] = []): Promise<void> {
+  const sizes = (args.length > 0 ? args : ["10000", "100000", "1000000"]).map(Number).sort((a, b) => a - b);
+  const service = await load();
+  const table: Record<string, string | number>[] = [];
+  await withAuditDatabase(async (database) => {
+    const [orgId, partnerId] = [uuidv7(), uuidv7()];
+    let sealed = 0;
+    for (const size of sizes) {
+      await seal(service, database, { orgId, partnerId }, size - sealed);
+      sealed = size;
+      table.push({
+        rows: size.toLocaleString("en-US"),
+        ...(await verify(service, database, orgId)),
+        bar: `≥ ${perRowBar} rows/s`,
+      });
+    }
+  });
+  console.table(table);
+}
+
+async function seal(service: Service, database: TestDatabase, tenant: object, rows: number): Promise<void> {
+  const log = createLogger("bench", "fatal");
+  const deps = { db: database.db, log, now: () => new Date(), batchRows: sealRows, batchBytes: 1 << 24 };
+  for (let done = 0; done < rows; done += sealRows) {
+    const count = Math.min(sealRows, rows - done);
+    const details = (n: number) =>
+      JSON.stringify({ changes: { before: { name: `Site ${n}`, timezone: "UTC" }, after: { name: `Site ${n + 1}` } } });
+    await service.sealMessages(
+      deps,
+      Array.from({ length: count }, (_, n) => service.auditMessage({ ...tenant, detailsJson: details(done + n) })),
+    );
+  }
+}
+
+async function verify(service: Service, database: TestDatabase, orgId: string) {
+  const db = openDatabase({ url: database.appUrl, max: 2, name: "audit", log: createLogger("bench", "fatal") });
+  const deps = { db, trust: { verifiers: [], deployment: null }, copies: async () => [] };
+  const before = process.cpuUsage();
+  const startedMs = performance.now();
+  let peak = 0;
+  try {
+    const cursor = await service.startVerifying(deps, orgId, null);
+    for (;;) {
+      const findings = await service.verifyPage(deps, cursor);
+      peak = Math.max(peak, process.memoryUsage().heapUsed);
+      if (!findings) continue;
+      if (findings[0]?.verdict !== "OK") throw new Error(`the chain does not verify: ${JSON.stringify(findings[0])}`);
+      break;
+    }
+    const seconds = (performance.now() - startedMs) / 1000;
+    const { user, system } = process.cpuUsage(before);
+    const { rows } = cursor.v;
+    return {
+      "verified rows/s": Math.round(rows / seconds).toLocaleString("en-US"),
+      "CPU µs/row": ((user + system) / rows).toFixed(1),
+      "state bytes": JSON.stringify(cursor).length,
+      "heap MB": Math.round(peak / 1_048_576),
+    };
+  } finally {
+    await db.close();
+  }
+}
+
+async function load(): Promise<Service> {
+  const from = (path: string) => import(new URL(`../../../services/audit/dist/${path}.js`, import.meta.url).href);
+  const parts = await Promise.all(["testing", "events/sealer", "store/verify-chain"].map(from));
+  return Object.assign({}, ...parts) as Service;
+}

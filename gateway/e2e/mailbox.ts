@@ -1,0 +1,18 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { until } from "@muster/testing";
+import type { Cluster } from "./cluster.ts";
+
+/** The token of the newest link to set a new password in the local stack's development mailbox, once it has come. */
+export async function resetTokenOf(cluster: Cluster, email: string): Promise<string> {
+  const folder = join(cluster.dataDir, "mail");
+  return until(`a link for ${email}`, async () => {
+    const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith("-password_reset.txt"));
+    for (const name of names.sort().reverse()) {
+      const text = await readFile(join(folder, name), "utf8");
+      const [, token] = /reset-password\?token=(\S+)/.exec(text) ?? [];
+      if (token && text.includes(`<${email}>`)) return token;
+    }
+    return null;
+  });
+}

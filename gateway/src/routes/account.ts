@@ -1,0 +1,149 @@
+import type { SessionInfo } from "@muster/proto/muster/identity/v1/account_pb";
+import { z } from "zod";
+import { type Route, route } from "../route.ts";
+import {
+  idOut,
+  idParams,
+  listQuery,
+  pageOf,
+  pagination,
+  paginationOf,
+  success,
+  timeOf,
+  timeOrNull,
+  timeOut,
+} from "./schemas.ts";
+
+const tag = "Sessions";
+
+const newPassword = z.string().min(12).max(1_024);
+
+const sessionInfo = z
+  .object({
+    id: idOut,
+    device: z.string().meta({ description: "What the client says it is, such as `Firefox on Linux`." }),
+    userAgent: z.string().nullable(),
+    ipAddress: z.string().nullable().meta({ description: "Where it was last used from." }),
+    createdAt: timeOut,
+    lastUsedAt: timeOut.meta({ description: "The sign-in, or the last refresh." }),
+    expiresAt: timeOut.meta({ description: "When it ends unless it is used before." }),
+    mfaAt: timeOut.nullable().meta({ description: "When a second factor was last completed in it." }),
+    current: z.boolean().meta({ description: "Whether it is the session of this request." }),
+  })
+  .meta({ id: "SessionRecord" });
+
+const forgot = route({
+  method: "POST",
+  path: "/auth/forgot-password",
+  access: { auth: "none" },
+  tag,
+  summary: "Ask for a link to set a new password",
+  description:
+    "Answers the same whether or not the account exists. The link comes by mail; three mails an hour for an account.",
+  body: z.object({ email: z.string().trim().min(1).max(255) }),
+  noStore: true,
+  reply: success,
+  errors: ["rate_limited"],
+  async handle({ body, rpc }, { services }) {
+    await services.account.forgotPassword(body, await rpc());
+    return { success: true as const };
+  },
+});
+
+const reset = route({
+  method: "POST",
+  path: "/auth/reset-password",
+  access: { auth: "none" },
+  tag,
+  summary: "Set a new password by the token of a link",
+  description: "The token works once, for an hour. Every session of the person ends.",
+  body: z.object({ token: z.string().min(1).max(255), password: newPassword }),
+  noStore: true,
+  reply: success,
+  errors: ["invalid_token", "overloaded"],
+  async handle({ body, rpc }, { services }) {
+    await services.account.resetPassword(body, await rpc());
+    return { success: true as const };
+  },
+});
+
+const change = route({
+  method: "POST",
+  path: "/auth/change-password",
+  access: { auth: "session" },
+  tag,
+  summary: "Change one's own password",
+  description: "One's other sessions end; this one goes on.",
+  body: z.object({ currentPassword: z.string().min(1).max(1_024), newPassword }),
+  noStore: true,
+  reply: success,
+  errors: ["invalid_credentials", "rate_limited", "overloaded"],
+  async handle({ body, rpc }, { services }) {
+    await services.account.changePassword(body, await rpc());
+    return { success: true as const };
+  },
+});
+
+const list = route({
+  method: "GET",
+  path: "/auth/sessions",
+  access: { auth: "session" },
+  tag,
+  summary: "One's own living sessions, newest first",
+  query: listQuery,
+  noStore: true,
+  reply: z.object({ data: z.array(sessionInfo), pagination }),
+  async handle({ query, rpc }, { services }) {
+    const reply = await services.account.listSessions({ page: pageOf(query) }, await rpc());
+    return { data: reply.sessions.map(sessionOf), pagination: paginationOf(reply.page) };
+  },
+});
+
+const revoke = route({
+  method: "DELETE",
+  path: "/auth/sessions/:id",
+  load: "vital",
+  access: { auth: "session" },
+  tag,
+  summary: "End one of one's own sessions everywhere",
+  params: idParams,
+  noStore: true,
+  reply: success,
+  errors: ["session_not_found"],
+  async handle({ params, rpc }, { services, sessions }) {
+    await services.account.revokeSession(params, await rpc());
+    sessions.revoked(params.id);
+    return { success: true as const };
+  },
+});
+
+const revokeOthers = route({
+  method: "DELETE",
+  path: "/auth/sessions",
+  load: "vital",
+  access: { auth: "session" },
+  tag,
+  summary: "End all of one's own sessions but this one",
+  noStore: true,
+  reply: success,
+  async handle({ rpc }, { services }) {
+    await services.account.revokeOtherSessions({}, await rpc());
+    return { success: true as const };
+  },
+});
+
+function sessionOf(message: SessionInfo): z.input<typeof sessionInfo> {
+  return {
+    id: message.id,
+    device: message.device,
+    userAgent: message.userAgent || null,
+    ipAddress: message.ipAddress || null,
+    createdAt: timeOf(message.createdAt),
+    lastUsedAt: timeOf(message.lastUsedAt),
+    expiresAt: timeOf(message.expiresAt),
+    mfaAt: timeOrNull(message.mfaAt),
+    current: message.current,
+  };
+}
+
+export const accountRoutes: readonly Route[] = [forgot, reset, change, list, revoke, revokeOthers];

@@ -1,0 +1,48 @@
+import { describe, expect, it } from "@jest/globals";
+import type { AppError } from "@muster/kit";
+import { floodControl } from "./flood.ts";
+
+function control(rowsPerMinute: number) {
+  let nowMs = 0;
+  const flood = floodControl({ rowsPerMinute, nowMs: () => nowMs });
+  return {
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+    /** Seconds to wait; 0 when admitted. */
+    admit(device: string, rows: number): number {
+      try {
+        flood.admit(device, rows);
+        return 0;
+      } catch (error) {
+        return (error as AppError).retryAfterSeconds ?? Number.NaN;
+      }
+    },
+  };
+}
+
+describe("flood control", () => {
+  it("lets a minute's rows through at once, then as many as time brings back", () => {
+    const { admit, pass } = control(6_000);
+    expect(admit("a", 6_000)).toBe(0);
+    expect(admit("a", 500)).toBe(5);
+    pass(4_000);
+    expect(admit("a", 500)).toBe(1);
+    pass(1_000);
+    expect(admit("a", 500)).toBe(0);
+  });
+
+  it("counts each device by itself, and empty requests as one row", () => {
+    const { admit } = control(1_000);
+    expect(admit("a", 999)).toBe(0);
+    expect([admit("a", 0), admit("a", 0)]).toEqual([0, 1]);
+    expect(admit("b", 1_000)).toBe(0);
+  });
+
+  it("never saves up more than a minute", () => {
+    const { admit, pass } = control(1_000);
+    pass(3_600_000);
+    expect(admit("a", 1_000)).toBe(0);
+    expect(admit("a", 1)).toBe(1);
+  });
+});

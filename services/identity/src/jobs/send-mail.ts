@@ -1,0 +1,138 @@
+import type { Database, Tx } from "@muster/db";
+import { counter, gauge, type Logger, type SecretBox, systemCaller, uuidv7 } from "@muster/kit";
+import { type Delivery, MailRefused } from "../mail-delivery.ts";
+import {
+  type MailQueue,
+  mailPlace,
+  type ResetRequest,
+  resetMs,
+  resetRequestKind,
+  type SealedMail,
+} from "../mail-queue.ts";
+import { newToken } from "../rules/opaque-token.ts";
+import { mayUsePassword } from "../rules/password-sign-in.ts";
+import {
+  claimMail,
+  deleteMail,
+  type MailRow,
+  mailCounts,
+  markPoison,
+  markSent,
+  removeOldMail,
+  retryMail,
+} from "../store/mail.ts";
+import { insertPasswordReset } from "../store/password-resets.ts";
+import { findLogin, findPrincipal } from "../store/people.ts";
+
+export type SendMailDeps = {
+  db: Database;
+  box: SecretBox;
+  mail: MailQueue;
+  delivery: Delivery | null;
+  log: Logger;
+  now: () => Date;
+};
+
+const batch = 10;
+/** Longer than a batch can take over SMTP with its time-outs would be if all of them came late one after the other. */
+const leaseMs = 10 * 60_000;
+const maxAttempts = 10;
+const keepFinishedMs = 7 * 86_400_000;
+const system = { caller: systemCaller("identity") };
+
+const sent = counter("identity_mail_total", "Mails by what became of each try.", ["kind", "outcome"]);
+const waiting = gauge("identity_mail_waiting", "Mails that wait to be sent.");
+const poison = gauge("identity_mail_poison", "Mails of the last week that were given up.");
+
+/** Milliseconds until the next try after this many: 5 s, doubled each time, at most an hour. */
+export const backOffMs = (attempts: number) => Math.min(3_600_000, 5_000 * 2 ** (attempts - 1));
+
+/** Sends everything that is due; how many rows were dealt with. Several replicas share the work. */
+export async function sendDueMail(deps: SendMailDeps): Promise<number> {
+  let done = 0;
+  for (;;) {
+    const rows = deps.delivery === null ? [] : await claimMail(deps.db, batch, leaseMs, deps.now());
+    for (const row of rows) await deal(deps, deps.delivery as Delivery, row);
+    done += rows.length;
+    // Until nothing is due: what a request turned into is sent in the same go.
+    if (rows.length === 0) return done;
+  }
+}
+
+async function deal(deps: SendMailDeps, delivery: Delivery, row: MailRow): Promise<void> {
+  const { db, log, now } = deps;
+  const { id, kind } = row;
+  try {
+    if (row.expires_at <= now()) throw new MailRefused("expired before it could be sent");
+    const content: unknown = JSON.parse(deps.box.open(row.sealed, mailPlace(id)).toString());
+    if (kind === resetRequestKind) await answerRequest(deps, row, content as ResetRequest);
+    else {
+      await delivery.send({ ...(content as SealedMail), id, kind });
+      await markSent(db, row, now());
+    }
+    sent.inc({ kind, outcome: "done" });
+  } catch (err) {
+    const message = err instanceof Error ? err.message : String(err);
+    if (err instanceof MailRefused || row.attempts >= maxAttempts) {
+      sent.inc({ kind, outcome: "poison" });
+      log.error({ err, id, kind, attempts: row.attempts }, "mail given up");
+      await markPoison(db, row, message, now());
+    } else {
+      sent.inc({ kind, outcome: "failed" });
+      log.warn({ err, id, kind, attempts: row.attempts }, "mail not sent, tried again later");
+      await retryMail(db, row, message, new Date(now().getTime() + backOffMs(row.attempts)));
+    }
+  }
+}
+
+/** Turns the wish for a new password into a link for its account, or into nothing when there is none that may have one. */
+async function answerRequest(
+  { db, mail, now }: SendMailDeps,
+  row: MailRow,
+  { email, from }: ResetRequest,
+): Promise<void> {
+  const candidate = await findLogin(db, email);
+  const person = candidate?.password_hash ? await findPrincipal(db, candidate.user_id) : null;
+  await db.tx(system, async (tx: Tx) => {
+    if (!(await deleteMail(tx, row)) || !person || !mayUsePassword(person)) return;
+    const at = now();
+    const expiresAt = new Date(at.getTime() + resetMs);
+    const { token, hash } = newToken("pwr_");
+    await insertPasswordReset(tx, { id: uuidv7(at.getTime()), userId: person.user_id, hash, now: at, expiresAt });
+    const to = { email: person.email, name: person.name };
+    await mail.queue(tx, { kind: "password_reset", to, link: mail.link("reset-password", token), expiresAt, from }, at);
+  });
+}
+
+/** Sends what is due each `pollMs` until stopped. */
+export function startMail(deps: SendMailDeps, pollMs = 1_000): { stop(): Promise<void> } {
+  let running: Promise<void> | null = null;
+  let rounds = 0;
+  const round = async () => {
+    try {
+      await sendDueMail(deps);
+      if (rounds++ % 60 === 0) {
+        const now = deps.now();
+        await removeOldMail(deps.db, new Date(now.getTime() - keepFinishedMs), now);
+        const counts = await mailCounts(deps.db);
+        waiting.set(counts.waiting);
+        poison.set(counts.poison);
+      }
+    } catch (err) {
+      deps.log.warn({ err }, "mail cannot be sent now");
+    } finally {
+      running = null;
+    }
+  };
+  const timer = setInterval(() => {
+    running ??= round();
+  }, pollMs);
+  timer.unref();
+  return {
+    async stop() {
+      clearInterval(timer);
+      await running;
+      deps.delivery?.close();
+    },
+  };
+}

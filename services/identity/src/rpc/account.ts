@@ -1,0 +1,165 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { AppError, type CallContext, clampPage, isUuid, systemCaller, validationError } from "@muster/kit";
+import { type AccountService, type SessionInfo, SessionInfoSchema } from "@muster/proto/muster/identity/v1/account_pb";
+import { callContext } from "@muster/rpc";
+import { tooManyFailures } from "../attempts.ts";
+import { type FactorDeps, invalidPassword, signedInPerson } from "../complete-factor.ts";
+import { endSessions } from "../end-sessions.ts";
+import { appliedEverywhere } from "../events/applied-everywhere.ts";
+import { personEvent } from "../events/audit.ts";
+import { sessionRevoked } from "../events/auth.ts";
+import { originOf } from "../mail-queue.ts";
+import type { AttemptLimit } from "../rules/attempt-limit.ts";
+import { clientNetwork } from "../rules/client-network.ts";
+import { deviceName } from "../rules/device-name.ts";
+import { tokenHash } from "../rules/opaque-token.ts";
+import { checkNewPassword } from "../rules/password-policy.ts";
+import { mayUsePassword } from "../rules/password-sign-in.ts";
+import { principalCaller } from "../rules/principal.ts";
+import { tryFactor } from "../second-factor.ts";
+import { addFailures, type Counted, limitedUntil, lockToCount } from "../store/failures.ts";
+import { findPasswordReset, setPassword, usePasswordReset } from "../store/password-resets.ts";
+import { findOwnPassword, findPrincipal } from "../store/people.ts";
+import { findOwnSession, listOwnSessions, type OwnSession } from "../store/sessions.ts";
+import { endedJustNow } from "./session.ts";
+
+export type AccountDeps = FactorDeps & { forgotLimits: { perAccount: AttemptLimit; perAddress: AttemptLimit } };
+
+/** People's own passwords and sessions (01-conventions, "Sessions"). */
+export function accountService(deps: AccountDeps): ServiceImpl<typeof AccountService> {
+  return {
+    forgotPassword: ({ email }, handler) => forgotPassword(deps, callContext(handler), email),
+    resetPassword: (request, handler) => resetPassword(deps, callContext(handler), request),
+    changePassword: (request, handler) => changePassword(deps, callContext(handler), request),
+
+    async listSessions(request, handler) {
+      const context = callContext(handler);
+      const { sessionId } = await signedInPerson(deps, context);
+      const page = clampPage(request.page ?? {});
+      const { rows, total, nextCursor } = await listOwnSessions(deps.db, context, page, deps.now());
+      return {
+        sessions: rows.map((row) => sessionMessage(row, sessionId)),
+        page: { page: page.page, limit: page.limit, nextCursor, ...(total === null ? {} : { total: BigInt(total) }) },
+      };
+    },
+
+    revokeSession: ({ id }, handler) => revokeOwnSession(deps, callContext(handler), id),
+
+    async revokeOtherSessions(_request, handler) {
+      const context = callContext(handler);
+      const { principal, sessionId } = await signedInPerson(deps, context);
+      const messages = await deps.db.tx(context, (tx) =>
+        endSessions(tx, context, principal, { except: sessionId }, "revoked", deps.now()),
+      );
+      await appliedEverywhere(deps.db, messages);
+      return { revoked: messages.length };
+    },
+  };
+}
+
+/**
+ * Leaves a row for every e-mail alike; whether it becomes a mail is found out later (jobs/send-mail.ts), so that neither the answer
+ * nor its time tells. Past the account's limit nothing is left, and the answer is the same.
+ */
+async function forgotPassword(deps: AccountDeps, context: CallContext, email: string) {
+  if (email.trim() === "" || email.length > 255) throw validationError({ email: ["1 to 255 characters"] });
+  const network = clientNetwork(context.meta.clientAddress);
+  const account: Counted = { key: `forgot/${email}`, limit: deps.forgotLimits.perAccount };
+  const address: Counted = { key: `forgot-from/${network}`, limit: deps.forgotLimits.perAddress };
+  const both = [account, address];
+  const now = deps.now();
+  const refusedUntil = await deps.db.tx({ ...context, caller: systemCaller("identity") }, async (tx) => {
+    const counts = await lockToCount(tx, both, now);
+    const until = limitedUntil(counts, [address], now);
+    if (until) return until;
+    const isTooOften = limitedUntil(counts, [account], now) !== null;
+    await addFailures(tx, counts, isTooOften ? [address] : both, now);
+    if (!isTooOften) await deps.mail.requestReset(tx, { email, from: originOf(context.meta) }, now);
+    return null;
+  });
+  if (refusedUntil) throw tooManyFailures(refusedUntil, now);
+  return {};
+}
+
+async function resetPassword(
+  deps: AccountDeps,
+  context: CallContext,
+  { token, password }: { token: string; password: string },
+) {
+  const link = await findPasswordReset(deps.db, tokenHash(token));
+  if (!link || link.used_at || link.expires_at <= deps.now()) throw invalidToken();
+  const person = await findPrincipal(deps.db, link.user_id);
+  if (!mayUsePassword(person)) throw invalidToken();
+  checkNewPassword(password, person.email);
+  const passwordHash = await deps.passwords.hash(password, context);
+  const who = { ...context, caller: principalCaller(person) };
+  const messages = await deps.db.tx(who, async (tx) => {
+    const now = deps.now();
+    if (!(await usePasswordReset(tx, link.id, now))) return null;
+    if (!(await setPassword(tx, person.user_id, passwordHash, now))) throw invalidToken();
+    tx.emit(personEvent(who, person, { action: "user.password.reset" }, now));
+    const to = { email: person.email, name: person.name };
+    await deps.mail.queue(tx, { kind: "password_changed", to, at: now, from: originOf(context.meta) }, now);
+    return endSessions(tx, who, person, { except: null }, "password_reset", now);
+  });
+  if (messages === null) throw invalidToken();
+  await appliedEverywhere(deps.db, messages);
+  return {};
+}
+
+async function changePassword(
+  deps: AccountDeps,
+  context: CallContext,
+  { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
+) {
+  const { principal, sessionId } = await signedInPerson(deps, context);
+  checkNewPassword(newPassword, principal.email, "newPassword");
+  if (newPassword === currentPassword) throw validationError({ newPassword: ["Must differ from the current one"] });
+  const matches = await deps.passwords.verify(currentPassword, await findOwnPassword(deps.db, context), context);
+  const passwordHash = matches ? await deps.passwords.hash(newPassword, context) : null;
+  const messages = await tryFactor(deps, context, principal, { refusal: invalidPassword() }, async (tx) => {
+    if (passwordHash === null) return null;
+    const now = deps.now();
+    if (!(await setPassword(tx, principal.user_id, passwordHash, now))) {
+      throw new AppError("session_revoked", "Session has ended");
+    }
+    tx.emit(personEvent(context, principal, { action: "user.password.change" }, now));
+    const to = { email: principal.email, name: principal.name };
+    await deps.mail.queue(tx, { kind: "password_changed", to, at: now, from: originOf(context.meta) }, now);
+    return endSessions(tx, context, principal, { except: sessionId }, "password_change", now);
+  });
+  await appliedEverywhere(deps.db, messages);
+  return {};
+}
+
+async function revokeOwnSession(deps: AccountDeps, context: CallContext, id: string) {
+  const { principal } = await signedInPerson(deps, context);
+  const revokedAt = isUuid(id) ? await findOwnSession(deps.db, context, id) : undefined;
+  if (revokedAt === undefined) throw new AppError("session_not_found", "Session not found");
+  const now = deps.now();
+  const messages = await deps.db.tx(context, (tx) => endSessions(tx, context, principal, { only: id }, "revoked", now));
+  // Ended by somebody else a moment ago: the answer is true only once gateways know.
+  if (messages.length === 0 && (await endedJustNow(deps, id))) {
+    messages.push(sessionRevoked(id, principal.user_id, now).msgId);
+  }
+  await appliedEverywhere(deps.db, messages);
+  return {};
+}
+
+function sessionMessage(row: OwnSession, currentId: string): SessionInfo {
+  return create(SessionInfoSchema, {
+    id: row.id,
+    device: deviceName(row.user_agent),
+    userAgent: row.user_agent ?? "",
+    ipAddress: row.ip_address ?? "",
+    createdAt: timestampFromDate(row.created_at),
+    lastUsedAt: timestampFromDate(row.rotated_at),
+    expiresAt: timestampFromDate(row.ends_at),
+    mfaAt: row.mfa_at ? timestampFromDate(row.mfa_at) : undefined,
+    current: row.id === currentId,
+  });
+}
+
+const invalidToken = () => new AppError("invalid_token", "Invalid or expired token");

@@ -1,0 +1,135 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Database, sql, type Tx } from "@muster/db";
+import { uuidv7 } from "@muster/kit";
+import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
+import { register } from "@muster/rpc";
+import { callers, type TestPort, testPort } from "@muster/testing";
+import { outcomeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
+import { password, person } from "../testing/people.ts";
+import { sessionService } from "./session.ts";
+
+// The times themselves are measured by `npm run bench -- login-timing`. Here: that each refusal does the same work.
+
+type Work = { derivations: number; statements: string[] };
+
+let identity: TestIdentity;
+let port: TestPort;
+/** Of the sign-in under way; what one does after its answer is not counted to the next. */
+const underWay = new AsyncLocalStorage<Work>();
+const work = () => underWay.getStore() ?? { derivations: 0, statements: [] };
+let answered: Work;
+beforeAll(async () => {
+  identity = await startTestIdentity({ perAddress: { max: 1_000, windowMs: 300_000 } });
+  const deps = identity.sessionDeps;
+  const passwords: typeof deps.passwords = {
+    ...deps.passwords,
+    hash: (secret, waiting) => {
+      work().derivations++;
+      return deps.passwords.hash(secret, waiting);
+    },
+    verify: (secret, stored, waiting) => {
+      work().derivations++;
+      return deps.passwords.verify(secret, stored, waiting);
+    },
+  };
+  const service = sessionService({ ...deps, passwords, db: recorded(deps.db) });
+  const watched: typeof service = {
+    ...service,
+    async login(request, context) {
+      return underWay.run({ derivations: 0, statements: [] }, async () => {
+        try {
+          return await service.login(request, context);
+        } finally {
+          answered = structuredClone(work());
+        }
+      });
+    },
+  };
+  port = await testPort("identity", [register(SessionService, watched)]);
+});
+afterAll(async () => {
+  await port?.close();
+  await identity?.close();
+});
+
+/** The database, noting the text of each statement. */
+function recorded(db: Database): Database {
+  const note = (statement: { text?: string; toSQL?: unknown }) => void work().statements.push(String(statement.text));
+  return {
+    ...db,
+    read: (who, statement) => {
+      note(statement as { text: string });
+      return db.read(who, statement);
+    },
+    tx: (who, fn, options) =>
+      db.tx(
+        who,
+        (tx) => {
+          const watched: Tx = {
+            query: (statement) => {
+              note(statement as { text: string });
+              return tx.query(statement);
+            },
+            execute: (statement) => {
+              note(statement as { text: string });
+              return tx.execute(statement);
+            },
+            emit: (message) => {
+              work().statements.push(`emit ${message.subject}`);
+              tx.emit(message);
+            },
+          };
+          return fn(watched);
+        },
+        options,
+      ),
+  };
+}
+
+const setStatus = (userId: string, status: string) =>
+  identity.db.tx(identity.system, (tx) => tx.execute(sql`UPDATE users SET status = ${status} WHERE id = ${userId}`));
+
+/** One account of each kind, and a password to try. */
+async function accounts(): Promise<Record<string, { email: string; password: string }>> {
+  const [active, disabled, shut] = [await person(identity), await person(identity), await person(identity)];
+  await setStatus(disabled.userId, "disabled");
+  await setStatus(shut.userId, "disabled");
+  const invited = `${uuidv7()}@example.com`;
+  const root = identity.usersAs(await identity.person(callers.platformAdmin()));
+  await root.inviteUser({ email: invited, name: "I", roleId: identity.roleId("org-viewer"), orgId: active.orgId });
+  return {
+    "an unknown account": { email: `${uuidv7()}@example.com`, password },
+    "a wrong password": { email: active.email, password: "not the password" },
+    "a disabled account and its right password": { email: disabled.email, password },
+    "a disabled account and a wrong password": { email: shut.email, password: "not the password" },
+    "an invitation that was not accepted": { email: invited, password },
+  };
+}
+
+const tryOf = (credentials: { email: string; password: string }, clientAddress: string) =>
+  outcomeOf(port.client(SessionService, callers.service("gateway"), { clientAddress }).login(credentials));
+
+describe("a refused sign-in", () => {
+  it("says the same, after one derivation and the same statements, whatever the reason", async () => {
+    const seen: Record<string, unknown> = {};
+    for (const [name, credentials] of Object.entries(await accounts())) {
+      const outcome = await tryOf(credentials, "192.0.2.50");
+      seen[name] = { outcome, ...answered };
+    }
+    const [first, ...others] = Object.values(seen);
+    expect(first).toMatchObject({ outcome: { code: "invalid_credentials" }, derivations: 1 });
+    expect((first as Work).statements.length).toBeGreaterThan(4);
+    for (const other of others) expect(other).toEqual(first);
+  });
+
+  it("says the same, without a derivation, once ten have failed from there: also for an account that is none", async () => {
+    const seen: unknown[] = [];
+    for (const credentials of Object.values(await accounts())) {
+      for (let i = 0; i < 10; i++) await tryOf({ ...credentials, password: "not the password" }, "192.0.2.51");
+      seen.push({ outcome: await tryOf(credentials, "192.0.2.51"), ...answered });
+    }
+    expect(seen[0]).toMatchObject({ outcome: { code: "rate_limited", retryAfterSeconds: 300 }, derivations: 0 });
+    for (const other of seen) expect(other).toEqual(seen[0]);
+  });
+});

@@ -1,0 +1,27 @@
+const browsers: readonly [RegExp, string][] = [
+  [/\bEdgA?\//, "Edge"],
+  [/\bOPR\//, "Opera"],
+  [/\bFirefox\/|\bFxiOS\//, "Firefox"],
+  [/\bChrom(e|ium)\/|\bCriOS\//, "Chrome"],
+  [/\bSafari\//, "Safari"],
+];
+
+const systems: readonly [RegExp, string][] = [
+  [/\b(iPhone|iPod)\b/, "iPhone"],
+  [/\biPad\b/, "iPad"],
+  [/\bAndroid\b/, "Android"],
+  [/\bWindows\b/, "Windows"],
+  [/\bMac OS X\b|\bMacintosh\b/, "macOS"],
+  [/\bCrOS\b/, "ChromeOS"],
+  [/\bLinux\b/, "Linux"],
+];
+
+/** What people would call the client of a user agent: `Firefox on Linux`, `curl/8.1`; it is the client's own word. */
+export function deviceName(userAgent: string | null): string {
+  if (!userAgent) return "Unknown device";
+  const [, browser] = browsers.find(([pattern]) => pattern.test(userAgent)) ?? [];
+  const [, system] = systems.find(([pattern]) => pattern.test(userAgent)) ?? [];
+  if (browser && system) return `${browser} on ${system}`;
+  // Programs name themselves in the first product (RFC 9110, section 10.1.5).
+  return browser ?? system ?? (userAgent.split(/[\s(]/)[0] || "Unknown device").slice(0, 64);
+}

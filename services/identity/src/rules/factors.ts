@@ -1,0 +1,15 @@
+/** What a person has enrolled: whether TOTP is confirmed, how many passkeys, how many recovery codes are left. */
+export type Factors = { totp: boolean; passkeys: number; recoveryCodes: number };
+
+export type FactorMethod = "totp" | "passkey" | "recovery_code";
+
+/** How a sign-in of this person can be completed (`methods` of the login). */
+export function factorMethods({ totp, passkeys, recoveryCodes }: Factors): FactorMethod[] {
+  const methods: FactorMethod[] = [];
+  if (totp) methods.push("totp");
+  if (passkeys > 0) methods.push("passkey");
+  if (recoveryCodes > 0) methods.push("recovery_code");
+  return methods;
+}
+
+export const hasFactor = ({ totp, passkeys }: Factors): boolean => totp || passkeys > 0;

@@ -1,0 +1,29 @@
+import { describe, expect, it } from "@jest/globals";
+import { type Mail, mailText } from "./mail-texts.ts";
+
+const to = { email: "ada@example.com", name: 'Ada <b>&"quoted"</b>' };
+const from = { address: "192.0.2.1", device: "Firefox on Linux" };
+const at = new Date("2030-01-02T03:04:05Z");
+const mails: Mail[] = [
+  { kind: "invite", to, invitedBy: "Grace <script>", link: "https://x.example/accept-invite?token=a&b", expiresAt: at },
+  { kind: "password_reset", to, link: "https://x.example/reset-password?token=t", expiresAt: at, from },
+  { kind: "password_changed", to, at, from },
+  { kind: "factor_added", to, factor: "passkey", at, from: { address: null, device: "curl/8" } },
+];
+
+describe("a mail", () => {
+  it.each(mails.map((mail) => [mail.kind, mail] as const))(
+    "%s says it in text and in HTML, values escaped",
+    (_kind, mail) => {
+      const { subject, text, html, link } = mailText(mail);
+      expect(subject).not.toMatch(/[\r\n]/);
+      expect(text).toContain(to.name);
+      expect(text).toContain("2030-01-02 03:04 UTC");
+      expect(html).not.toMatch(/<b>|<script>|"quoted"/);
+      if ("link" in mail) {
+        expect([link, text.includes(mail.link)]).toEqual([mail.link, true]);
+        expect(html).toContain(`href="${mail.link.replace("&", "&#38;")}"`);
+      } else expect(html).not.toContain("<a ");
+    },
+  );
+});

@@ -1,0 +1,78 @@
+/** A mail as people read it; `link` stands in both texts. */
+export type MailText = { subject: string; text: string; html: string; link: string | null };
+
+export type Mail =
+  | { kind: "invite"; to: Addressee; invitedBy: string; link: string; expiresAt: Date }
+  | { kind: "password_reset"; to: Addressee; link: string; expiresAt: Date; from: Origin }
+  | { kind: "password_changed"; to: Addressee; at: Date; from: Origin }
+  | { kind: "factor_added"; to: Addressee; factor: "totp" | "passkey"; at: Date; from: Origin };
+
+export type Addressee = { email: string; name: string };
+/** Where it was done from, as far as known. */
+export type Origin = { address: string | null; device: string };
+
+/** Subject, text and HTML of a mail; nothing but its values goes in, and those are escaped. */
+export function mailText(mail: Mail): MailText {
+  switch (mail.kind) {
+    case "invite":
+      return written(
+        "You are invited to Muster",
+        [`Hello ${mail.to.name},`, `${mail.invitedBy} invites you to Muster. Choose a password to begin:`],
+        { label: "Accept the invitation", url: mail.link },
+        [`The link works once, until ${utc(mail.expiresAt)}.`, "If you expected no invitation, do nothing."],
+      );
+    case "password_reset":
+      return written(
+        "Set a new Muster password",
+        [`Hello ${mail.to.name},`, `Somebody asked for a new password for this account (${whence(mail.from)}).`],
+        { label: "Set a new password", url: mail.link },
+        [
+          `The link works once, until ${utc(mail.expiresAt)}. A new password ends all sessions.`,
+          "If it was not you, do nothing: your password stays as it is.",
+        ],
+      );
+    case "password_changed":
+      return written(
+        "Your Muster password was changed",
+        [
+          `Hello ${mail.to.name},`,
+          `your password was changed on ${utc(mail.at)} (${whence(mail.from)}).`,
+          "If it was not you, ask for a new password at once and tell your administrator.",
+        ],
+        null,
+        [],
+      );
+    case "factor_added":
+      return written(
+        "A second factor was added to your Muster account",
+        [
+          `Hello ${mail.to.name},`,
+          `${mail.factor === "totp" ? "An authenticator app" : "A passkey"} was added to your account on ${utc(mail.at)} (${whence(mail.from)}).`,
+          "If it was not you, change your password at once and tell your administrator.",
+        ],
+        null,
+        [],
+      );
+    default:
+      return mail satisfies never;
+  }
+}
+
+function written(
+  subject: string,
+  before: readonly string[],
+  button: { label: string; url: string } | null,
+  after: readonly string[],
+): MailText {
+  const text = [...before, ...(button ? [button.url] : []), ...after].join("\n\n");
+  const paragraph = (line: string) => `<p>${escaped(line)}</p>`;
+  const link = button ? `<p><a href="${escaped(button.url)}">${escaped(button.label)}</a></p>` : "";
+  const body = [...before.map(paragraph), link, ...after.map(paragraph)].filter((line) => line !== "").join("\n");
+  const html = `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${escaped(subject)}</title></head>\n<body>\n${body}\n</body></html>\n`;
+  return { subject, text: `${text}\n`, html, link: button?.url ?? null };
+}
+
+const utc = (at: Date) => `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+const whence = ({ address, device }: Origin) => (address === null ? device : `${device}, ${address}`);
+const escaped = (text: string) =>
+  text.replace(/[&<>"']/g, (letter) => `&#${letter.codePointAt(0)};`).replace(/[\r\n]+/g, " ");

@@ -1,0 +1,80 @@
+import { type Database, sql, type Tx } from "@muster/db";
+import { systemCaller } from "@muster/kit";
+
+export type MailRow = { id: string; kind: string; sealed: Buffer; attempts: number; expires_at: Date };
+
+const system = { caller: systemCaller("identity") };
+
+export async function insertMail(
+  tx: Tx,
+  mail: { id: string; kind: string; sealed: Buffer; expiresAt: Date; now: Date },
+): Promise<void> {
+  await tx.execute(sql`
+    INSERT INTO mail (id, kind, sealed, next_at, expires_at, created_at)
+    VALUES (${mail.id}, ${mail.kind}, ${mail.sealed}, ${mail.now}, ${mail.expiresAt}, ${mail.now})`);
+}
+
+/** Takes up to `limit` mails that are due, for `leaseMs`: who does not finish by then leaves them to others. Index mail_waiting. */
+export async function claimMail(db: Database, limit: number, leaseMs: number, now: Date): Promise<MailRow[]> {
+  const until = new Date(now.getTime() + leaseMs);
+  return db.tx(system, (tx) =>
+    tx.query<MailRow>(sql`
+      UPDATE mail m SET attempts = m.attempts + 1, next_at = ${until}
+      FROM (SELECT id FROM mail WHERE state = 'waiting' AND next_at <= ${now}
+            ORDER BY next_at LIMIT ${limit} FOR UPDATE SKIP LOCKED) due
+      WHERE m.id = due.id RETURNING m.id, m.kind, m.sealed, m.attempts, m.expires_at`),
+  );
+}
+
+/** Notes that it was sent; what it said is gone with that. */
+export async function markSent(db: Database, { id, attempts }: MailRow, now: Date): Promise<void> {
+  await db.tx(system, (tx) =>
+    tx.execute(sql`
+      UPDATE mail SET state = 'sent', sealed = NULL, finished_at = ${now}, last_error = NULL
+      WHERE id = ${id} AND attempts = ${attempts} AND state = 'waiting'`),
+  );
+}
+
+export async function retryMail(db: Database, { id, attempts }: MailRow, error: string, at: Date): Promise<void> {
+  await db.tx(system, (tx) =>
+    tx.execute(sql`
+      UPDATE mail SET next_at = ${at}, last_error = ${error}
+      WHERE id = ${id} AND attempts = ${attempts} AND state = 'waiting'`),
+  );
+}
+
+/** Gives a mail up. What it said stays sealed, for whoever mends the cause and sets it waiting again. */
+export async function markPoison(db: Database, { id, attempts }: MailRow, error: string, now: Date): Promise<void> {
+  await db.tx(system, (tx) =>
+    tx.execute(sql`
+      UPDATE mail SET state = 'poison', finished_at = ${now}, last_error = ${error}
+      WHERE id = ${id} AND attempts = ${attempts} AND state = 'waiting'`),
+  );
+}
+
+/** Removes a row that was answered; false when somebody else was faster. */
+export async function deleteMail(tx: Tx, { id, attempts }: MailRow): Promise<boolean> {
+  return (
+    (await tx.execute(sql`DELETE FROM mail WHERE id = ${id} AND attempts = ${attempts} AND state = 'waiting'`)) === 1
+  );
+}
+
+/** Removes mails that ended before `before`, and what waited past its time; their number. Index mail_finished. */
+export async function removeOldMail(db: Database, before: Date, now: Date): Promise<number> {
+  return db.tx(system, async (tx) => {
+    const finished = await tx.execute(sql`DELETE FROM mail WHERE state <> 'waiting' AND finished_at < ${before}`);
+    const late = await tx.execute(sql`
+      UPDATE mail SET state = 'poison', finished_at = ${now}, sealed = NULL, last_error = 'expired before it could be sent'
+      WHERE state = 'waiting' AND expires_at < ${now} AND next_at <= ${now}`);
+    return finished + late;
+  });
+}
+
+export async function mailCounts(db: Database): Promise<{ waiting: number; poison: number }> {
+  const [row] = await db.read<{ waiting: number; poison: number }>(
+    system,
+    sql`SELECT count(*) FILTER (WHERE state = 'waiting')::int AS waiting,
+               count(*) FILTER (WHERE state = 'poison')::int AS poison FROM mail`,
+  );
+  return row ?? { waiting: 0, poison: 0 };
+}
