@@ -93,7 +93,16 @@ await runService({
       pollMs: config.STREAM_POLL_MS,
     });
     process.onStop("streamer", () => streamer.stop());
-    const streaming = { db, now, box, replyBox, pushes, hasArchive: storage !== null };
+    const streaming = {
+      db,
+      now,
+      box,
+      replyBox,
+      pushes,
+      hasArchive: storage !== null,
+      mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES,
+      streamsPerOrganization: config.STREAMS_PER_ORGANIZATION,
+    };
 
     const reading = { db, searchBudgetMs: config.SEARCH_BUDGET_MS, searchSlots: config.SEARCH_SLOTS };
     return [
@@ -107,7 +116,7 @@ await runService({
         reportService({ db, reportBudgetMs: config.REPORT_BUDGET_MS, reportSlots: config.REPORT_SLOTS, now }),
       ),
       register(RetentionService, retentionService({ db, mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES, now })),
-      register(StreamService, streamService({ ...streaming, mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES })),
+      register(StreamService, streamService(streaming)),
       register(AuditProofService, auditProofService({ db, verifiers, queued: () => verifier.wake() })),
     ];
   },

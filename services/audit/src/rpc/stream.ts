@@ -17,7 +17,6 @@ import {
   insertStream,
   listStreams,
   lockStream,
-  maxStreams,
   removeStream,
   type StreamLag,
   type StreamRow,
@@ -35,6 +34,8 @@ export type StreamDeps = {
   pushes: Pick<Pushes, "check">;
   hasArchive: boolean;
   mfaMaxAgeMinutes: number;
+  /** Streams that an organization may have. */
+  streamsPerOrganization: number;
 };
 
 /** Streams of audit rows (01-conventions, "Audit"). */
@@ -103,11 +104,12 @@ export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamServic
             created_by: context.caller.actor.id,
             fromStart: request.fromStart,
           },
+          deps.streamsPerOrganization,
           at,
         );
         if (!row) {
           throw new AppError("limit_reached", "The organization has as many streams as it may", {
-            facts: { limit: maxStreams },
+            facts: { limit: deps.streamsPerOrganization },
           });
         }
         const after = { name: row.name, type: row.type, url: row.url_shown, cursorSeq: row.cursor_seq };

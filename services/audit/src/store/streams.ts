@@ -38,15 +38,18 @@ const lag = sql`coalesce((SELECT h.seq FROM chain_head h WHERE h.chain_id = t.or
   coalesce((SELECT greatest(0, extract(epoch FROM now() - l.timestamp)) FROM audit_log l
             WHERE l.chain_id = t.org_id AND l.seq > t.cursor_seq ORDER BY l.seq LIMIT 1), 0)::float8 AS lag_seconds`;
 
-export const maxStreams = 5;
-
 export type NewStream = Pick<
   StreamRow,
   "id" | "org_id" | "partner_id" | "name" | "type" | "url_sealed" | "url_shown" | "secret_sealed" | "created_by"
 > & { fromStart: boolean };
 
 /** Inserts a stream that begins at the first kept row or behind the last one; null when the organization has enough. */
-export async function insertStream(tx: Tx, stream: NewStream, now: Date): Promise<(StreamRow & StreamLag) | null> {
+export async function insertStream(
+  tx: Tx,
+  stream: NewStream,
+  most: number,
+  now: Date,
+): Promise<(StreamRow & StreamLag) | null> {
   await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`audit streams ${stream.org_id}`}, 0))`);
   const start = stream.fromStart ? sql`base_seq` : sql`seq`;
   const made = await tx.execute(sql`
@@ -55,7 +58,7 @@ export async function insertStream(tx: Tx, stream: NewStream, now: Date): Promis
     SELECT ${stream.id}, ${stream.org_id}, ${stream.partner_id}, ${stream.name}, ${stream.type}, ${stream.url_sealed},
            ${stream.url_shown}, ${stream.secret_sealed},
            coalesce((SELECT ${start} FROM chain_head WHERE chain_id = ${stream.org_id}), 0), ${stream.created_by}, ${now}, ${now}
-    WHERE (SELECT count(*) FROM audit_streams s WHERE s.org_id = ${stream.org_id}) < ${maxStreams}`);
+    WHERE (SELECT count(*) FROM audit_streams s WHERE s.org_id = ${stream.org_id}) < ${most}`);
   return made === 0 ? null : one(tx, sql`t.id = ${stream.id}`);
 }
 
