@@ -16,7 +16,7 @@ import { tenantMigrations } from "@muster/service";
 import { callers, type TestDatabase, testDatabase, testPort } from "@muster/testing";
 import { z } from "zod";
 import { healthLimits, settings } from "../config.ts";
-import { matchMessages } from "../events/matcher.ts";
+import { matchMessages, takeUpBacklog } from "../events/matcher.ts";
 import { startReplayer } from "../jobs/replayer.ts";
 import { deliveryService } from "../rpc/delivery.ts";
 import { eventService } from "../rpc/event.ts";
@@ -130,6 +130,9 @@ export async function startDispatcher() {
     /** Puts events through the matcher as the stream would. */
     match: (messages: readonly BusMessage[], retentionDays = 30) =>
       matchMessages({ db: database.db, log, now, wake, batchEvents: 500, retentionDays }, messages),
+
+    /** One round over the events that were put aside. */
+    takeUp: () => takeUpBacklog({ db: database.db, log, now, wake, batchEvents: 500, retentionDays: 30 }),
 
     /** A sender of its own, with a pool of its own. */
     sender(change: Partial<SenderDeps> & { on?: Database } = {}) {
