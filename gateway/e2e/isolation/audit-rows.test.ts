@@ -72,9 +72,6 @@ const actions: Record<string, string> = {
   "POST /webhooks/dead-letters/:id/requeue": "webhook.requeue",
 };
 
-/** Changes only what the world of the suite does not have: a quarantined device. See `presence.test.ts` of tenancy. */
-const changesNothingHere = ["POST /devices/:id/approve"];
-
 /** What agents do; null for what comes so often that a row of each would say nothing. */
 const agentActions: Record<string, string | null> = {
   "POST /agents/:id/logs": null,
@@ -104,7 +101,6 @@ const unaudited = ["POST /events"];
 const operations = changing
   .filter(({ path }) => !ownSession(path) && !path.startsWith("/agents/"))
   .filter(({ method, path }) => !unaudited.includes(`${method} ${path}`))
-  .filter(({ method, path }) => !changesNothingHere.includes(`${method} ${path}`))
   .map((row) => [`${row.method} ${row.path}`, row] as const);
 
 const onRecords = knownSubjects(changing)

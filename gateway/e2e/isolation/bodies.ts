@@ -32,6 +32,7 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /orgs/sites": ({ name, home }) => ({ name, orgId: home.orgId }),
   "PATCH /orgs/sites/:id": ({ name }) => ({ name }),
   "PATCH /devices/:id": ({ name }) => ({ hostname: name }),
+  "POST /devices/:id/approve": () => ({}),
   "POST /devices/:id/auto-update": () => ({ enabled: false }),
   "POST /device-groups": ({ name, home, actor, varied }) => ({
     name,
