@@ -63,7 +63,7 @@ await runService({
       });
       wakeHere = sender.wake;
       const pace = { window: config.REPLAY_WINDOW, chunk: 1_000, everyMs: config.REPLAY_INTERVAL_MS };
-      const replayer = startReplayer({ db, log, pace, wake: wakeHere });
+      const replayer = startReplayer({ db, log, pace, wake: () => wakeHere() });
       proc.onStop("replayer", () => replayer.stop());
       proc.onStop("sender", () => sender.stop());
     }

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Caller, uuidv7 } from "@muster/kit";
 import { until } from "@muster/testing";
 import { removePreviousSecrets } from "../store/upkeep.ts";
@@ -56,9 +56,10 @@ describe("a rotated secret", () => {
     expect(end && timestampDate(end).getTime() - Date.now()).toBeLessThanOrEqual(600_000);
     const secrets = { first: "first", second: secret };
     expect(await signers(orgId, secrets)).toEqual({ ours: "second", previous: "first", standard: ["second", "first"] });
-    await dispatcher.change("UPDATE webhooks SET previous_secret_until = now() - interval '1 s', generation = generation + 1 WHERE id = $1", [
-      webhook.id,
-    ]);
+    await dispatcher.change(
+      "UPDATE webhooks SET previous_secret_until = now() - interval '1 s', generation = generation + 1 WHERE id = $1",
+      [webhook.id],
+    );
     expect(await signers(orgId, secrets)).toEqual({ ours: "second", previous: null, standard: ["second"] });
     await dispatcher.upkeep(removePreviousSecrets);
     const [row] = await dispatcher.rows<{ kept: boolean }>(
@@ -90,7 +91,9 @@ describe("a rotated secret", () => {
     const other = await dispatcher.organization(partnerId);
     const webhook = await dispatcher.webhook(admin, receiver);
     expect(await outcome(rotate(admin, webhook.id, { graceSeconds: -1 }))).toBe("validation_failed graceSeconds");
-    expect(await outcome(rotate(admin, webhook.id, { graceSeconds: 2_592_001 }))).toBe("validation_failed graceSeconds");
+    expect(await outcome(rotate(admin, webhook.id, { graceSeconds: 2_592_001 }))).toBe(
+      "validation_failed graceSeconds",
+    );
     expect(await outcome(rotate(admin, webhook.id, { secret: "a\nb" }))).toBe("validation_failed secret");
     expect(await outcome(rotate(other.admin, webhook.id))).toBe("webhook_not_found");
     // The first secret of a webhook without one has nothing before it.

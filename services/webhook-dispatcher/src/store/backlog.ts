@@ -13,7 +13,10 @@ export async function putAside(tx: Tx, events: readonly MatchedEvent[]): Promise
                          ${column(({ body }) => body)}::text[])`);
 }
 
-/** Takes up to `each` of the oldest events of every organization, `most` in all, in the order in which they were put aside; none while another matcher is at it. */
+/**
+ * Takes the oldest events of every organization, `each` or more when they are few, `most` in all, in the order in which they were put aside; none
+ * while another matcher is at it.
+ */
 export async function takeUp(tx: Tx, each: number, most: number): Promise<MatchedEvent[]> {
   const [lock] = await tx.query<{ mine: boolean }>(sql`SELECT pg_try_advisory_xact_lock(${takeLock}::bigint) AS mine`);
   if (!lock?.mine) return [];
@@ -26,7 +29,8 @@ export async function takeUp(tx: Tx, each: number, most: number): Promise<Matche
     ), picked AS MATERIALIZED (
       SELECT b.org_id, b.id FROM orgs o CROSS JOIN LATERAL (
         SELECT b.org_id, b.id, row_number() OVER (ORDER BY b.id) AS place
-        FROM webhook_backlog b WHERE b.org_id = o.org_id ORDER BY b.id LIMIT ${each}::int
+        FROM webhook_backlog b WHERE b.org_id = o.org_id ORDER BY b.id
+        LIMIT greatest(${each}::int, ${most}::int / 2 / greatest(1, (SELECT count(org_id) FROM orgs)))
       ) AS b
       -- Of each organization its oldest, without a gap.
       ORDER BY b.place, random() LIMIT ${most}::int

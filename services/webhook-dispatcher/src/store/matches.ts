@@ -26,13 +26,13 @@ export async function storeMatches(
 ): Promise<number> {
   const byOrg = new Map<string, Subscriber[]>();
   for (const each of subscribers) byOrg.set(each.org_id, [...(byOrg.get(each.org_id) ?? []), each]);
-  const places = new Map(events.map((event, place) => [event, place]));
   // Repeats among them: the first one stands.
-  const once = new Map(events.toReversed().map((event) => [`${event.orgId}/${event.id}`, event]));
+  const once = new Map<string, MatchedEvent>();
+  for (const event of events) if (!once.has(keyOf(event))) once.set(keyOf(event), event);
   const matched = [...once.values()]
-    .map((event) => ({
+    .map((event, place) => ({
       event,
-      place: places.get(event) ?? 0,
+      place,
       hooks: (byOrg.get(event.orgId) ?? []).filter(
         (hook) => hook.events.includes(event.type) || hook.events[0] === anyEvent,
       ),
@@ -80,3 +80,5 @@ export async function storeMatches(
   ]);
   return deliveries.length;
 }
+
+const keyOf = ({ orgId, id }: MatchedEvent) => `${orgId}/${id}`;
