@@ -53,7 +53,9 @@ export const settings = {
   WEBHOOK_DISPATCHER_URL: z
     .string()
     .describe("Base URLs of the webhook dispatcher's RPC port, comma-separated; streams to webhooks go through it."),
-  STREAM_CONCURRENCY: whole(4, 1, 64).describe("Streams of audit rows that this process works on at a time."),
+  STREAM_CONCURRENCY: whole(32, 1, 1_024).describe(
+    "Streams of audit rows that this process works on at a time, one of each organization.",
+  ),
   STREAMS_PER_ORGANIZATION: whole(10, 0, 10_000).describe("Streams of audit rows that an organization may have."),
   STREAM_POLL_MS: whole(500, 10, 60_000).describe("Milliseconds between looks for rows that streams have yet to send."),
   STREAM_FAILED_AFTER_HOURS: whole(72, 1, 8_760).describe(

@@ -221,6 +221,29 @@ describe("a stream", () => {
     expect(actions[0]?.n).toBe(2);
   });
 
+  it("that hangs takes one place, whatever else its organization has, and nobody else's", async () => {
+    const bad = await organization(1);
+    const good = await organization(150);
+    const hanging = [];
+    for (let n = 0; n < 2; n++) hanging.push((await client(bad.admin).createStream(toWebhook)).stream?.id ?? "");
+    const { stream } = await client(good.admin).createStream(toWebhook);
+    const held: (() => void)[] = [];
+    answer = (push) => {
+      const { orgId } = JSON.parse(push.body.toString()) as { orgId: string };
+      if (orgId !== bad.orgId) return Promise.resolve({ status: 200, error: null });
+      return new Promise((resolve) => held.push(() => resolve({ status: 200, error: null })));
+    };
+    const streamer = startStreamer(deps);
+    await until("the other's rows", async () => (await stateOf(good.admin, stream?.id ?? ""))?.cursorSeq === 150n);
+    expect(held).toHaveLength(1);
+    answer = async () => ({ status: 200, error: null });
+    for (const release of held) release();
+    for (const id of hanging) {
+      await until("theirs", async () => (await stateOf(bad.admin, id))?.cursorSeq === 1n);
+    }
+    await streamer.stop();
+  }, 30_000);
+
   it("sends nothing while it is paused", async () => {
     const { admin } = await organization(3);
     const { stream } = await client(admin).createStream(toWebhook);

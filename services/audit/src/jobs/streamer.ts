@@ -49,17 +49,34 @@ const lagSeconds = gauge(
 export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const work = async () => {
+  const underWay = new Set<Promise<void>>();
+  const run = async (stream: StreamRow) => {
+    try {
+      await workOn(deps, stream);
+    } catch (err) {
+      // Its lease ends, and whoever comes next says that it may be a repeat.
+      deps.log.warn({ err, streamId: stream.id }, "a stream cannot go on now");
+    }
+  };
+  const hand = async () => {
     while (!signal.aborted) {
-      let worked = false;
+      let stream: StreamRow | null = null;
       try {
-        worked = await advanceStream(deps);
+        if (underWay.size < deps.concurrency) stream = await claim(deps);
       } catch (err) {
         deps.log.warn({ err }, "streams cannot go on now");
         await sleep(2_000, signal);
       }
-      if (!worked) await sleep(deps.pollMs, signal);
+      if (stream) {
+        const work = run(stream).finally(() => underWay.delete(work));
+        underWay.add(work);
+        continue;
+      }
+      // What is under way may be due again at once.
+      const pause = sleep(deps.pollMs, signal);
+      await (underWay.size > 0 ? Promise.race([pause, ...underWay]) : pause);
     }
+    await Promise.all(underWay);
   };
   const measure = async () => {
     while (!signal.aborted) {
@@ -73,7 +90,7 @@ export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
       await sleep(15_000, signal);
     }
   };
-  const running = [...Array.from({ length: deps.concurrency }, work), measure()];
+  const running = [hand(), measure()];
   return {
     async stop() {
       stopping.abort();
@@ -82,11 +99,17 @@ export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
   };
 }
 
+const claim = ({ db }: StreamerDeps) => db.tx(who, (tx) => claimStream(tx, leaseMs));
+
 /** Sends the next batch of one stream; false when none is due. */
 export async function advanceStream(deps: StreamerDeps): Promise<boolean> {
+  const stream = await claim(deps);
+  if (stream) await workOn(deps, stream);
+  return stream !== null;
+}
+
+async function workOn(deps: StreamerDeps, stream: StreamRow): Promise<void> {
   const { db } = deps;
-  const stream = await db.tx(who, (tx) => claimStream(tx, leaseMs));
-  if (!stream) return false;
   const { rows: next, head } = await readChain(db, who, stream.org_id, stream.cursor_seq, batchRows);
   const begun = stream.batch_to === null ? [] : next.filter(({ seq }) => seq <= (stream.batch_to ?? 0));
   const rows = begun.length > 0 ? begun : cutBatch(next);
@@ -94,18 +117,17 @@ export async function advanceStream(deps: StreamerDeps): Promise<boolean> {
   if (!last) {
     // Pruned before it was sent: the next batch's `previousSeq` shows the gap.
     await db.tx(who, (tx) => settleTaken(tx, stream, Math.max(stream.cursor_seq, head?.baseSeq ?? 0), 0));
-    return true;
+    return;
   }
-  if (!(await db.tx(who, (tx) => beginBatch(tx, stream, last.seq)))) return true;
+  if (!(await db.tx(who, (tx) => beginBatch(tx, stream, last.seq)))) return;
   const result = await send(deps, stream, rows);
   if (result.status === "taken") {
     rowsCounter.inc(rows.length);
     await db.tx(who, (tx) => settleTaken(tx, stream, last.seq, rows.length), { retry: true });
-    return true;
+    return;
   }
   refusedCounter.inc();
   await refuse(deps, stream, result);
-  return true;
 }
 
 async function send({ box, pushes, archive }: StreamerDeps, stream: StreamRow, rows: ChainRow[]): Promise<Taken> {

@@ -120,6 +120,8 @@ export async function claimStream(tx: Tx, leaseMs: number): Promise<StreamRow | 
       WHERE s.status = 'active' AND s.next_attempt_at <= now() AND (s.leased_until IS NULL OR s.leased_until <= now())
         -- Nothing flows for who is gone.
         AND NOT EXISTS (SELECT FROM tenant x WHERE x.deleted AND x.id IN (s.org_id, s.partner_id))
+        -- One at a time of an organization: receivers that hang are its own trouble.
+        AND NOT EXISTS (SELECT FROM audit_streams o WHERE o.org_id = s.org_id AND o.id <> s.id AND o.leased_until > now())
       ORDER BY s.next_attempt_at LIMIT 1 FOR UPDATE OF s SKIP LOCKED)
     RETURNING ${columns}`);
   return row ?? null;
