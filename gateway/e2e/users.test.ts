@@ -234,9 +234,9 @@ describe("an organization", () => {
     const probe = async (by: Api) => (await by.call("GET", "/users?limit=1")).body.code ?? "served";
     expect(await probe(customer.api)).toBe("served");
     expect((await root.call("PATCH", `/orgs/organizations/${orgId}`, { status })).status).toBe(200);
-    await until("the change", async () => (await probe(customer.api)) === code, 1_000);
+    await until("the change", async () => (await probe(customer.api)) === code, 10_000);
     expect(await probe(partner.api)).toBe("served");
     expect((await root.call("DELETE", `/orgs/organizations/${orgId}`)).status).toBe(200);
-    await until("the deletion", async () => (await probe(customer.api)) === "organization_inactive", 1_000);
+    await until("the deletion", async () => (await probe(customer.api)) === "organization_inactive", 10_000);
   });
 });

@@ -87,11 +87,11 @@ describe("an event", () => {
     const busy = await dispatcher.webhook(many.admin, receiver);
     const calm = await dispatcher.webhook(few.admin, receiver);
     const burst = Array.from({ length: 130 }, () => eventMessage(many.orgId));
-    await dispatcher.match([...burst, eventMessage(few.orgId)]);
+    await dispatcher.matchBatch([...burst, eventMessage(few.orgId)]);
     expect([await queuedOf(busy.id), await queuedOf(calm.id)]).toEqual([50, 1]);
     // Repeats, too: they are dropped when they are taken up.
-    await dispatcher.match(burst);
-    await dispatcher.match([...burst.slice(100), ...burst.slice(100), ...burst.slice(50)]);
+    await dispatcher.matchBatch(burst);
+    await dispatcher.matchBatch([...burst.slice(100), ...burst.slice(100), ...burst.slice(50)]);
     const rounds = [];
     for (let taken = 1; taken > 0; rounds.push(taken)) taken = await dispatcher.takeUp();
     expect(await queuedOf(busy.id)).toBe(130);

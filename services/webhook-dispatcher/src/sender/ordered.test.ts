@@ -39,9 +39,9 @@ describe("an ordered webhook", () => {
     const { orgId, admin } = await dispatcher.organization();
     await dispatcher.webhook(admin, third, { ordered: true });
     const ids = Array.from({ length: 130 }, () => uuidv7()).sort(() => Math.random() - 0.5);
-    await dispatcher.match(ids.slice(0, 120).map((id) => eventMessage(orgId, { id })));
+    await dispatcher.matchBatch(ids.slice(0, 120).map((id) => eventMessage(orgId, { id })));
     // What comes next stays behind what was put aside.
-    await dispatcher.match(ids.slice(120).map((id) => eventMessage(orgId, { id })));
+    await dispatcher.matchBatch(ids.slice(120).map((id) => eventMessage(orgId, { id })));
     while ((await dispatcher.takeUp()) > 0);
     const sender = dispatcher.sender();
     await until("all of them", () => eventsAt(third, ids).length === ids.length, 60_000);

@@ -128,8 +128,14 @@ export async function startDispatcher() {
     },
 
     /** Puts events through the matcher as the stream would. */
-    match: (messages: readonly BusMessage[], retentionDays = 30) =>
+    matchBatch: (messages: readonly BusMessage[], retentionDays = 30) =>
       matchMessages({ db: database.db, log, now, wake, batchEvents: 500, retentionDays }, messages),
+
+    /** As matchBatch, and takes up at once what it put aside. */
+    async match(messages: readonly BusMessage[]) {
+      await dispatcher.matchBatch(messages);
+      while ((await dispatcher.takeUp()) > 0);
+    },
 
     /** One round over the events that were put aside. */
     takeUp: () => takeUpBacklog({ db: database.db, log, now, wake, batchEvents: 500, retentionDays: 30 }),
