@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { BusMessage } from "@muster/bus";
-import { type Database, openDatabase, sql } from "@muster/db";
+import { type Database, openDatabase, sql, type Tx } from "@muster/db";
 import { openEgress, parseExceptions } from "@muster/egress";
 import { type Caller, createLogger, secretBox, systemCaller, uuidv7 } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
@@ -108,6 +108,8 @@ export async function startDispatcher() {
 
     /** SQL that changes something, as the system. */
     change: (text: string, values: unknown[] = []) => database.db.tx(who, (tx) => tx.execute({ text, values })),
+
+    upkeep: <T>(run: (tx: Tx) => Promise<T>) => database.db.tx(who, run),
 
     /** Gives a webhook a retry policy, as an operator does. */
     policy: (id: string, policy: object) =>
