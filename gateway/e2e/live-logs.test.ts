@@ -90,6 +90,9 @@ describe("live event logs", () => {
     expect(await codeOf("System/events/abc")).toBe("400 validation_failed");
     expect(await codeOf("System/events?level=fatal")).toBe("400 validation_failed");
     expect(await codeOf("System/events?eventId=x")).toBe("400 validation_failed");
+    expect(await codeOf("System/events?startTime=yesterday")).toBe("400 validation_failed");
+    const { body } = await root.call("GET", `${live}/System/events?endTime=zz`);
+    expect(body.details).toEqual({ formErrors: [], fieldErrors: { endTime: ["Must be an ISO 8601 time"] } });
   });
 
   // How fast is measured by `npm run bench -- live`; here: without waiting for an answer that cannot come.

@@ -106,7 +106,7 @@ function family(path: string, device: "id" | "deviceId", withList: boolean): Rou
     path: `${path}/:name/events`,
     slashes: ["name"],
     summary: "Events of a log on the device now, newest first",
-    description: "Filters and paging run on the device.",
+    description: "Filters and paging run on the device, which knows pages alone: `nextCursor` is null on each of them.",
     params: ofLog,
     query: eventsQuery,
     reply: z.object({ data: z.array(liveEvent), pagination }),
