@@ -128,6 +128,8 @@ async function start(directory: string, env: Record<string, string>): Promise<{ 
     );
   } catch (cause) {
     const log = await readFile(join(directory, "launcher.log"), "utf8").catch(() => "");
+    // Nobody else knows of it: it would run on behind the tests that follow.
+    if (!ended) process.kill(pid, "SIGTERM");
     throw new Error(`the cluster did not start:\n${log.slice(-4_000)}`, { cause });
   }
   return { cluster: clusterAt(url, dataDir), pid };
