@@ -189,7 +189,9 @@ const rotate = route({
       .min(0)
       .max(86_400)
       .optional()
-      .meta({ description: "Seconds for which the old secret goes on; default 0." }),
+      .meta({
+        description: "Seconds for which the old secret goes on; default 0. Refused for the key of a service principal.",
+      }),
   }),
   noStore: true,
   reply: apiKey.extend({ key: keyOut }),
