@@ -164,12 +164,18 @@ function reportOf(
     checkpoints.map((note) => ({ seq: null, note })),
   );
   const head = chain ? { seq: chain.headSeq, checksum: chain.headChecksum } : null;
-  for (const row of sorted) takeRow(v, row, head?.seq ?? null);
-  return {
-    chainId,
-    isSelection,
-    findings: endVerification(v, isSelection && !chain ? { seq: 0, checksum: null } : head),
-  };
+  // Rows go by time: an export that was cut may hold some from before the one from which on it is whole.
+  const isBefore = ({ seq }: ChainRow) => isTruncated && chain?.from != null && seq < chain.from;
+  for (const row of sorted) if (!isBefore(row)) takeRow(v, row, head?.seq ?? null);
+  const findings = endVerification(v, isSelection && !chain ? { seq: 0, checksum: null } : head);
+  return { chainId, isSelection, findings: [...findings, ...selected(chainId, sorted.filter(isBefore))] };
+}
+
+/** What is wrong with rows of which each stands for itself. */
+function selected(chainId: string, rows: readonly ChainRow[]): Finding[] {
+  const v = newVerification({ chainId, isSelection: true });
+  for (const row of rows) takeRow(v, row, null);
+  return rows.length === 0 ? [] : endVerification(v, { seq: 0, checksum: null }).filter(isProblem);
 }
 
 function keysOf(end: ExportEnd | null, changed: (reason: string) => void): NoteVerifier[] {

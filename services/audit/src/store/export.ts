@@ -135,7 +135,8 @@ async function chainsOf(
   return new Map(
     facts.map(
       ({ chain_id: chainId, seq: headSeq, checksum: headChecksum, base_seq: baseSeq, checkpoint, receipts }) => {
-        const from = extent === "whole" ? baseSeq + 1 : (newest.get(chainId) ?? null);
+        const first = newest.get(chainId) ?? headSeq + 1;
+        const from = extent === "whole" ? baseSeq + 1 : first > headSeq ? null : first;
         const chain = { chainId, headSeq, headChecksum, from, checkpoint, receipts: from === null ? [] : receipts };
         return [chainId, { ...chain, baseSeq }];
       },
