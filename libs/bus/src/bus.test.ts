@@ -216,8 +216,8 @@ describe("consuming", () => {
   });
 
   it("settles each message by itself: a later one done by another replica does not settle one still in hand", async () => {
-    const [a, b, identity] = [await busOf("audit"), await busOf("audit"), await busOf("identity")];
-    const p = nextPartition();
+    const { audit, publish, partition } = await setUp();
+    const other = await busOf("audit");
     const seen: string[] = [];
     let fail = (_error: Error) => {};
     const held = new Promise<void>((_resolve, reject) => {
@@ -228,13 +228,13 @@ describe("consuming", () => {
       seen.push(...batch.map(text));
       if (isFirst) await held;
     };
-    await identity.transport.publish(message(p, "m1"));
-    a.consume(settings(p), handler);
+    await publish("m1");
+    audit.consume(settings(partition), handler);
     await until(() => seen.length === 1);
-    b.consume(settings(p), handler);
-    await identity.transport.publish(message(p, "m2"));
+    other.consume(settings(partition), handler);
+    await publish("m2");
     await until(() => seen.includes("m2"));
-    await identity.transport.publish(message(p, "m3"));
+    await publish("m3");
     // Pulled after m2 was acknowledged.
     await until(() => seen.includes("m3"));
     fail(new Error("killed in the middle of its batch"));

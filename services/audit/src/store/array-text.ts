@@ -13,15 +13,18 @@ export function plainArray(values: readonly (string | number | null)[]): string 
   return `${text}}`;
 }
 
-const escaped = /["\\]/g;
-
 /** An array of any texts. */
 export function textArray(values: readonly (string | null)[]): string {
   let text = "{";
   for (let i = 0; i < values.length; i++) {
-    const value = values[i];
     if (i > 0) text += ",";
-    text += value === null || value === undefined ? "NULL" : `"${value.replace(escaped, "\\$&")}"`;
+    text += quoted(values[i] ?? null);
   }
   return `${text}}`;
+}
+
+function quoted(value: string | null): string {
+  if (value === null) return "NULL";
+  const slashed = value.includes("\\") ? value.replace(/\\/g, "\\\\") : value;
+  return slashed.includes('"') ? `"${slashed.replace(/"/g, '\\"')}"` : `"${slashed}"`;
 }
