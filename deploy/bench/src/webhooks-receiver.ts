@@ -12,8 +12,8 @@ export type ReceiverCounts = {
   flagged: number;
   silentRepeats: number;
   distinct: number;
-  /** Milliseconds from the event's own time to its arrival. */
-  latencies: number[];
+  /** Port, and milliseconds from the event's own time to its arrival there. */
+  latencies: [port: number, ms: number][];
   cpuUs: number;
 };
 
@@ -29,7 +29,7 @@ const seen = new Map<string, number>();
 const arrivals = new Set<string>();
 
 function fresh() {
-  return { requests: 0, connections: 0, flagged: 0, silentRepeats: 0, latencies: [] as number[] };
+  return { requests: 0, connections: 0, flagged: 0, silentRepeats: 0, latencies: [] as [number, number][] };
 }
 
 function onRequest(request: IncomingMessage, response: ServerResponse): void {
@@ -49,7 +49,7 @@ function onRequest(request: IncomingMessage, response: ServerResponse): void {
       arrivals.add(`${request.socket.localPort} ${request.headers["x-service-event-id"]}`);
       const text = Buffer.concat(chunks).toString();
       const at = /"timestamp":"([^"]+)"/.exec(text)?.[1];
-      if (at && !isRetry) counts.latencies.push(Date.now() - Date.parse(at));
+      if (at && !isRetry) counts.latencies.push([request.socket.localPort ?? 0, Date.now() - Date.parse(at)]);
     }
     response.writeHead(200).end("ok");
   });

@@ -157,8 +157,7 @@ async function paced(bench: BenchWebhooks, rate: number, ms: number): Promise<Ro
   const { latencies, distinct } = await bench.receiver.counts();
   const { rss } = await all.usage();
   await all.stop();
-  const sorted = latencies.toSorted((a, b) => a - b);
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+  const at = percentiles(latencies.map(([, each]) => each));
   return {
     "per second": whole(distinct / (ms / 1_000)),
     p50: `${at(0.5)} ms`,
@@ -174,6 +173,12 @@ async function usageOf(dispatchers: readonly Dispatcher[]): Promise<{ cpuUs: num
     cpuUs: usages.reduce((sum, { cpuUs }) => sum + cpuUs, 0),
     rss: usages.reduce((sum, { rss }) => sum + rss, 0),
   };
+}
+
+/** Milliseconds that a share of them stays within. */
+export function percentiles(values: readonly number[]): (share: number) => number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
 const whole = (value: number) => Math.round(value).toLocaleString("en-US");

@@ -38,6 +38,9 @@ const actions: Record<string, string> = {
   "DELETE /device-groups/:id/devices/:deviceId": "device_group.update",
   "PATCH /audit-logs/retention": "audit.retention.update",
   "POST /audit-logs/verify": "data.access",
+  "POST /audit-logs/streams": "audit.stream.create",
+  "PATCH /audit-logs/streams/:id": "audit.stream.update",
+  "DELETE /audit-logs/streams/:id": "audit.stream.delete",
   "POST /users": "user.create",
   "PATCH /users/:id": "user.update",
   "POST /users/:id/disable": "user.disable",
@@ -69,9 +72,6 @@ const actions: Record<string, string> = {
   "POST /webhooks/dead-letters/:id/requeue": "webhook.requeue",
 };
 
-/** Changes only what the world of the suite does not have: a quarantined device. See `presence.test.ts` of tenancy. */
-const changesNothingHere = ["POST /devices/:id/approve"];
-
 /** What agents do; null for what comes so often that a row of each would say nothing. */
 const agentActions: Record<string, string | null> = {
   "POST /agents/:id/logs": null,
@@ -101,7 +101,6 @@ const unaudited = ["POST /events"];
 const operations = changing
   .filter(({ path }) => !ownSession(path) && !path.startsWith("/agents/"))
   .filter(({ method, path }) => !unaudited.includes(`${method} ${path}`))
-  .filter(({ method, path }) => !changesNothingHere.includes(`${method} ${path}`))
   .map((row) => [`${row.method} ${row.path}`, row] as const);
 
 const onRecords = knownSubjects(changing)

@@ -176,12 +176,13 @@ export function complaints(world: World, { cell, answer }: Performed): string[] 
 
 const invisible: readonly State[] = ["deleted"];
 
-/** Texts of the records that an actor must never see. */
+/** Texts of the records that an actor must never see. A trail names whoever acted in it, wherever they belong. */
 function hiddenFrom(world: World, actor: Actor, kind: Kind | null): string[] {
   const seenAs = (t: Target): Target =>
     kind === "audit_log" && t.kind !== "partner" ? { ...t, kind: "audit_log" } : t;
   const isHidden = (t: Target) => (invisible.includes(t.state) && kind !== "audit_log") || !reaches(actor, seenAs(t));
   return [...world.targets, ...world.listed]
+    .filter((t) => kind !== "audit_log" || t.kind !== "user")
     .filter((t) => t.marker !== null && actor.scope !== "system" && isHidden(t))
     .map((t) => String(t.marker));
 }

@@ -134,7 +134,8 @@ describe("a channel", () => {
       agent.say({ type: "chunk", id: question.id, seq, last }, bytes.subarray(seq * size, (seq + 1) * size));
     }
     await until("the answer", () => question.answers.at(-1)?.head.last === true);
-    expect(question.answers.length).toBe(33);
+    // allow_responses of deploy/nats/permissions.conf, with room for the first word.
+    expect(question.answers.length).toBeLessThan(64);
     expect(Buffer.concat(question.answers.map(({ body }) => body)).equals(bytes)).toBe(true);
   });
 

@@ -242,6 +242,10 @@ describe("drain", () => {
     await idle.until("1.2.3");
     const undecided = wire(to.port);
     undecided.socket.write("P");
+    // Connections are taken in their order: once a later one is served, the one before is not in the listener's queue any more.
+    const later = wire(to.port);
+    later.socket.write(getInfo);
+    await later.until("1.2.3");
     const drained = to.drain();
     // What crosses this on the way was not read, and its client knows.
     await Promise.all([idle.until("408 Request Timeout"), undecided.until("408 Request Timeout")]);

@@ -8,6 +8,7 @@ import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { register } from "@muster/rpc";
 import { encryptionKeys, runService } from "@muster/service";
 import { healthLimits, migrations, settings, version } from "./config.ts";
+import { createDoorbell } from "./events/doorbell.ts";
 import { startMatcher } from "./events/matcher.ts";
 import { startReplayer } from "./jobs/replayer.ts";
 import { startUpkeep } from "./jobs/upkeep.ts";
@@ -43,7 +44,7 @@ await runService({
     const upkeep = startUpkeep({ db, log, retentionDays: config.WEBHOOK_RETENTION_DAYS });
     proc.onStop("upkeep", () => upkeep.stop());
 
-    let wake: () => void = () => undefined;
+    let wakeHere: () => void = () => undefined;
     if (config.DISPATCHER_ROLE !== "matcher") {
       const sender = startSender({
         db,
@@ -60,12 +61,15 @@ await runService({
         limits: healthLimits(config),
         graceMs: Math.max(0, config.DRAIN_GRACE_MS - 1_000),
       });
-      wake = sender.wake;
+      wakeHere = sender.wake;
       const pace = { window: config.REPLAY_WINDOW, chunk: 1_000, everyMs: config.REPLAY_INTERVAL_MS };
-      const replayer = startReplayer({ db, log, pace, wake });
+      const replayer = startReplayer({ db, log, pace, wake: () => wakeHere() });
       proc.onStop("replayer", () => replayer.stop());
       proc.onStop("sender", () => sender.stop());
     }
+    const bell = createDoorbell(() => wakeHere());
+    const wake = () => bell.ring();
+    onBus(async (bus) => bell.connect(bus));
     onBus(async (bus) => {
       if (config.DISPATCHER_ROLE === "sender") return undefined;
       const { MATCH_BATCH_EVENTS: batchEvents, WEBHOOK_RETENTION_DAYS: retentionDays } = config;

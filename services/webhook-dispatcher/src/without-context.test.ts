@@ -24,6 +24,10 @@ beforeAll(async () => {
         VALUES ('${id}', '${id}', '${id}', 'Hook', 'x', 'https://x', 'x', '{*}', '${id}', now(), now());
       INSERT INTO webhook_endpoint_state (webhook_id, org_id, partner_id) VALUES ('${id}', '${id}', '${id}');
       INSERT INTO webhook_event_keys VALUES ('${id}', '${id}', now());
+      INSERT INTO webhook_backlog (org_id, event_id, type, occurred_at, body)
+        VALUES ('${id}', '${id}', 'device.online', now(), '{}');
+      INSERT INTO webhook_replays (id, webhook_id, org_id, partner_id, since, until, status_filter, created_by, created_at)
+        VALUES ('${id}', '${id}', '${id}', '${id}', now(), now(), 'all', '${id}', now());
       INSERT INTO webhook_events VALUES ('${id}', '${id}', now(), '${id}', 'device.online', '{}');
       INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event)
         VALUES ('${id}', now(), '${id}', '${id}', '${id}', '${id}', 'device.online');

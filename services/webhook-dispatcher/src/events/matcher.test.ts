@@ -82,6 +82,22 @@ describe("an event", () => {
     expect(days).toEqual([7, 0]);
   });
 
+  it("of an organization with very many at once is put aside beyond the first fifty, and made up for in turns", async () => {
+    const [many, few] = [await dispatcher.organization(), await dispatcher.organization()];
+    const busy = await dispatcher.webhook(many.admin, receiver);
+    const calm = await dispatcher.webhook(few.admin, receiver);
+    const burst = Array.from({ length: 130 }, () => eventMessage(many.orgId));
+    await dispatcher.matchBatch([...burst, eventMessage(few.orgId)]);
+    expect([await queuedOf(busy.id), await queuedOf(calm.id)]).toEqual([50, 1]);
+    // Repeats, too: they are dropped when they are taken up.
+    await dispatcher.matchBatch(burst);
+    await dispatcher.matchBatch([...burst.slice(100), ...burst.slice(100), ...burst.slice(50)]);
+    const rounds = [];
+    for (let taken = 1; taken > 0; rounds.push(taken)) taken = await dispatcher.takeUp();
+    expect(await queuedOf(busy.id)).toBe(130);
+    expect(Math.max(...rounds)).toBeLessThanOrEqual(250);
+  });
+
   it("is stored once for all webhooks of its organization", async () => {
     const { orgId, admin } = await dispatcher.organization();
     for (let i = 0; i < 3; i++) await dispatcher.webhook(admin, receiver);

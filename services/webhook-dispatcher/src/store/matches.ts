@@ -3,13 +3,19 @@ import { deliveryId } from "../rules/envelope.ts";
 import { anyEvent } from "../rules/webhook.ts";
 
 export type MatchedEvent = { id: string; orgId: string; type: string; occurredAt: Date; body: string };
-export type Subscriber = { id: string; org_id: string; partner_id: string; events: string[] };
+export type Subscriber = { id: string; org_id: string; partner_id: string; events: string[]; ordered: boolean };
 
 /** Active webhooks of these organizations. Read in each batch, so that a webhook just made, paused or changed counts at once. */
 export function subscribersOf(tx: Tx, orgIds: readonly string[]): Promise<Subscriber[]> {
   return tx.query<Subscriber>(sql`
-    SELECT id, org_id, partner_id, events FROM webhooks
+    SELECT id, org_id, partner_id, events, ordered FROM webhooks
     WHERE org_id = ANY (${orgIds}::uuid[]) AND status = 'active' AND deleted_at IS NULL AND stopped_at IS NULL`);
+}
+
+/** Whether any of these webhooks subscribes to an event. */
+export function wantedBy(subscribers: readonly Subscriber[]): (event: MatchedEvent) => boolean {
+  const types = new Set(subscribers.flatMap((hook) => hook.events.map((type) => `${hook.org_id}/${type}`)));
+  return ({ orgId, type }) => types.has(`${orgId}/${type}`) || types.has(`${orgId}/${anyEvent}`);
 }
 
 /** Stores payload, deliveries and queue rows of the events that were not seen before; gives the number of deliveries. */
@@ -20,7 +26,10 @@ export async function storeMatches(
 ): Promise<number> {
   const byOrg = new Map<string, Subscriber[]>();
   for (const each of subscribers) byOrg.set(each.org_id, [...(byOrg.get(each.org_id) ?? []), each]);
-  const matched = events
+  // Repeats among them: the first one stands.
+  const once = new Map<string, MatchedEvent>();
+  for (const event of events) if (!once.has(keyOf(event))) once.set(keyOf(event), event);
+  const matched = [...once.values()]
     .map((event, place) => ({
       event,
       place,
@@ -71,3 +80,5 @@ export async function storeMatches(
   ]);
   return deliveries.length;
 }
+
+const keyOf = ({ orgId, id }: MatchedEvent) => `${orgId}/${id}`;

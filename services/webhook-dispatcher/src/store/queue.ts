@@ -45,21 +45,22 @@ export async function claimDue(tx: Tx, limits: ClaimLimits): Promise<Claimed[]> 
       SELECT (SELECT q.webhook_id FROM webhook_queue q WHERE q.webhook_id > e.webhook_id ORDER BY q.webhook_id LIMIT 1)
       FROM queued e WHERE e.webhook_id IS NOT NULL
     ),
-    busy AS MATERIALIZED (
-      SELECT webhook_id, org_id, count(*)::int AS n FROM webhook_queue
-      WHERE leased AND due_at > statement_timestamp() GROUP BY webhook_id, org_id
+    known AS (
+      SELECT w.id, w.org_id, w.generation, w.ordered,
+             least(s.slots, ${endpointSlots}::int, CASE WHEN w.ordered THEN 1 END) - b.n AS slots,
+             ${organizationSlots}::int - sum(b.n) OVER (PARTITION BY w.org_id) AS org_slots,
+             w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL
+             AND (s.open_until IS NULL OR s.open_until <= statement_timestamp()) AS may_send
+      FROM queued e
+      JOIN webhooks w ON w.id = e.webhook_id
+      JOIN webhook_endpoint_state s ON s.webhook_id = e.webhook_id
+      CROSS JOIN LATERAL (
+        SELECT count(*)::int AS n FROM webhook_queue q
+        WHERE q.webhook_id = e.webhook_id AND q.leased AND q.due_at > statement_timestamp()
+      ) AS b
     ),
     free AS MATERIALIZED (
-      SELECT w.id, w.org_id, w.generation, w.ordered,
-             least(s.slots, ${endpointSlots}::int, CASE WHEN w.ordered THEN 1 END) - coalesce(b.n, 0) AS slots,
-             ${organizationSlots}::int - coalesce((SELECT sum(o.n) FROM busy o WHERE o.org_id = w.org_id), 0) AS org_slots,
-             count(*) OVER () AS endpoints
-      FROM queued e
-      JOIN webhooks w ON w.id = e.webhook_id AND w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL
-      JOIN webhook_endpoint_state s ON s.webhook_id = w.id
-      LEFT JOIN busy b ON b.webhook_id = w.id
-      WHERE (s.open_until IS NULL OR s.open_until <= statement_timestamp())
-        AND least(s.slots, ${endpointSlots}::int, CASE WHEN w.ordered THEN 1 END) > coalesce(b.n, 0)
+      SELECT *, count(*) OVER () AS endpoints FROM known WHERE may_send AND slots > 0 AND org_slots > 0
     ),
     candidates AS (
       SELECT f.org_id, f.org_slots, f.generation, c.*,

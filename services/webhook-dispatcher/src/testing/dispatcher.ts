@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { BusMessage } from "@muster/bus";
-import { type Database, openDatabase, sql } from "@muster/db";
+import { type Database, openDatabase, sql, type Tx } from "@muster/db";
 import { openEgress, parseExceptions } from "@muster/egress";
 import { type Caller, createLogger, secretBox, systemCaller, uuidv7 } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
@@ -16,7 +16,7 @@ import { tenantMigrations } from "@muster/service";
 import { callers, type TestDatabase, testDatabase, testPort } from "@muster/testing";
 import { z } from "zod";
 import { healthLimits, settings } from "../config.ts";
-import { matchMessages } from "../events/matcher.ts";
+import { matchMessages, takeUpBacklog } from "../events/matcher.ts";
 import { startReplayer } from "../jobs/replayer.ts";
 import { deliveryService } from "../rpc/delivery.ts";
 import { eventService } from "../rpc/event.ts";
@@ -109,6 +109,8 @@ export async function startDispatcher() {
     /** SQL that changes something, as the system. */
     change: (text: string, values: unknown[] = []) => database.db.tx(who, (tx) => tx.execute({ text, values })),
 
+    upkeep: <T>(run: (tx: Tx) => Promise<T>) => database.db.tx(who, run),
+
     /** Gives a webhook a retry policy, as an operator does. */
     policy: (id: string, policy: object) =>
       database.db.tx(who, (tx) =>
@@ -126,8 +128,17 @@ export async function startDispatcher() {
     },
 
     /** Puts events through the matcher as the stream would. */
-    match: (messages: readonly BusMessage[], retentionDays = 30) =>
+    matchBatch: (messages: readonly BusMessage[], retentionDays = 30) =>
       matchMessages({ db: database.db, log, now, wake, batchEvents: 500, retentionDays }, messages),
+
+    /** As matchBatch, and takes up at once what it put aside. */
+    async match(messages: readonly BusMessage[]) {
+      await dispatcher.matchBatch(messages);
+      while ((await dispatcher.takeUp()) > 0);
+    },
+
+    /** One round over the events that were put aside. */
+    takeUp: () => takeUpBacklog({ db: database.db, log, now, wake, batchEvents: 500, retentionDays: 30 }),
 
     /** A sender of its own, with a pool of its own. */
     sender(change: Partial<SenderDeps> & { on?: Database } = {}) {

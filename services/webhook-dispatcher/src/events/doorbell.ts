@@ -1,0 +1,47 @@
+import type { Bus } from "@muster/bus";
+
+const subject = "webhooks.wake";
+/** Senders look for themselves four times a second: more rings than this tell them nothing. */
+const gapMs = 10;
+const nothing = new Uint8Array();
+
+/**
+ * Tells the senders of all processes that something was queued, over core NATS: nothing is stored, and a ring that is lost costs a quarter of a
+ * second.
+ */
+export function createDoorbell(wakeHere: () => void) {
+  let relay: Bus["relay"] | null = null;
+  let resting = false;
+  let again = false;
+  const tell = () => {
+    if (resting) {
+      again = true;
+      return;
+    }
+    resting = true;
+    relay?.tell(subject, nothing);
+    setTimeout(() => {
+      resting = false;
+      if (!again) return;
+      again = false;
+      tell();
+    }, gapMs).unref();
+  };
+  return {
+    ring(): void {
+      wakeHere();
+      tell();
+    },
+    /** Rings outside from now on and hears others, until stopped. */
+    connect(bus: Pick<Bus, "relay">): { stop(): void } {
+      relay = bus.relay;
+      const listening = relay.listen(subject, () => wakeHere());
+      return {
+        stop() {
+          relay = null;
+          listening.stop();
+        },
+      };
+    },
+  };
+}
