@@ -3,6 +3,7 @@ import { type Database, deadLetters, sql, type Tx } from "@muster/db";
 import { systemCaller } from "@muster/kit";
 import type { Entry } from "../rules/entry.ts";
 import { type Head, type SealedEntry, sealChain } from "../rules/seal.ts";
+import { plainArray } from "./array-text.ts";
 import { insertSealed } from "./sealed-rows.ts";
 
 /** Something refused on its way in: goes to the dead letters in the transaction that seals its notice. */
@@ -125,7 +126,7 @@ async function lastSeqs(tx: Tx, heads: ReadonlyMap<string, Head>): Promise<Map<s
 async function storedIds(tx: Tx, entries: readonly Entry[]): Promise<Set<string>> {
   const rows = await tx.query<{ key: string }>(sql`
     SELECT w.chain_id || '/' || w.id AS key
-    FROM unnest(${entries.map((e) => e.chainId)}::uuid[], ${entries.map((e) => e.id)}::uuid[]) AS w (chain_id, id)
+    FROM unnest(${plainArray(entries.map((e) => e.chainId))}::uuid[], ${plainArray(entries.map((e) => e.id))}::uuid[]) AS w (chain_id, id)
     CROSS JOIN LATERAL (SELECT FROM audit_log l WHERE l.chain_id = w.chain_id AND l.id = w.id LIMIT 1) stored`);
   return new Set(rows.map(({ key }) => key));
 }
