@@ -105,7 +105,7 @@ export function startSender(deps: SenderDeps): Sender {
           failures = 0;
           taken = claims.length;
           // With much to do a claim waits until it is worth its price.
-          least = taken === free ? Math.ceil(concurrency / 4) : 1;
+          least = taken === free ? Math.ceil(concurrency / 2) : 1;
           claimedCounter.inc(taken);
           for (const each of claims)
             void run(each, payloads.get(keyOf(each.org_id, each.event_id, each.created_at)) ?? null);
