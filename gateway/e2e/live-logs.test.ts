@@ -90,6 +90,23 @@ describe("live event logs", () => {
     expect(await codeOf("System/events/abc")).toBe("400 validation_failed");
     expect(await codeOf("System/events?level=fatal")).toBe("400 validation_failed");
     expect(await codeOf("System/events?eventId=x")).toBe("400 validation_failed");
+    expect(await codeOf("System/events?startTime=yesterday")).toBe("400 validation_failed");
+    const { body } = await root.call("GET", `${live}/System/events?endTime=zz`);
+    expect(body.details).toEqual({ formErrors: [], fieldErrors: { endTime: ["Must be an ISO 8601 time"] } });
+  });
+
+  it("reach the agent with times in one form, whatever the caller's", async () => {
+    const asked: unknown[] = [];
+    const events: typeof store.events = (name, filter) => {
+      asked.push([filter.startTime, filter.endTime]);
+      return store.events(name, filter);
+    };
+    const { live } = await online({ store: { ...store, events } });
+    const { status } = await root.call(
+      "GET",
+      `${live}/System/events?startTime=2026-01-02&endTime=2026-01-03T01:00:00%2B02:00`,
+    );
+    expect([status, asked]).toEqual([200, [["2026-01-02T00:00:00.000Z", "2026-01-02T23:00:00.000Z"]]]);
   });
 
   // How fast is measured by `npm run bench -- live`; here: without waiting for an answer that cannot come.

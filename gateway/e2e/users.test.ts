@@ -237,7 +237,6 @@ describe("an organization", () => {
     await until("the change", async () => (await probe(customer.api)) === code, 10_000);
     expect(await probe(partner.api)).toBe("served");
     expect((await root.call("DELETE", `/orgs/organizations/${orgId}`)).status).toBe(200);
-    // The status may be seen for a moment; what stays is that the deletion ended their sessions.
     await until("the deletion", async () => (await probe(customer.api)) === "session_revoked", 10_000);
   });
 });

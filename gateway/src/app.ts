@@ -147,6 +147,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
   });
   const lag = watchLoopLag((p99Ms) => shedder.observeLag(p99Ms));
   let openApiText: string | null = null;
+  const agentRates = createAgentRates({ rates, limit: config.AGENT_RATE_LIMIT, max: config.AGENT_CACHE_MAX });
   const authenticate = createAuthenticate({ tokens, sessions, keys: apiKeys, agents, clientAddress });
 
   const gateway = createGateway({
@@ -168,7 +169,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
     rates,
     shedder,
     sessionRateLimit: config.SESSION_RATE_LIMIT,
-    agentRates: createAgentRates({ rates, limit: config.AGENT_RATE_LIMIT, max: config.AGENT_CACHE_MAX }),
+    agentRates,
     accessRules,
     clientAddress,
     tokenFor: (caller) => signer.tokenFor(caller),
@@ -192,9 +193,8 @@ export async function startGateway(options: AppOptions): Promise<App> {
     readHeaders: createHeaderReader(config.EDGE_CLIENT_ADDRESS_HEADER ?? null),
     authenticate,
     accessRules,
-    rates,
+    agentRates,
     shedder,
-    agentRateLimit: config.AGENT_RATE_LIMIT,
     now: Date.now,
     draining: () => readiness.state === "draining",
     log,

@@ -22,6 +22,9 @@ export const closeCodes = {
 /** Bytes that may wait for an agent that does not read. */
 const backlogMax = 1_048_576;
 
+/** Chunks of one answer: 8 MiB in pieces of 128 bytes. */
+const chunksMax = 65_536;
+
 /** A live query of which the agent has not said the last word. */
 type Query = {
   answer: (frame: Uint8Array) => void;
@@ -35,6 +38,10 @@ type Query = {
 };
 
 const none: ReadonlyMap<string, Query> = new Map();
+
+/** What an agent may say of a query (docs/agent-channel.md); any other code, or none at all, is the device's failure. */
+const toldCodes: readonly unknown[] = ["event_log_not_found", "event_log_entry_not_found"] satisfies AppError["code"][];
+const toldCode = (code: unknown) => (toldCodes.includes(code) ? (code as string) : "device_error");
 
 /** One agent's connection and the live queries that are under way on it. */
 export class AgentChannel {
@@ -80,17 +87,18 @@ export class AgentChannel {
     else this.socket.send(encodeAgentFrame(head), { binary: true });
   }
 
-  /** What the agent sent. False when it was no frame of ours. */
-  hear(bytes: Uint8Array): boolean {
+  /** What the agent sent; `unasked` is what belongs to no query that is under way. */
+  hear(bytes: Uint8Array): "taken" | "unasked" | "unreadable" {
     const frame = decodeAgentFrame(bytes);
-    if (!frame || typeof frame.head.type !== "string") return false;
+    if (!frame || typeof frame.head.type !== "string") return "unreadable";
     const { id } = frame.head;
     const query = typeof id === "string" ? this.#queries?.get(id) : undefined;
     // One that was cancelled, or a kind that a newer agent knows.
-    if (!query || typeof id !== "string") return true;
+    if (!query || typeof id !== "string") return "unasked";
+    if (frame.head.type !== "chunk" && frame.head.type !== "error") return "unasked";
     if (frame.head.type === "chunk") this.#chunk(id, query, frame.head, frame.body);
-    else if (frame.head.type === "error") this.#fail(id, query, String(frame.head.code ?? "").slice(0, 64));
-    return true;
+    else this.#fail(id, query, toldCode(frame.head.code));
+    return "taken";
   }
 
   /** Every 2 s: who asked hears that the agent is still waited for; what is past its time is given up. */
@@ -135,7 +143,10 @@ export class AgentChannel {
 
   #chunk(id: string, query: Query, head: Record<string, unknown>, body: Uint8Array): void {
     query.bytes += body.length;
-    if (head.seq !== query.nextSeq || body.length > agentChunkBytes || query.bytes > agentReplyBytes) {
+    const last = head.last === true;
+    const isBad = head.seq !== query.nextSeq || body.length > agentChunkBytes || query.bytes > agentReplyBytes;
+    // Empty ones would never come to an end.
+    if (isBad || (body.length === 0 && !last) || query.nextSeq >= chunksMax) {
       this.#fail(id, query, "device_error");
       this.send({ type: "cancel", id });
       return;
@@ -144,7 +155,6 @@ export class AgentChannel {
     // A view of the socket's buffer, which will be used again.
     query.waiting.push(Uint8Array.prototype.slice.call(body));
     query.waitingBytes += body.length;
-    const last = head.last === true;
     if (last) this.#queries?.delete(id);
     if (last || query.waitingBytes >= agentChunkBytes) this.#forward(query, last);
   }

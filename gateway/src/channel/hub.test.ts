@@ -62,7 +62,7 @@ async function hubOn(bus: Bus | null, change: Partial<HubOptions> = {}) {
       });
       socket.on("close", (code) => void closed.push(code));
       socket.on("error", () => {});
-      await until("the connection", () => socket.readyState === WebSocket.OPEN);
+      await until("the connection", () => socket.readyState !== WebSocket.CONNECTING);
       await bus?.relay.flush();
       const say = (head: object, body?: Uint8Array) => socket.send(encodeAgentFrame(head as never, body));
       return { socket, frames, closed, say };
@@ -175,6 +175,50 @@ describe("a channel", () => {
     expect(huge.code).toBe("connection_lost");
   });
 
+  it.each([
+    ["an object", { toString: 1 }],
+    ["a list", [[]]],
+    ["null", null],
+    ["our own", "connection_lost"],
+  ])("takes an error code that is %s for the device's failure, and goes on", async (_, code) => {
+    const deviceId = uuidv7();
+    const { connect } = await hubOn(first);
+    const agent = await connect(deviceId);
+    const question = ask(deviceId);
+    await until("the question", () => agent.frames.length > 0);
+    agent.say({ type: "error", id: question.id, code });
+    const error = await until("the error", () => question.answers.find(({ head: { type } }) => type === "error"));
+    expect(error.head.code).toBe("device_error");
+    expect(agent.closed).toEqual([]);
+  });
+
+  it("takes answers in small pieces, and none that never comes to its end", async () => {
+    const deviceId = uuidv7();
+    const agent = await (await hubOn(first)).connect(deviceId);
+    const [small, endless] = [ask(deviceId), ask(deviceId)];
+    await until("the questions", () => agent.frames.length === 2);
+    for (let seq = 0; seq < 1_000; seq++) {
+      agent.say({ type: "chunk", id: small.id, seq, last: seq === 999 }, Buffer.from("x"));
+    }
+    agent.say({ type: "chunk", id: endless.id, seq: 0, last: false });
+    await until("the answer", () => small.answers.at(-1)?.head.last === true);
+    await until("the error", () => endless.answers.at(-1)?.head.code === "device_error");
+  });
+
+  it("ends when the agent floods the gateway with what nobody asked for, also over several connections", async () => {
+    const deviceId = uuidv7();
+    const { connect } = await hubOn(first);
+    const flooding = await connect(deviceId);
+    for (let i = 0; i < 10_001; i++) flooding.say({ type: "chunk", id: "nobody", seq: i, last: false });
+    await until("the close", () => flooding.closed.includes(1008));
+    const again = await connect(deviceId);
+    again.say({ type: "greeting" });
+    await until("the second close", () => again.closed.includes(1008));
+    const other = await connect(uuidv7());
+    other.say({ type: "greeting" });
+    expect(other.closed).toEqual([]);
+  });
+
   it("says every two seconds that the agent is still waited for", async () => {
     const deviceId = uuidv7();
     await (await hubOn(first)).connect(deviceId);
@@ -252,6 +296,21 @@ describe("the hub", () => {
     hub.recheck(() => true);
     await until("the revoked one to be closed", () => channels[0]?.closed.includes(4001));
     expect([channels[1]?.closed, channels[2]?.closed, hub.size]).toEqual([[], [], 2]);
+  });
+
+  it("closes a channel whose token was revoked while it was opened", async () => {
+    let revoked = false;
+    const { hub, connect } = await hubOn(first, {
+      admit(digest) {
+        if (revoked) throw new AppError("agent_token_revoked", "revoked");
+        return agentOf(digest);
+      },
+    });
+    // What the gateway heard of it found no channel yet.
+    revoked = true;
+    hub.recheck(() => true);
+    const channel = await connect(uuidv7());
+    await until("it to be closed", () => channel.closed.includes(4001));
   });
 
   it("sends its agents elsewhere over a while when it stops, and cuts who stays", async () => {

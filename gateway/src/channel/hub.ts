@@ -31,6 +31,9 @@ export type ChannelHub = {
 const pingEveryMs = 30_000;
 const deadAfterMs = 60_000;
 const tickMs = 1_000;
+/** Frames beside the answers to queries that an agent may send a minute. */
+const unaskedMax = 10_000;
+const unaskedTicks = 60;
 /** After the last agent was told to leave. */
 const leaveGraceMs = 5_000;
 const recheckFlights = 20;
@@ -62,6 +65,8 @@ export function createChannelHub(options: HubOptions): ChannelHub {
   let ticks = 0;
   let allGone: (() => void) | null = null;
   const stale = new Set<AgentChannel>();
+  /** By device, not by channel: a new connection is no fresh start. */
+  const unasked = new Map<string, number>();
   let rechecking = 0;
 
   const isCurrent = (channel: AgentChannel) => channels.get(channel.agent.id) === channel;
@@ -90,6 +95,26 @@ export function createChannelHub(options: HubOptions): ChannelHub {
       channel.take(bytes, answer, nowMs()),
     );
     channel.leave = subscription.stop;
+  };
+
+  /** Counts what nobody asked for: late chunks are a few, and a flood of frames would keep the gateway from everybody else. */
+  const isOneMore = ({ agent }: AgentChannel): boolean => {
+    const frames = (unasked.get(agent.id) ?? 0) + 1;
+    unasked.set(agent.id, frames);
+    return frames <= unaskedMax;
+  };
+
+  /** A fault of ours in reading what one agent sent costs that agent its channel, never the gateway all of them. */
+  const isBearable = (channel: AgentChannel, bytes: Uint8Array): boolean => {
+    // Frames still come in until the other side has answered the close.
+    if (!isCurrent(channel)) return true;
+    try {
+      const heard = channel.hear(bytes);
+      return heard === "taken" || (heard === "unasked" && isOneMore(channel));
+    } catch (err) {
+      log.error({ err, deviceId: channel.agent.id }, "agent's frame not handled");
+      return false;
+    }
   };
 
   const announce = (list: readonly AgentChannel[]) => {
@@ -150,6 +175,7 @@ export function createChannelHub(options: HubOptions): ChannelHub {
   const timer = setInterval(() => {
     const now = nowMs();
     ticks += 1;
+    if (ticks % unaskedTicks === 0) unasked.clear();
     for (const channel of channels.values()) {
       if (now - channel.heardMs > deadMs) {
         closed.inc({ reason: "dead" });
@@ -178,17 +204,22 @@ export function createChannelHub(options: HubOptions): ChannelHub {
       };
       socket.on("message", (data) => {
         heard();
-        if (channel.hear(bytesOf(data))) return;
+        if (isBearable(channel, bytesOf(data))) return;
         channel.abandon("device_error");
         close(channel, "protocol");
       });
       socket.on("pong", heard);
-      socket.on("ping", heard);
+      socket.on("ping", () => {
+        heard();
+        if (isCurrent(channel) && !isOneMore(channel)) close(channel, "protocol");
+      });
       socket.on("close", () => gone(channel));
       // Oversized or broken frames: ws closes by itself afterwards.
       socket.on("error", (err) => log.debug({ err, deviceId: agent.id }, "agent channel failed"));
       listen(channel);
       announce([channel]);
+      // What changed between the upgrade's checks and now found no channel to look at.
+      later(channel);
     },
     attach(bus) {
       relay = bus;

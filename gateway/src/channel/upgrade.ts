@@ -3,9 +3,9 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { AppError, type Logger, uuidv7 } from "@muster/kit";
+import type { AgentRates } from "../auth/agent-rates.ts";
 import { agentDigestOf } from "../auth/agent-token.ts";
 import { type AccessRules, type Authenticate, bearerToken, checkAccess, checkOwnId } from "../auth/authenticate.ts";
-import type { RateLimiter } from "../auth/rate-limit.ts";
 import { EdgeError, errorReply } from "../errors.ts";
 import type { HeaderReader, Inbound } from "../http/headers.ts";
 import { jsonType } from "../http/reply.ts";
@@ -23,10 +23,8 @@ export type UpgradeOptions = {
   readHeaders: HeaderReader;
   authenticate: Authenticate;
   accessRules: AccessRules;
-  rates: Pick<RateLimiter, "count">;
+  agentRates: AgentRates;
   shedder: Pick<Shedder, "enter" | "leave">;
-  /** Requests an hour of one agent. */
-  agentRateLimit: number;
   now: () => number;
   draining: () => boolean;
   log: Logger;
@@ -76,12 +74,7 @@ async function admitAgent(
 ): Promise<{ agent: Agent; digest: string }> {
   const agent = await options.authenticate(inbound, request);
   if (agent.kind === "agent") {
-    const counted = await options.rates.count({
-      kind: "agent",
-      id: agent.id,
-      limit: options.agentRateLimit,
-      generation: 0,
-    });
+    const counted = await options.agentRates.count(agent.id);
     if (!counted.admitted) {
       throw new AppError("rate_limited", "Rate limit exceeded", { retryAfterSeconds: counted.afterSeconds });
     }

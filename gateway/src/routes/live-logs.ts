@@ -17,7 +17,7 @@ const errors: readonly PublicCode[] = [
 const logErrors: readonly PublicCode[] = [...errors, "event_log_not_found"];
 
 const level = z.enum(["information", "warning", "error", "critical", "verbose"]);
-const name = z.string().min(1).max(512).meta({ description: "Name of the log, case aside; its slashes encoded." });
+const name = z.string().min(1).max(500).meta({ description: "Name of the log, case aside; its slashes encoded." });
 
 const eventLog = z
   .object({
@@ -106,7 +106,7 @@ function family(path: string, device: "id" | "deviceId", withList: boolean): Rou
     path: `${path}/:name/events`,
     slashes: ["name"],
     summary: "Events of a log on the device now, newest first",
-    description: "Filters and paging run on the device.",
+    description: "Filters and paging run on the device, which knows pages alone: `nextCursor` is null on each of them.",
     params: ofLog,
     query: eventsQuery,
     reply: z.object({ data: z.array(liveEvent), pagination }),
@@ -121,8 +121,8 @@ function family(path: string, device: "id" | "deviceId", withList: boolean): Rou
         limit,
         level: query.level ?? "",
         source: query.source ?? "",
-        startTime: query.startTime ?? "",
-        endTime: query.endTime ?? "",
+        startTime: instantOf(query.startTime),
+        endTime: instantOf(query.endTime),
         ...(query.eventId === undefined ? {} : { eventId: BigInt(query.eventId) }),
       };
       const reply = await services.liveLogs.listLiveEvents(wanted, await rpc());
@@ -148,6 +148,9 @@ function family(path: string, device: "id" | "deviceId", withList: boolean): Rou
 
   return withList ? [list, get, events, event] : [get, events, event];
 }
+
+/** As agents read it: UTC with milliseconds, also what came as a day or with an offset; empty when absent. */
+const instantOf = (text: string | undefined): string => (text === undefined ? "" : new Date(text).toISOString());
 
 function eventLogOf(log: EventLog | undefined): z.input<typeof eventLog> {
   if (!log) throw new Error("device-logs answered without an event log");

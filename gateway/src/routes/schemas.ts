@@ -15,10 +15,7 @@ export const idParams = z.object({ id });
 
 /** An ISO 8601 instant with offset, or a day (UTC). */
 export const timeIn = z
-  .union([
-    z.iso.datetime({ offset: true, message: "Must be an ISO 8601 time" }),
-    z.iso.date("Must be an ISO 8601 time"),
-  ])
+  .union([z.iso.datetime({ offset: true }), z.iso.date()], "Must be an ISO 8601 time")
   .meta({ description: "ISO 8601 time with offset, or a date." });
 
 /** `page`, `limit`, `cursor`, `skipCount` of every list. Numbers out of range are clamped, what is no number is the default. */

@@ -30,6 +30,8 @@ export type Egress = {
   close(): Promise<void>;
 };
 
+const keptUrls = 5_000;
+
 /** A way out of the building that reaches the public internet alone. */
 export function openEgress({
   profile,
@@ -40,10 +42,20 @@ export function openEgress({
   const names = resolver ?? createResolver();
   const { connections, timeoutMs } = profiles[profile];
   const pools = openPools({ resolver: names, connections, maxOrigins, connectTimeoutMs: Math.min(10_000, timeoutMs) });
+  // What a URL says does not change; what its name resolves to is asked each time.
+  const judged = new Map<string, Target>();
+  const judge = (url: string): Target => {
+    const known = judged.get(url);
+    if (known) return known;
+    const target = judgeUrl(url, exceptions);
+    if (judged.size >= keptUrls) judged.clear();
+    judged.set(url, target);
+    return target;
+  };
   return {
     profile: profiles[profile],
     async check(url) {
-      const target = judgeUrl(url, exceptions);
+      const target = judge(url);
       if (!target.literal && target.pinned === null) await names.resolve(target.host);
       return target;
     },

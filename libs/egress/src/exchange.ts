@@ -50,7 +50,7 @@ export type Exchange = {
  * One request without redirects, resends and decompression; always ends by `timeoutMs`, never throws. The status decides once headers are
  * there, whatever becomes of the body.
  */
-export function exchange({ url }: Target, to: OriginPool, request: ExchangeRequest): Promise<Exchange> {
+export function exchange({ origin, path }: Target, to: OriginPool, request: ExchangeRequest): Promise<Exchange> {
   const startedMs = performance.now();
   const since = () => Math.round(performance.now() - startedMs);
   const { keepBytes, drainBytes, timeoutMs, signal } = request;
@@ -71,7 +71,7 @@ export function exchange({ url }: Target, to: OriginPool, request: ExchangeReque
       if (settled) return;
       settled = true;
       clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
+      if (signal) ends(signal).delete(onAbort);
       resolve({
         status,
         headers,
@@ -97,7 +97,7 @@ export function exchange({ url }: Target, to: OriginPool, request: ExchangeReque
     }, timeoutMs);
     const onAbort = () => giveUp({ code: "aborted", message: "Ended before an answer came" });
     if (signal?.aborted) return onAbort();
-    signal?.addEventListener("abort", onAbort, { once: true });
+    if (signal) ends(signal).add(onAbort);
 
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(given) {
@@ -132,8 +132,8 @@ export function exchange({ url }: Target, to: OriginPool, request: ExchangeReque
     try {
       to.pool.dispatch(
         {
-          origin: url.origin,
-          path: `${url.pathname}${url.search}`,
+          origin,
+          path,
           method: request.method,
           headers: request.headers as string[],
           body: request.body,
@@ -144,6 +144,18 @@ export function exchange({ url }: Target, to: OriginPool, request: ExchangeReque
       settle(failure(error as Error), false);
     }
   });
+}
+
+const listening = new WeakMap<AbortSignal, Set<() => void>>();
+
+/** What is called when a signal is aborted. One listener for all: an event target looks through all it has for each that comes or goes. */
+function ends(signal: AbortSignal): Set<() => void> {
+  const known = listening.get(signal);
+  if (known) return known;
+  const calls = new Set<() => void>();
+  listening.set(signal, calls);
+  signal.addEventListener("abort", () => calls.forEach((call) => void call()), { once: true });
+  return calls;
 }
 
 const tls = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|ERR_OSSL|EPROTO)/;

@@ -6,6 +6,8 @@ import { verdict } from "./verdict.ts";
 /** Where a request may go as far as its URL tells; a name still has to resolve well. */
 export type Target = {
   url: URL;
+  /** Path and query, as requests name them. */
+  path: string;
   /** Scheme, host and port. */
   origin: string;
   /** Lower case, without brackets and without a trailing dot. */
@@ -34,15 +36,16 @@ export function judgeUrl(text: string, exceptions: Exceptions = noExceptions): T
   const port = url.port || (url.protocol === "https:" ? "443" : "80");
   const pinned = exceptions.get(`${url.protocol}//${host}:${port}`) ?? null;
   const origin = url.origin;
-  if (pinned !== null) return { url, origin, host, literal: false, pinned };
+  const path = `${url.pathname}${url.search}`;
+  if (pinned !== null) return { url, path, origin, host, literal: false, pinned };
   if (url.protocol !== "https:") throw new EgressRefused("not_https");
   const address = parseAddress(host);
   if (address) {
     if (!verdict(address).public) throw new EgressRefused("address_not_public");
-    return { url, origin, host, literal: true, pinned };
+    return { url, path, origin, host, literal: true, pinned };
   }
   if (host === "" || /(^|\.)(localhost|local)$/.test(host)) throw new EgressRefused("hostname_not_allowed");
-  return { url, origin, host, literal: false, pinned };
+  return { url, path, origin, host, literal: false, pinned };
 }
 
 function hostOf({ hostname }: URL): string {

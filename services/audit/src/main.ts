@@ -109,7 +109,7 @@ await runService({
       register(AuditLogService, auditLogService(reading)),
       register(
         ExportService,
-        exportService({ db, exportSlots: config.EXPORT_SLOTS, deployment, signer, verifiers, now }),
+        exportService({ db, exportSlots: config.EXPORT_SLOTS, deployment, signer, verifiers, now, copies }),
       ),
       register(
         ReportService,

@@ -12,7 +12,7 @@ export const settings = {
   ),
   EVENT_LOG_RETENTION_DAYS: whole(90, 1, 3_650).describe("Days that event logs are kept after they were stored."),
   DEVICE_LOG_ROWS_PER_MINUTE: whole(30_000, 1_000, 100_000_000).describe(
-    "Log rows that one device may send a minute; more are refused with 429. Counted by each process for itself.",
+    "Log rows that one device may send a minute, each KiB of a request counting as a row at least; more are refused with 429. Counted by each process for itself.",
   ),
   LOG_QUERY_TIMEOUT_MS: whole(3_000, 100, 60_000).describe(
     "Milliseconds that a query of stored logs may take; then its time range is too wide.",

@@ -2,15 +2,16 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { sql } from "@muster/db";
+import { openDatabase, sql } from "@muster/db";
 import { AppError, type Caller, createLogger, secretBox, systemCaller, uuidv7 } from "@muster/kit";
 import { StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
 import { register, toAppError } from "@muster/rpc";
+import { reencrypt } from "@muster/service";
 import { callers, type TestDatabase, type TestPort, testPort, until } from "@muster/testing";
 import { directoryArchive } from "../archive/directory.ts";
 import { sealMessages } from "../events/sealer.ts";
 import { streamService } from "../rpc/stream.ts";
-import { secretPurposes } from "../sealed-columns.ts";
+import { sealedAt, sealedColumns, secretPurposes } from "../sealed-columns.ts";
 import { auditDatabase, auditMessage } from "../testing.ts";
 import type { Push, Pushed } from "../webhook-pushes.ts";
 import { advanceStream, type StreamerDeps, startStreamer } from "./streamer.ts";
@@ -312,6 +313,23 @@ describe("streams are made", () => {
     expect((await client(admin).listStreams({})).streams).toHaveLength(2);
     await client(admin).deleteStream({ id });
     expect(await refusal(client(admin).deleteStream({ id }))).toBe("audit_stream_not_found");
+  });
+
+  it("with a URL and a secret that re-encryption knows", async () => {
+    const { admin } = await organization();
+    const { stream } = await client(admin).createStream(toWebhook);
+    const newer = `k2:${Buffer.alloc(32, 9).toString("base64")}`;
+    const owner = openDatabase({ url: database.ownerUrl, max: 2, name: "audit", log });
+    await reencrypt({ db: owner, keys: `${newer},${keys}`, columns: sealedColumns, log });
+    const [row] = await owner.read<{ url_sealed: Buffer; secret_sealed: Buffer }>(
+      system,
+      sql`SELECT url_sealed, secret_sealed FROM audit_streams WHERE id = ${stream?.id}`,
+    );
+    const fresh = secretBox(newer, secretPurposes.streams);
+    const id = stream?.id ?? "";
+    expect(fresh.open(row?.url_sealed ?? Buffer.alloc(0), sealedAt.url(id)).toString()).toBe(url);
+    expect(fresh.open(row?.secret_sealed ?? Buffer.alloc(0), sealedAt.secret(id)).toString()).toMatch(/^whsec_/);
+    await owner.close();
   });
 
   it("with nothing of URL or secret in clear in the database or in an answer", async () => {

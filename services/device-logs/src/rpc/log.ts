@@ -49,7 +49,7 @@ export function deviceLogService(deps: LogDeps): ServiceImpl<typeof DeviceLogSer
     async appendAgentLogs({ deviceId, bodyJson }, handler) {
       const owner = ownDevice(callContext(handler), deviceId);
       const entries = readAgentLogs(bodyJson);
-      flood.admit(deviceId, entries.length);
+      flood.admit(deviceId, entries.length, bodyJson.length);
       await appender.append({ owner, entries });
       return { received: entries.length };
     },
@@ -58,7 +58,7 @@ export function deviceLogService(deps: LogDeps): ServiceImpl<typeof DeviceLogSer
       const context = callContext(handler);
       const owner = ownDevice(context, deviceId);
       const entries = readEvents(bodyJson);
-      flood.admit(deviceId, entries.length);
+      flood.admit(deviceId, entries.length, bodyJson.length);
       const at = now();
       const store = async (tx: Parameters<Parameters<Database["tx"]>[1]>[0]) => {
         const inserted = entries.length === 0 ? 0 : await appendEvents(tx, { owner, entries });

@@ -10,9 +10,9 @@ function control(rowsPerMinute: number) {
       nowMs += ms;
     },
     /** Seconds to wait; 0 when admitted. */
-    admit(device: string, rows: number): number {
+    admit(device: string, rows: number, bytes = 0): number {
       try {
-        flood.admit(device, rows);
+        flood.admit(device, rows, bytes);
         return 0;
       } catch (error) {
         return (error as AppError).retryAfterSeconds ?? Number.NaN;
@@ -37,6 +37,20 @@ describe("flood control", () => {
     expect(admit("a", 999)).toBe(0);
     expect([admit("a", 0), admit("a", 0)]).toEqual([0, 1]);
     expect(admit("b", 1_000)).toBe(0);
+  });
+
+  it("counts each KiB of a request as a row, so that few huge entries are held back like many small ones", () => {
+    const { admit } = control(6_000);
+    expect(admit("a", 500, 300 * 500)).toBe(0);
+    expect(admit("a", 60, 4_000 * 1_024)).toBe(0);
+    expect(admit("a", 60, 4_000 * 1_024)).toBe(25);
+    expect(admit("b", 60, 1_024)).toBe(0);
+  });
+
+  it("lets a request through that is larger than the limit of a minute, alone", () => {
+    const { admit } = control(1_000);
+    expect(admit("a", 100, 4_000 * 1_024)).toBe(0);
+    expect(admit("a", 1, 1)).toBe(1);
   });
 
   it("never saves up more than a minute", () => {

@@ -5,22 +5,28 @@ const refusedCounter = counter(
   "Requests refused because their device sends too much.",
 );
 
+/** Bytes of a request that count as one row: entries are smaller, as a rule, and a few huge ones fill the disk as well as many do. */
+const bytesPerRow = 1_024;
+
 /** Devices remembered; the one that was quiet longest is forgotten first, which only ever helps it. */
 const maxDevices = 100_000;
 
 export type FloodControl = {
-  /** Counts rows of a device. Throws `rate_limited` that says when there is room again. */
-  admit(deviceId: string, rows: number): void;
+  /** Counts rows of a device, which came as so many bytes. Throws `rate_limited` that says when there is room again. */
+  admit(deviceId: string, rows: number, bytes: number): void;
 };
 
-/** A minute's rows of each device, refilled all the time (token bucket). A request counts as one row at least. */
+/**
+ * A minute's rows of each device, refilled all the time (token bucket). A request counts as one row at least, and as one row for each
+ * KiB of it, but never as more than the device may send at all.
+ */
 export function floodControl({ rowsPerMinute, nowMs }: { rowsPerMinute: number; nowMs: () => number }): FloodControl {
   const buckets = new Map<string, { left: number; atMs: number }>();
   const perMs = rowsPerMinute / 60_000;
   return {
-    admit(deviceId, rows) {
+    admit(deviceId, rows, bytes) {
       const now = nowMs();
-      const wanted = Math.max(1, rows);
+      const wanted = Math.max(1, rows, Math.min(Math.floor(bytes / bytesPerRow), rowsPerMinute));
       const known = buckets.get(deviceId);
       const left = known ? Math.min(rowsPerMinute, known.left + (now - known.atMs) * perMs) : rowsPerMinute;
       const admitted = wanted <= left;

@@ -30,6 +30,8 @@ const batchMax = 256;
 const batchMs = 4;
 /** Batches on their way at a time; rows that two of them touch are locked in one order. */
 const storesMax = 2;
+/** From so many a batch goes although another is on its way. */
+const besideMin = 128;
 const service = "webhook-dispatcher";
 const who = () => ({ caller: systemCaller(service) });
 
@@ -50,7 +52,9 @@ export function createFinisher({ db, log, now, limits, onStored }: FinisherDeps)
   const flush = () => {
     clearTimeout(timer);
     timer = undefined;
-    while (pending.length > 0 && stores < storesMax) void store(pending.splice(0, batchMax));
+    while (pending.length > 0 && (stores === 0 || (stores < storesMax && pending.length >= besideMin))) {
+      void store(pending.splice(0, batchMax));
+    }
     if (pending.length === 0 && stores === 0) onIdle?.();
   };
 

@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import type { Database } from "@muster/db";
 import { backoffMs, counter, gauge, type Logger, type SecretBox, sleep, systemCaller } from "@muster/kit";
 import type { HealthLimits } from "../store/endpoint-state.ts";
@@ -40,8 +39,6 @@ export function startSender(deps: SenderDeps): Sender {
   const { db, log, concurrency } = deps;
   const stopping = new AbortController();
   const ending = new AbortController();
-  // Each request under way listens.
-  setMaxListeners(0, ending.signal);
   const endpoints = endpointCache(deps.box);
   let inFlight = 0;
   let ring: () => void = () => undefined;
@@ -105,7 +102,7 @@ export function startSender(deps: SenderDeps): Sender {
           failures = 0;
           taken = claims.length;
           // With much to do a claim waits until it is worth its price.
-          least = taken === free ? Math.ceil(concurrency / 4) : 1;
+          least = taken === free ? Math.ceil(concurrency / 2) : 1;
           claimedCounter.inc(taken);
           for (const each of claims)
             void run(each, payloads.get(keyOf(each.org_id, each.event_id, each.created_at)) ?? null);

@@ -65,7 +65,7 @@ export function addTallies(tx: Tx, tallies: readonly Tally[], limits: HealthLimi
     ),
     -- In one order for all senders: two batches with the same webhooks never wait for each other in a circle.
     old AS MATERIALIZED (
-      SELECT s.* FROM webhook_endpoint_state s WHERE s.webhook_id IN (SELECT webhook_id FROM given)
+      SELECT s.* FROM webhook_endpoint_state s WHERE s.webhook_id = ANY (${column((t) => t.webhookId)}::uuid[])
       ORDER BY s.webhook_id FOR UPDATE
     ),
     counted AS (

@@ -30,7 +30,7 @@ import { sealedAt } from "../store/webhooks.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
 const log = createLogger("dispatcher-test", "fatal");
-const keys = `k1:${Buffer.alloc(32, 7).toString("base64")}`;
+export const testKeys = `k1:${Buffer.alloc(32, 7).toString("base64")}`;
 const who = { caller: systemCaller("webhook-dispatcher") };
 const permissions = ["webhooks:read", "webhooks:write", "events:write"];
 
@@ -48,8 +48,8 @@ export async function startDispatcher() {
     "test",
   );
   const egress = openEgress({ profile: "webhook", exceptions });
-  const box = secretBox(keys, secretPurposes.webhooks);
-  const replyBox = secretBox(keys, secretPurposes.replies);
+  const box = secretBox(testKeys, secretPurposes.webhooks);
+  const replyBox = secretBox(testKeys, secretPurposes.replies);
   const now = () => new Date();
   const reach = { db: database.db, now, copyLagMs: 0 };
   const wakes: (() => void)[] = [];
