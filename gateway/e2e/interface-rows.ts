@@ -357,6 +357,21 @@ export const additionalRows: readonly InterfaceRow[] = [
   ...rows(6, { permission: "audit:write" }, "GET /audit-logs/retention"),
   ...rows(6, { permission: "audit:write", mfa: true }, "PATCH /audit-logs/retention"),
   ...rows(
+    8,
+    { permission: "audit:write" },
+    `
+    GET /audit-logs/streams
+    GET /audit-logs/streams/:id`,
+  ),
+  ...rows(
+    8,
+    { permission: "audit:write", mfa: true },
+    `
+    POST /audit-logs/streams
+    PATCH /audit-logs/streams/:id
+    DELETE /audit-logs/streams/:id`,
+  ),
+  ...rows(
     6,
     { permission: "audit:read" },
     `

@@ -31,7 +31,8 @@ export function rateOf({ status, headers }: Pick<Reply, "status" | "headers">): 
     number("x-ratelimit-reset"),
   ];
   const retryAfter = status === 429 ? number("retry-after") : null;
-  const now = Math.floor(Date.now() / 1000);
+  // The gateway's own clock when it answered: reading the answer may take a while.
+  const now = Date.parse(headers.get("date") ?? "") / 1000;
   const ietf = /^"hourly";r=(\d+);t=(\d+)$/.exec(headers.get("ratelimit") ?? "");
   const wrong = [
     [remaining > limit, "remaining exceeds the limit"],

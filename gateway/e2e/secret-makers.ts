@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { Secret as Base32 } from "otpauth";
 import type { Api } from "./client.ts";
-import type { Cluster } from "./cluster.ts";
+import { type Cluster, receiverHost } from "./cluster.ts";
 import { noteSecret } from "./handed-out.ts";
 import { newKey } from "./keys.ts";
 import { enrollTotp, signedInAs, tokenOf } from "./people.ts";
@@ -52,7 +54,37 @@ export const secretMakers: Record<string, (stage: Stage) => Promise<void>> = {
     const { id } = await answered(root, "/service-principals", wanted, { "idempotency-key": randomUUID() });
     await answered(root, `/service-principals/${id}/rotate`, {});
   },
+  "a webhook's URL with credentials, headers and secrets, and one rotated": async ({ cluster, root, orgId }) => {
+    const [userinfo, token, header] = [randomUUID(), randomUUID(), randomUUID()];
+    const url = `https://user:${userinfo}@${receiverHost}:${await anyReceiverPort(cluster)}/hook?token=${token}`;
+    const headers = [{ key: "X-Key", value: header }];
+    const secret = `secret of a webhook ${randomUUID()}`;
+    for (const [name, value] of Object.entries({ userinfo, token, header, secret })) {
+      noteSecret(cluster, { name: `webhook's ${name}`, value });
+    }
+    const wanted = { orgId, name: "Hook", url, headers, secret, events: ["*"] };
+    const { id } = await answered(root, "/webhooks", wanted, { "idempotency-key": randomUUID() });
+    await answered(root, `/webhooks/${id}/rotate-secret`, {}, { "idempotency-key": randomUUID() });
+    await answered(root, `/webhooks/${id}/test`, {});
+  },
+  "an audit stream's URL and secret": async ({ cluster, root, orgId }) => {
+    const token = randomUUID();
+    noteSecret(cluster, { name: "audit stream's token", value: token });
+    const url = `https://${receiverHost}:${await anyReceiverPort(cluster)}/in?token=${token}`;
+    await answered(
+      root,
+      "/audit-logs/streams",
+      { orgId, name: "SIEM", type: "webhook", url },
+      { "idempotency-key": randomUUID() },
+    );
+  },
 };
+
+/** A port that webhooks may go to; whether anybody listens there does not matter. */
+async function anyReceiverPort(cluster: Cluster): Promise<number> {
+  const ports = JSON.parse(await readFile(join(dirname(cluster.dataDir), "receivers.json"), "utf8")) as number[];
+  return ports.at(-1) ?? 0;
+}
 
 async function answered(by: Api, path: string, body: object, headers: Record<string, string> = {}) {
   const reply = await by.call("POST", path, body, headers);

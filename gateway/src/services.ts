@@ -4,6 +4,7 @@ import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
 import { ReportService } from "@muster/proto/muster/audit/v1/report_pb";
 import { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
+import { StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
 import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
@@ -68,6 +69,7 @@ export type Services = {
   auditExports: Client<typeof ExportService>;
   auditReports: Client<typeof ReportService>;
   auditRetention: Client<typeof RetentionService>;
+  auditStreams: Client<typeof StreamService>;
   auditProof: Client<typeof AuditProofService>;
   deviceLogs: Client<typeof DeviceLogService>;
   liveLogs: Client<typeof LiveLogService>;
@@ -108,6 +110,7 @@ export function createServices(transports: Record<TransportName, Transport>): Se
     auditExports: createClient(ExportService, transports.audit),
     auditReports: createClient(ReportService, transports.audit),
     auditRetention: createClient(RetentionService, transports.audit),
+    auditStreams: createClient(StreamService, transports.audit),
     auditProof: createClient(AuditProofService, transports.audit),
     deviceLogs: createClient(DeviceLogService, transports["device-logs"]),
     liveLogs: createClient(LiveLogService, transports.live),

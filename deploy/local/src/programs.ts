@@ -96,12 +96,14 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     ...serviceUrls(around.instances),
   };
   if (program === "webhook-dispatcher") return { ...service, SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey };
-  if (program === "audit")
+  if (program === "audit") {
     return {
       ...service,
       CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey,
       SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey,
+      STREAM_DIRECTORY: around.archiveDir,
     };
+  }
   if (program !== "identity") return service;
   const { password } = around.admin;
   return {

@@ -70,6 +70,8 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /webhooks/:id/rotate-secret": () => ({}),
   "POST /webhooks/:id/replay": () => ({ since: "2020-01-01" }),
   "POST /events": ({ name, home }) => ({ type: "alert.triggered", orgId: home.orgId, data: { name } }),
+  "POST /audit-logs/streams": ({ name, home }) => ({ name, orgId: home.orgId, type: "archive" }),
+  "PATCH /audit-logs/streams/:id": () => ({ status: "paused" }),
   "PATCH /audit-logs/retention": ({ home }) => ({ orgId: home.orgId, retentionDays: 400 }),
   "POST /agents/:id/logs": ({ name }) => ({ logs: [{ timestamp, level: "info", component: "ws", message: name }] }),
   "PUT /agents/:id/eventlogs": ({ name }) => ({ events: [{ timestamp, source: name, message: name }] }),

@@ -114,7 +114,7 @@ function onOneself({ route }: Subject): Outcome | null {
 }
 
 /** Lists of one organization, which partner and system callers name. */
-const listsOfOne = ["GET /webhooks", "GET /webhooks/dead-letters"];
+const listsOfOne = ["GET /webhooks", "GET /webhooks/dead-letters", "GET /audit-logs/streams"];
 const lackingContext = ({ key }: Subject, { scope }: Actor) =>
   listsOfOne.includes(key) && scope !== "organization" ? refused(400, "organization_context_required") : null;
 

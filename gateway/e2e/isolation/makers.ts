@@ -86,6 +86,8 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
         return ["/api-keys", { orgId, name, scopes: ["devices:read"] }];
       case "audit_verification":
         return ["/audit-logs/verify", { orgId }];
+      case "audit_stream":
+        return ["/audit-logs/streams", { orgId, name, type: "archive" }];
       case "service_principal":
         return ["/service-principals", { orgId, name, scopes: ["devices:read"] }];
       case "enrollment_key": {
@@ -114,6 +116,11 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     const { id, key } = await post(...bodyOf(kind, name, spot));
     if (kind === "service_principal") {
       principalKeys.push(targetAt("api_key", spot, (key as { id: string }).id, name));
+    }
+    if (kind === "audit_stream") {
+      // It stays as it is while rows of others' calls come.
+      const { status } = await root.call("PATCH", `/audit-logs/streams/${id}`, { status: "paused" });
+      if (status !== 200) throw new Error(`pausing a stream answered ${status}`);
     }
     return targetAt(kind, spot, String(id), name);
   }

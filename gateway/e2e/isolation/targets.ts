@@ -92,6 +92,11 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
     if (!kinds.has(kind)) continue;
     for (const place of ["own", "sibling", "other"] as const) add(living, kind, { ...spots[place], siteId: null });
   }
+  if (kinds.has("audit_stream")) {
+    for (const place of ["own", "sibling", "other"] as const) {
+      add(living, "audit_stream", { ...spots[place], siteId: null });
+    }
+  }
   if (kinds.has("audit_verification")) {
     for (const place of ["own", "sibling", "other"] as const)
       add(living, "audit_verification", { ...spots[place], siteId: null });

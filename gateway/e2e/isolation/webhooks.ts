@@ -41,10 +41,11 @@ export async function webhookMakers(cluster: Cluster, root: Api, owner: Owner) {
       );
       if (!failed) throw new Error("a test delivery was not stored");
       deliveries.set(String(id), deliveryId);
-      // Not begun in time: a digest of its row stays the same, whoever calls.
+      // Open and not worked on: a digest of its row stays the same, whoever calls.
       const replay = await expectStatus(202, "POST", `/webhooks/${id}/replay`, { since: "2020-01-01" });
       await owner.rows(
-        "UPDATE webhook_dispatcher.webhook_replays SET next_chunk_at = now() + interval '1 day' WHERE id = $1",
+        `UPDATE webhook_dispatcher.webhook_replays
+         SET state = 'queued', finished_at = NULL, next_chunk_at = now() + interval '1 day' WHERE id = $1`,
         [replay.id],
       );
       replays.set(String(id), String(replay.id));

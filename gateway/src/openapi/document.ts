@@ -68,7 +68,12 @@ function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchem
     security: securityOf(row),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(row.body
-      ? { requestBody: { required: true, content: jsonContent(jsonSchemaOf(row.body, "input", components)) } }
+      ? {
+          requestBody: {
+            required: !mayBeEmpty(row),
+            content: jsonContent(jsonSchemaOf(row.body, "input", components)),
+          },
+        }
       : {}),
     responses: {
       [String(row.status ?? 200)]: {
@@ -80,6 +85,9 @@ function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchem
     },
   };
 }
+
+/** Whether a request may come without a body, which the gateway reads as `{}`; a PATCH without one is 400 `no_updates`. */
+const mayBeEmpty = ({ method, body }: Route) => method !== "PATCH" && body?.safeParse({}).success === true;
 
 function securityOf({ access }: Route): Record<string, string[]>[] {
   if (access.auth === "none") return [];

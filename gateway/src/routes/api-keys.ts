@@ -184,12 +184,9 @@ const rotate = route({
   description: "When it answers the old secret is refused everywhere, unless a grace was asked for. Usage starts anew.",
   params: idParams,
   body: z.object({
-    graceSeconds: z
-      .int()
-      .min(0)
-      .max(86_400)
-      .optional()
-      .meta({ description: "Seconds for which the old secret goes on; default 0." }),
+    graceSeconds: z.int().min(0).max(86_400).optional().meta({
+      description: "Seconds for which the old secret goes on; default 0. Refused for the key of a service principal.",
+    }),
   }),
   noStore: true,
   reply: apiKey.extend({ key: keyOut }),

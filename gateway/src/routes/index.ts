@@ -8,6 +8,7 @@ import { auditLogRoutes } from "./audit-logs.ts";
 import { auditProofRoutes } from "./audit-proof.ts";
 import { auditReportRoutes } from "./audit-reports.ts";
 import { auditRetentionRoutes } from "./audit-retention.ts";
+import { auditStreamRoutes } from "./audit-streams.ts";
 import { authRoutes } from "./auth.ts";
 import { deviceGroupRoutes } from "./device-groups.ts";
 import { deviceLogRoutes } from "./device-logs.ts";
@@ -58,6 +59,7 @@ export const routes: readonly Route[] = [
   ...auditExportRoutes,
   ...auditReportRoutes,
   ...auditRetentionRoutes,
+  ...auditStreamRoutes,
   ...auditProofRoutes,
   ...platformRoutes,
 ];

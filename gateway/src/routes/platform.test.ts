@@ -55,6 +55,7 @@ describe("GET /.well-known/jwks.json", () => {
 describe("GET /api/v1/openapi.json", () => {
   type Operation = {
     security: object[];
+    requestBody?: { required: boolean };
     responses: Record<string, unknown>;
     parameters?: { name: string; in: string }[];
   };
@@ -94,6 +95,17 @@ describe("GET /api/v1/openapi.json", () => {
         .map(({ name }) => name);
       expect(inPath).toEqual(Object.keys(row.params?.shape ?? {}));
     }
+  });
+
+  it("requires a body only where {} is refused, as an empty body is {}", async () => {
+    const { paths } = await load();
+    const required = (path: string, method = "post") => paths[`/api/v1${path}`]?.[method]?.requestBody?.required;
+    expect(required("/api-keys/{id}/rotate")).toBe(false);
+    expect(required("/enrollment-keys/{id}/rotate")).toBe(false);
+    expect(required("/webhooks/{id}/test")).toBe(false);
+    expect(required("/api-keys")).toBe(true);
+    expect(required("/api-keys/{id}", "patch")).toBe(true);
+    expect(required("/service-principals/{id}/migrate-key")).toBe(true);
   });
 
   it("refers only to schemas it holds", async () => {

@@ -215,6 +215,32 @@ describe("consuming", () => {
     expect(done).toEqual(["a"]);
   });
 
+  it("settles each message by itself: a later one done by another replica does not settle one still in hand", async () => {
+    const { audit, publish, partition } = await setUp();
+    const other = await busOf("audit");
+    const seen: string[] = [];
+    let fail = (_error: Error) => {};
+    const held = new Promise<void>((_resolve, reject) => {
+      fail = reject;
+    });
+    const handler = async (batch: BusMessage[]) => {
+      const isFirst = seen.length === 0;
+      seen.push(...batch.map(text));
+      if (isFirst) await held;
+    };
+    await publish("m1");
+    audit.consume(settings(partition), handler);
+    await until(() => seen.length === 1);
+    other.consume(settings(partition), handler);
+    await publish("m2");
+    await until(() => seen.includes("m2"));
+    await publish("m3");
+    // Pulled after m2 was acknowledged.
+    await until(() => seen.includes("m3"));
+    fail(new Error("killed in the middle of its batch"));
+    await until(() => seen.filter((name) => name === "m1").length === 2);
+  });
+
   it("shares a durable between replicas: each message reaches one of them", async () => {
     const { audit, publish, partition } = await setUp();
     const other = await busOf("audit");

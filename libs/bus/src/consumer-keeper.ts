@@ -132,7 +132,7 @@ export function keepConsumer(connection: Connection, options: ConsumeOptions, on
     ...watch,
     saw: (message) => {
       if (!newest || message.streamSeq > newest.streamSeq) {
-        newest = { streamSeq: message.streamSeq, subject: message.subject, msgId: message.msgId };
+        newest = message;
       }
     },
   };

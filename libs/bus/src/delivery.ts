@@ -12,6 +12,7 @@ const nakMaxMs = 10_000;
 // A message delivered this often is tried by itself even if this process never saw it fail: it may be what kills the process.
 const suspectDeliveries = 3;
 const poisonFailures = 3;
+const ack = new TextEncoder().encode("+ACK");
 
 const poisonCounter = counter("muster_bus_consumer_poison_total", "Messages given up and stored as dead letters", [
   "stream",
@@ -43,10 +44,10 @@ export function createDelivery(
     return count;
   };
 
-  const settle = (message: Held, payload: "+ACK" | string, open: Set<Held>) => {
+  const settle = (message: Held, payload: typeof ack | string, open: Set<Held>) => {
     open.delete(message);
     message.respond(payload);
-    if (payload === "+ACK") failures.delete(message.streamSeq);
+    if (payload === ack) failures.delete(message.streamSeq);
   };
   const giveBack = (message: Held, open: Set<Held>) => settle(message, "-NAK", open);
   const giveBackLater = (message: Held, open: Set<Held>) => {
@@ -80,7 +81,7 @@ export function createDelivery(
         await options.onPoison(message, reason);
         poisonCounter.inc(where);
         log.error({ ...where, seq: message.streamSeq, msgId: message.msgId, err: error }, "poison message put aside");
-        return settle(message, "+ACK", open);
+        return settle(message, ack, open);
       } catch (err) {
         log.error({ ...where, seq: message.streamSeq, err }, "poison message cannot be stored, trying again");
         await sleep(backoffMs(waits, 100, 5_000), signal);
@@ -91,7 +92,7 @@ export function createDelivery(
 
   const handleAlone = async (message: Held, open: Set<Held>) => {
     const outcome = await attempt(() => handler([message]));
-    if (outcome === "done") return settle(message, "+ACK", open);
+    if (outcome === "done") return settle(message, ack, open);
     if (outcome === "stopped") return giveBack(message, open);
     const { deliveries, streamSeq: seq } = message;
     // Restarts deliver again too, without any failure: only a message that failed here repeatedly is given up.
@@ -105,7 +106,7 @@ export function createDelivery(
     if (batch.length === 1 && batch[0]) return await handleAlone(batch[0], open);
     const outcome = await attempt(() => handler(batch));
     for (const message of batch) {
-      if (outcome === "done") settle(message, "+ACK", open);
+      if (outcome === "done") settle(message, ack, open);
       else if (outcome === "stopped") giveBack(message, open);
       else {
         failed(message);

@@ -9,7 +9,7 @@ export type Held = BusMessage & {
   consumerSeq: number;
   /** Messages that still waited for this consumer when this one left the server. */
   pending: number;
-  respond(payload: string): void;
+  respond(payload: string | Uint8Array): void;
 };
 
 /** `gone`: the server does not answer for this consumer any more, or says that it was deleted. */
@@ -52,8 +52,8 @@ export function openPull(connection: Connection, stream: string, consumer: strin
   };
   const subscription = nc.subscribe(`${inbox}.*`, {
     callback: (_error, message) => {
-      const code = message.headers?.code ?? 0;
-      if (code > 0) return onStatus(message, code);
+      // Only a delivery is to be answered; headers are dear, so those of deliveries are not read here.
+      if (!message.reply) return onStatus(message, message.headers?.code ?? 0);
       buffer.push(toHeld(message));
       current?.arrived();
     },
@@ -76,19 +76,23 @@ export function openPull(connection: Connection, stream: string, consumer: strin
       const gone = await new Promise<boolean>((resolve) => {
         const id = `${inbox}.${++requests}`;
         let timer: NodeJS.Timeout;
+        let isQuiet = false;
         const finish = (isGone: boolean) => {
           clearTimeout(timer);
           current = null;
           resolve(isGone);
         };
         const arm = (ms: number, isGone: boolean) => {
+          isQuiet = !isGone;
           clearTimeout(timer);
           timer = setTimeout(() => finish(isGone), ms);
         };
+        // For each message: the same timer again is cheaper than another.
+        const rest = () => (isQuiet ? void timer.refresh() : arm(quietMs, false));
         current = {
           id,
           finish,
-          arrived: () => (buffer.length >= batchMax ? finish(false) : arm(quietMs, false)),
+          arrived: () => (buffer.length >= batchMax ? finish(false) : rest()),
           // Larger than a whole batch may be: it travels alone, or it would never travel.
           tooLarge: () => (buffer.length > 0 ? finish(false) : send(id, 1, null, true)),
           alive: () => arm(silenceMs, true),
@@ -128,15 +132,38 @@ function toHeld(message: Msg): Held {
   if (tokens[0] !== "$JS" || deliveries === undefined || streamSeq === undefined || consumerSeq === undefined) {
     throw new Error(`not a JetStream delivery: ${message.reply}`);
   }
-  return {
-    subject: message.subject,
-    msgId: message.headers?.get(msgIdHeader) ?? "",
-    traceparent: message.headers?.get(traceHeader) || null,
-    body: message.data,
-    streamSeq,
-    deliveries,
-    consumerSeq,
-    pending: pending ?? 0,
-    respond: (payload) => void message.respond(payload),
-  };
+  return new Delivered(message, { deliveries, streamSeq, consumerSeq, pending: pending ?? 0 });
+}
+
+/** Headers are decoded when somebody asks for them: most handlers never do. */
+class Delivered implements Held {
+  readonly subject: string;
+  readonly body: Uint8Array;
+  readonly deliveries: number;
+  readonly streamSeq: number;
+  readonly consumerSeq: number;
+  readonly pending: number;
+  readonly #message: Msg;
+
+  constructor(message: Msg, place: Pick<Held, "deliveries" | "streamSeq" | "consumerSeq" | "pending">) {
+    this.#message = message;
+    this.subject = message.subject;
+    this.body = message.data;
+    this.deliveries = place.deliveries;
+    this.streamSeq = place.streamSeq;
+    this.consumerSeq = place.consumerSeq;
+    this.pending = place.pending;
+  }
+
+  get msgId(): string {
+    return this.#message.headers?.get(msgIdHeader) ?? "";
+  }
+
+  get traceparent(): string | null {
+    return this.#message.headers?.get(traceHeader) || null;
+  }
+
+  respond(payload: string | Uint8Array): void {
+    this.#message.respond(payload);
+  }
 }

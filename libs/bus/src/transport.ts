@@ -76,18 +76,25 @@ export function createTransport(connection: Connection): Transport {
   };
 }
 
-/** Body of the newest message of a subject; null when there is none. */
-export async function newestMessage(
+/** Bodies of the messages kept of a subject, oldest first, at most `most`. */
+export async function keptMessages(
   connection: Connection,
   stream: string,
   subject: string,
-): Promise<Uint8Array | null> {
+  most: number,
+): Promise<Uint8Array[]> {
   assertConnected(connection);
+  const bodies: Uint8Array[] = [];
   try {
-    const stored = await connection.untilLost(connection.jsm.streams.getMessage(stream, { last_by_subj: subject }));
-    return stored.data;
+    for (let seq = 1; bodies.length < most; ) {
+      const query = { seq, next_by_subj: subject };
+      const stored = await connection.untilLost(connection.jsm.streams.getMessage(stream, query));
+      bodies.push(stored.data);
+      seq = stored.seq + 1;
+    }
+    return bodies;
   } catch (error) {
-    if (isMissing(error, "message")) return null;
-    throw busError(`reading the newest message of ${subject}`, error);
+    if (isMissing(error, "message")) return bodies;
+    throw busError(`reading the messages of ${subject}`, error);
   }
 }

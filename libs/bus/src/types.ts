@@ -89,8 +89,8 @@ export type Bus = {
   ensureStream(name: StreamName): Promise<void>;
   consume(options: ConsumeOptions, handler: Handler): Consumer;
   follow(options: FollowOptions, handlers: FollowHandlers): Follower;
-  /** Body of the newest message of a subject; null when the stream has none. Throws AppError `unavailable`. */
-  newest(stream: StreamName, subject: string): Promise<Uint8Array | null>;
+  /** Bodies of the messages that a stream keeps of a subject, oldest first, at most `most` of them. Throws AppError `unavailable`. */
+  kept(stream: StreamName, subject: string, most: number): Promise<Uint8Array[]>;
   /** "ok", or what is wrong in words for `/readyz?verbose`. */
   check(): Promise<string>;
   /** Stops consumers and followers, drains, disconnects. */

@@ -7,9 +7,13 @@ type Objects = {
   get(key: string): Promise<Buffer | null>;
 };
 
+/** As many as the stream CHECKPOINTS keeps of a chain. */
+const mostNotes = 24;
+
 /**
- * The newest checkpoint of a chain as it stands outside of the database: on the stream, and in the copies if there are any. A
- * place that does not answer is left out and logged: its evidence is missing, the chain's own is not.
+ * The newest checkpoints of a chain as they stand outside of the database: on the stream, and in the copies if there are any. Not the
+ * newest alone: a chain that was cut and went on has a newer one that agrees with it. A place that does not answer is left out and
+ * logged: its evidence is missing, the chain's own is not.
  */
 export function checkpointCopies(deps: {
   bus(): Bus | null;
@@ -18,33 +22,37 @@ export function checkpointCopies(deps: {
 }): (chainId: string) => Promise<string[]> {
   const { objects, log } = deps;
   return async (chainId) => {
-    const places: [string, () => Promise<string | null>][] = [
+    const places: [string, () => Promise<string[]>][] = [
       [
         "CHECKPOINTS",
         async () => {
-          const body = await deps.bus()?.newest("CHECKPOINTS", `checkpoints.${chainId}`);
-          return body ? Buffer.from(body).toString("utf8") : null;
+          const bodies = await deps.bus()?.kept("CHECKPOINTS", `checkpoints.${chainId}`, mostNotes);
+          return (bodies ?? []).map((body) => Buffer.from(body).toString("utf8"));
         },
       ],
     ];
-    if (objects) places.push([objects.name, () => newestObject(objects, `checkpoints/${chainId}/`)]);
+    if (objects) places.push([objects.name, () => newestObjects(objects, `checkpoints/${chainId}/`)]);
     const notes = await Promise.all(
       places.map(async ([place, read]) => {
         try {
           return await read();
         } catch (err) {
-          log.warn({ err, place, chainId }, "newest checkpoint not readable there");
-          return null;
+          log.warn({ err, place, chainId }, "newest checkpoints not readable there");
+          return [];
         }
       }),
     );
-    return notes.filter((note): note is string => note !== null);
+    return notes.flat();
   };
 }
 
-async function newestObject(objects: Objects, prefix: string): Promise<string | null> {
-  let newest: string | null = null;
-  // Keys are padded, so the last is the newest.
-  for await (const { key } of objects.list(prefix)) newest = key;
-  return newest === null ? null : ((await objects.get(newest))?.toString("utf8") ?? null);
+async function newestObjects(objects: Objects, prefix: string): Promise<string[]> {
+  const keys: string[] = [];
+  // Keys are padded, so the last are the newest.
+  for await (const { key } of objects.list(prefix)) {
+    keys.push(key);
+    if (keys.length > mostNotes) keys.shift();
+  }
+  const bodies = await Promise.all(keys.map((key) => objects.get(key)));
+  return bodies.flatMap((body) => (body === null ? [] : [body.toString("utf8")]));
 }

@@ -1,5 +1,6 @@
 import type { Privilege } from "@muster/db";
 import { flag, processSettings, whole } from "@muster/kit";
+import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 import { type ArchiveSettings, archiveSettings } from "./archive/open.ts";
 
@@ -48,6 +49,28 @@ export const settings = {
   CHECKPOINT_LOCK_DAYS: whole(0, 0, 36_500).describe(
     "Days for which these copies are locked (object lock); 0 locks nothing.",
   ),
+  ...encryptionSettings,
+  WEBHOOK_DISPATCHER_URL: z
+    .string()
+    .describe("Base URLs of the webhook dispatcher's RPC port, comma-separated; streams to webhooks go through it."),
+  STREAM_CONCURRENCY: whole(32, 1, 1_024).describe(
+    "Streams of audit rows that this process works on at a time, one of each organization.",
+  ),
+  STREAMS_PER_ORGANIZATION: whole(10, 0, 10_000).describe("Streams of audit rows that an organization may have."),
+  STREAM_POLL_MS: whole(500, 10, 60_000).describe("Milliseconds between looks for rows that streams have yet to send."),
+  STREAM_FAILED_AFTER_HOURS: whole(72, 1, 8_760).describe(
+    "Hours for which a stream may fail before it is marked failed and stops.",
+  ),
+  STREAM_DIRECTORY: z.string().optional().describe("Directory that streams to the archive write to."),
+  STREAM_S3_BUCKET: z.string().optional().describe("Bucket that they write to, in place of a directory."),
+  STREAM_S3_ENDPOINT: z.url().optional().describe("URL of the storage when it is not AWS's own."),
+  STREAM_S3_REGION: z.string().default("us-east-1").describe("Region of the bucket."),
+  STREAM_S3_PATH_STYLE: flag(false).describe("Bucket in the path instead of the host name (MinIO and others)."),
+  STREAM_S3_ACCESS_KEY_ID: z
+    .string()
+    .optional()
+    .describe("Access key; without it the surroundings' own credentials (role of the pod or machine)."),
+  STREAM_S3_SECRET_ACCESS_KEY: z.string().optional().describe("Secret of the access key."),
   SEARCH_BUDGET_MS: whole(2_000, 100, 8_000).describe(
     "Milliseconds that a list may look at rows before it answers in part; the same again for its count.",
   ),
@@ -117,5 +140,20 @@ export function copySettings(config: CopySettings): ArchiveSettings {
     ARCHIVE_S3_SECRET_ACCESS_KEY: config.CHECKPOINT_S3_SECRET_ACCESS_KEY,
     ARCHIVE_PREFIX: "",
     ARCHIVE_TIMEOUT_SECONDS: 10,
+  };
+}
+
+/** Where streams to the archive write, as an archive's settings. */
+export function streamStorage(config: CopySettings): ArchiveSettings {
+  return {
+    ARCHIVE_DIRECTORY: config.STREAM_DIRECTORY,
+    ARCHIVE_S3_BUCKET: config.STREAM_S3_BUCKET,
+    ARCHIVE_S3_ENDPOINT: config.STREAM_S3_ENDPOINT,
+    ARCHIVE_S3_REGION: config.STREAM_S3_REGION,
+    ARCHIVE_S3_PATH_STYLE: config.STREAM_S3_PATH_STYLE ? "true" : "false",
+    ARCHIVE_S3_ACCESS_KEY_ID: config.STREAM_S3_ACCESS_KEY_ID,
+    ARCHIVE_S3_SECRET_ACCESS_KEY: config.STREAM_S3_SECRET_ACCESS_KEY,
+    ARCHIVE_PREFIX: "",
+    ARCHIVE_TIMEOUT_SECONDS: 30,
   };
 }

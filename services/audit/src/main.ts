@@ -1,23 +1,29 @@
 import type { Bus } from "@muster/bus";
+import { secretBox } from "@muster/kit";
 import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
 import { ReportService } from "@muster/proto/muster/audit/v1/report_pb";
 import { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
+import { StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
 import { register } from "@muster/rpc";
-import { runService } from "@muster/service";
+import { encryptionKeys, runService } from "@muster/service";
 import { openArchive } from "./archive/open.ts";
 import { checkpointCopies } from "./checkpoint-copies.ts";
-import { copySettings, migrations, settings, version, withheld } from "./config.ts";
+import { copySettings, migrations, settings, streamStorage, version, withheld } from "./config.ts";
 import { startSealer } from "./events/sealer.ts";
 import { startCheckpointer } from "./jobs/checkpointer.ts";
+import { startStreamer } from "./jobs/streamer.ts";
 import { startVerifier } from "./jobs/verifier.ts";
 import { exportService } from "./rpc/export.ts";
 import { auditLogService } from "./rpc/log.ts";
 import { auditProofService } from "./rpc/proof.ts";
 import { reportService } from "./rpc/report.ts";
 import { retentionService } from "./rpc/retention.ts";
+import { streamService } from "./rpc/stream.ts";
 import { noteKeys } from "./rules/signed-note.ts";
+import { sealedColumns, secretPurposes } from "./sealed-columns.ts";
+import { webhookPushes } from "./webhook-pushes.ts";
 
 await runService({
   name: "audit",
@@ -26,6 +32,7 @@ await runService({
   migrations,
   withheld,
   tenantCopy: {},
+  sealed: sealedColumns,
   async start({ db, config, process, onBus }) {
     const { log } = process;
     const now = () => new Date();
@@ -65,18 +72,51 @@ await runService({
     const verifier = startVerifier({ db, log, trust: { verifiers, deployment }, copies });
     process.onStop("verifier", () => verifier.stop());
 
+    const pushes = webhookPushes({
+      baseUrls: config.WEBHOOK_DISPATCHER_URL.split(",").map((url) => url.trim()),
+      privateKeys: config.CALLER_PRIVATE_KEYS,
+    });
+    process.onStop("connections to the dispatcher", () => pushes.close());
+    const storage = await openArchive(streamStorage(config));
+    if (storage) process.onStop("storage of streams", () => storage.close());
+    const box = secretBox(encryptionKeys(config), secretPurposes.streams);
+    const replyBox = secretBox(encryptionKeys(config), secretPurposes.replies);
+    const streamer = startStreamer({
+      db,
+      log,
+      now,
+      box,
+      pushes,
+      archive: storage,
+      concurrency: config.STREAM_CONCURRENCY,
+      failedAfterHours: config.STREAM_FAILED_AFTER_HOURS,
+      pollMs: config.STREAM_POLL_MS,
+    });
+    process.onStop("streamer", () => streamer.stop());
+    const streaming = {
+      db,
+      now,
+      box,
+      replyBox,
+      pushes,
+      hasArchive: storage !== null,
+      mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES,
+      streamsPerOrganization: config.STREAMS_PER_ORGANIZATION,
+    };
+
     const reading = { db, searchBudgetMs: config.SEARCH_BUDGET_MS, searchSlots: config.SEARCH_SLOTS };
     return [
       register(AuditLogService, auditLogService(reading)),
       register(
         ExportService,
-        exportService({ db, exportSlots: config.EXPORT_SLOTS, deployment, signer, verifiers, now }),
+        exportService({ db, exportSlots: config.EXPORT_SLOTS, deployment, signer, verifiers, now, copies }),
       ),
       register(
         ReportService,
         reportService({ db, reportBudgetMs: config.REPORT_BUDGET_MS, reportSlots: config.REPORT_SLOTS, now }),
       ),
       register(RetentionService, retentionService({ db, mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES, now })),
+      register(StreamService, streamService(streaming)),
       register(AuditProofService, auditProofService({ db, verifiers, queued: () => verifier.wake() })),
     ];
   },

@@ -5,6 +5,7 @@ import { userChanged } from "./events/auth.ts";
 import type { UserDeps } from "./rpc/user.ts";
 import { tokenHash } from "./rules/opaque-token.ts";
 import { checkNewPassword } from "./rules/password-policy.ts";
+import { personNameFault } from "./rules/person-name.ts";
 import { principalCaller } from "./rules/principal.ts";
 import { activateUser, findInvite, useInvite } from "./store/invites.ts";
 import { findPrincipal } from "./store/people.ts";
@@ -15,7 +16,8 @@ export async function acceptInvite(
   context: CallContext,
   { token, password, name }: { token: string; password: string; name: string },
 ): Promise<void> {
-  if (name.length > 255) throw validationError({ name: ["At most 255 characters"] });
+  const nameFault = name.trim() === "" ? null : personNameFault(name);
+  if (nameFault) throw validationError({ name: [nameFault] });
   const invite = await findInvite(db, tokenHash(token));
   if (!invite || invite.used_at || invite.expires_at <= now()) throw invalidToken();
   const person = await findPrincipal(db, invite.user_id);

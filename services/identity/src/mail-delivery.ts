@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { ConfigError, type Logger } from "@muster/kit";
 import { createTransport } from "nodemailer";
 import type { SealedMail } from "./mail-queue.ts";
+import { oneLine } from "./rules/mail-texts.ts";
 
 export type OutgoingMail = SealedMail & { id: string; kind: string };
 
@@ -72,7 +73,7 @@ function mailbox(directory: string | null, from: string, log: Logger): Delivery 
         return;
       }
       await mkdir(directory, { recursive: true, mode: 0o700 });
-      const head = `From: ${from}\nTo: ${to.name} <${to.address}>\nSubject: ${subject}\n\n`;
+      const head = `From: ${from}\nTo: ${oneLine(to.name)} <${to.address}>\nSubject: ${subject}\n\n`;
       // Version 7 ids sort by time.
       const file = join(directory, `${id}-${kind}.txt`);
       await writeFile(file, head + text, { mode: 0o600 });

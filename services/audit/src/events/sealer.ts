@@ -1,10 +1,9 @@
-import { fromBinary } from "@bufbuild/protobuf";
 import type { Bus, BusMessage } from "@muster/bus";
 import type { Database } from "@muster/db";
 import { counter, histogram, type Logger } from "@muster/kit";
-import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { mayEmit } from "../rules/emitters.ts";
 import { clean, type Entry, entryOf, UnsealableError } from "../rules/entry.ts";
+import { decodeEvent, type EventBody } from "../rules/event-body.ts";
 import { noticeOf } from "../rules/notice.ts";
 import { needsOrganization } from "../rules/organization-actions.ts";
 import { type Rejected, sealBatch } from "../store/seal.ts";
@@ -75,12 +74,12 @@ export async function sealMessages(deps: Deps, batch: readonly BusMessage[], poi
   batchRows.observe(batch.length);
 }
 
-type Reading = { entry: Entry | null; event: AuditEvent | null; reason: string };
+type Reading = { entry: Entry | null; event: EventBody | null; reason: string };
 
 function read(message: BusMessage, service: string, now: Date): Reading {
-  let event: AuditEvent | null = null;
+  let event: EventBody | null = null;
   try {
-    event = fromBinary(AuditEventSchema, message.body);
+    event = decodeEvent(message.body);
     if (!mayEmit(service, event.action)) return { entry: null, event, reason: `${service} may not emit this action` };
     return { entry: entryOf(event, now), event, reason: "" };
   } catch (error) {
@@ -91,7 +90,7 @@ function read(message: BusMessage, service: string, now: Date): Reading {
 
 function refuse(message: BusMessage, reason: string): Reading {
   try {
-    return { entry: null, event: fromBinary(AuditEventSchema, message.body), reason };
+    return { entry: null, event: decodeEvent(message.body), reason };
   } catch (error) {
     return { entry: null, event: null, reason: `${reason}; not decodable: ${(error as Error).message}` };
   }

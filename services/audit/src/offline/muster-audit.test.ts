@@ -54,7 +54,7 @@ function exported(): string[] {
   const headChecksum = rows[4]?.checksum ?? null;
   const text = [
     ...rows.map(({ detailsJson: _, ...row }) => renderRow({ ...row, personalDigest: null })),
-    renderChain({ chainId, headSeq: 5, headChecksum, from: 1, checkpoint, receipts: [] }),
+    renderChain({ chainId, headSeq: 5, headChecksum, from: 1, checkpoint, copies: [], receipts: [] }),
   ];
   const sha256 = createHash("sha256").update(text.join("")).digest("hex");
   const note = signNote(exportText("muster.test", 5, sha256, at), signer);
@@ -107,6 +107,17 @@ describe("muster-audit verify", () => {
     const stranger = await run(lines.join(""), ["--key", noteKeys(generateNoteKey("muster-audit-test")).signer.text]);
     expect([stranger.status, stranger.output]).toEqual([1, expect.stringContaining("BAD_SIGNATURE")]);
     expect((await run("", key)).status).toBe(1);
+  });
+
+  it("ends with 1 when somebody took the signature off the file and called the rest a selection", async () => {
+    const rest = lines.filter((_, n) => n !== 1);
+    const text = rest
+      .join("")
+      .replace('"from":1', '"from":null')
+      .replace(/"rows":5(.*)"note":"[^"]*"/, '"rows":4$1"note":null');
+    expect(text).toContain('"note":null');
+    const { status, output } = await run(text, ["--key", signer.text]);
+    expect([status, output]).toEqual([1, expect.stringContaining("FILE_CHANGED (it is not signed as a whole)")]);
   });
 
   it.each([[["--nonsense"]], [["--key", "no key"]], [["more"]]])("ends with 2 when asked for %j", async (args) => {

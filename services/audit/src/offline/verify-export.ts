@@ -101,7 +101,11 @@ export function exportVerifier(options: { keys: readonly string[]; deployment: s
       return null;
     }
     if (end.rows !== count) changed(`${end.rows} rows were exported, ${count} are here`);
-    if (end.note === null) return null;
+    // What the deployment exports is signed: without that, a chain line that calls its rows a selection hides what is missing.
+    if (end.note === null) {
+      changed("it is not signed as a whole");
+      return null;
+    }
     try {
       const said = parseExportText(openNote(end.note, verifiers).text, deployment);
       if (!said) throw new Error("the note says nothing of an export of this deployment");
@@ -153,14 +157,25 @@ function reportOf(
   takeReceipts(v, trust, receipts, { seq: Number.MAX_SAFE_INTEGER, checksum: null });
   v.base = { seq: v.prunedTo, checksum: null };
   if (!isSelection && !isTruncated && v.from !== null) unsigned(v, v.prunedTo + 1, v.from - 1);
-  if (chain?.checkpoint) takeCheckpoints(v, trust, [{ seq: null, note: chain.checkpoint }]);
+  const checkpoints = chain ? [chain.checkpoint ?? [], chain.copies].flat() : [];
+  takeCheckpoints(
+    v,
+    trust,
+    checkpoints.map((note) => ({ seq: null, note })),
+  );
   const head = chain ? { seq: chain.headSeq, checksum: chain.headChecksum } : null;
-  for (const row of sorted) takeRow(v, row, head?.seq ?? null);
-  return {
-    chainId,
-    isSelection,
-    findings: endVerification(v, isSelection && !chain ? { seq: 0, checksum: null } : head),
-  };
+  // Rows go by time: an export that was cut may hold some from before the one from which on it is whole.
+  const isBefore = ({ seq }: ChainRow) => isTruncated && chain?.from != null && seq < chain.from;
+  for (const row of sorted) if (!isBefore(row)) takeRow(v, row, head?.seq ?? null);
+  const findings = endVerification(v, isSelection && !chain ? { seq: 0, checksum: null } : head);
+  return { chainId, isSelection, findings: [...findings, ...selected(chainId, sorted.filter(isBefore))] };
+}
+
+/** What is wrong with rows of which each stands for itself. */
+function selected(chainId: string, rows: readonly ChainRow[]): Finding[] {
+  const v = newVerification({ chainId, isSelection: true });
+  for (const row of rows) takeRow(v, row, null);
+  return rows.length === 0 ? [] : endVerification(v, { seq: 0, checksum: null }).filter(isProblem);
 }
 
 function keysOf(end: ExportEnd | null, changed: (reason: string) => void): NoteVerifier[] {

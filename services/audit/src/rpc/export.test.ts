@@ -6,8 +6,9 @@ import { type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { ExportFormat, ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { register, toAppError } from "@muster/rpc";
-import { callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
+import { asOwner, callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
 import { sealMessages } from "../events/sealer.ts";
+import { exportVerifier } from "../offline/verify-export.ts";
 import { sha256 } from "../rules/archive-chunk.ts";
 import { parseExportText, parseLine } from "../rules/export-line.ts";
 import { checksumOf } from "../rules/seal.ts";
@@ -23,7 +24,14 @@ const system = { caller: systemCaller("audit") };
 beforeAll(async () => {
   database = await auditDatabase();
   const { db } = database;
-  const deps = { db, exportSlots: 2, deployment: "muster.local", ...keys, now: () => new Date() };
+  const deps = {
+    db,
+    exportSlots: 2,
+    deployment: "muster.local",
+    ...keys,
+    now: () => new Date(),
+    copies: async () => [],
+  };
   port = await testPort("audit", [register(ExportService, exportService(deps))]);
 });
 afterAll(async () => {
@@ -77,6 +85,14 @@ async function file(caller: Caller, format: "CSV" | "JSONL", filter: Filter = {}
   return { head, text };
 }
 const linesOf = (text: string) => text.trimEnd().split("\n").map(parseLine);
+function verdictsOf(lines: readonly string[]): string[] {
+  const verifier = exportVerifier({ keys: [keys.signer.text], deployment: "muster.local" });
+  for (const line of lines) verifier.line(line);
+  const { file: about, chains } = verifier.end();
+  return [...about, ...chains.flatMap(({ findings }) => findings)].map(({ verdict, seq }) =>
+    verdict === "DELETED" ? `${verdict} ${seq}` : verdict,
+  );
+}
 const refusal = (call: Promise<unknown>) =>
   call.then(
     () => "answered",
@@ -192,6 +208,47 @@ describe("a JSONL export", () => {
     const chain = linesOf((await file(admin, "JSONL", { action: "site.delete" })).text).find((l) => l.type === "chain");
     expect(chain).toMatchObject({ from: null, headSeq: 6 });
   });
+
+  it.each([
+    ["its action", { action: "site.delete" }],
+    ["its time", { from: timestampFromDate(new Date(hourAgo + 350)) }],
+  ])("is a selection, too, when the chain's newest row is chosen by %s", async (_name, filter) => {
+    const { admin } = await organization(6, (n) => (n % 2 === 1 ? { action: "site.delete" } : {}));
+    const lines = (await file(admin, "JSONL", filter)).text.trimEnd().split("\n");
+    expect(lines.map(parseLine).find((l) => l.type === "chain")).toMatchObject({ from: null, headSeq: 6 });
+    expect(verdictsOf(lines)).toEqual(["OK"]);
+  });
+
+  it("says which rows a chain should have, whatever is left of them", async () => {
+    const { admin, orgId } = await organization(6);
+    const remove = (seq: string) =>
+      asOwner(database, async (client) => {
+        const { rows } = await client.query("SELECT tableoid::regclass AS name FROM audit_log WHERE chain_id = $1", [
+          orgId,
+        ]);
+        await client.query(`ALTER TABLE ${rows[0].name} DISABLE TRIGGER ALL`);
+        await client.query(`DELETE FROM audit_log WHERE chain_id = $1 AND seq ${seq}`, [orgId]);
+      });
+    const verdicts = async () => verdictsOf((await file(admin, "JSONL")).text.trimEnd().split("\n"));
+    await remove("= 3");
+    expect(await verdicts()).toEqual(["DELETED 3", "UNPROTECTED_TAIL"]);
+    await remove("= 6");
+    expect(await verdicts()).toEqual(["HEAD_MISMATCH", "DELETED 3", "UNPROTECTED_TAIL"]);
+    await remove("< 6");
+    expect(await verdicts()).toEqual(["HEAD_MISMATCH"]);
+  });
+
+  it("that was cut verifies from where it begins, and shows what is missing since", async () => {
+    // Rows go by time, and the first one's is the newest.
+    const { admin } = await organization(10_003, (n) =>
+      n === 0 ? { timestamp: timestampFromDate(new Date(hourAgo + 3_000_000)) } : {},
+    );
+    const lines = (await file(admin, "JSONL")).text.trimEnd().split("\n");
+    expect(lines.map(parseLine).find((line) => line.type === "chain")).toMatchObject({ from: 5, headSeq: 10_003 });
+    expect(verdictsOf(lines)).toEqual(["OK", "UNPROTECTED_TAIL"]);
+    const without = (seq: number) => verdictsOf(lines.filter((line) => !line.includes(`"seq":${seq},`)));
+    expect(without(77)).toEqual(expect.arrayContaining(["DELETED 77", "FILE_CHANGED"]));
+  }, 240_000);
 });
 
 describe("a reader", () => {

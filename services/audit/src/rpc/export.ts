@@ -4,8 +4,9 @@ import { type CallContext, counter, validationError } from "@muster/kit";
 import { ExportFormat, type ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { callContext } from "@muster/rpc";
 import { auditEvent, requirePermission } from "@muster/service";
+import { parseCheckpoint } from "../rules/checkpoint.ts";
 import { exportFile } from "../rules/export-file.ts";
-import type { NoteSigner, NoteVerifier } from "../rules/signed-note.ts";
+import { type NoteSigner, type NoteVerifier, openNote } from "../rules/signed-note.ts";
 import type { LogFilter } from "../store/conditions.ts";
 import { type Selection, selectedRows, selectRows } from "../store/export.ts";
 import { readableRange } from "../store/logs.ts";
@@ -20,10 +21,16 @@ type Deps = {
   signer: NoteSigner;
   verifiers: readonly NoteVerifier[];
   now: () => Date;
+  /** Newest checkpoints of a chain kept outside of the database, as signed notes. */
+  copies(chainId: string): Promise<string[]>;
 };
 
 const exportedRows = counter("audit_exported_rows_total", "Rows that left in exports.", ["format"]);
 const partBytes = 65_536;
+/** Chains of one export whose copies are read: beyond them it says what the table says. */
+const mostCopied = 50;
+/** Clocks of two replicas may differ so much. */
+const clockMarginMs = 10_000;
 
 /** Exports what a list would show; each is itself an audit row, `data.export`. */
 export function exportService(deps: Deps): ServiceImpl<typeof ExportService> {
@@ -38,11 +45,13 @@ export function exportService(deps: Deps): ServiceImpl<typeof ExportService> {
       const filter = filterOf(wanted);
       const orgId = orgIdOf(wanted.orgId);
       const range = await readableRange(deps.db, context, orgId);
+      const startedMs = deps.now().getTime();
       const selection = await slots.run(() => selectRows(deps.db, context, range, filter));
       await tellOfExport(deps, context, { orgId, format, filter, selection });
       const { truncated } = selection;
       yield { part: { case: "head", value: { rows: selection.seqs.length, truncated } } };
-      const file = exportFile(format, { ...deps, ...selection });
+      const copies = format === "jsonl" ? await copiesOf(deps, selection, startedMs) : new Map<string, string[]>();
+      const file = exportFile(format, { ...deps, ...selection, copies });
       yield* parts(file.begin());
       for await (const rows of selectedRows(deps.db, context, selection)) {
         yield* parts(file.rows(rows));
@@ -51,6 +60,32 @@ export function exportService(deps: Deps): ServiceImpl<typeof ExportService> {
       yield* parts(file.end());
     },
   };
+}
+
+/** Checkpoints from outside that the snapshot must agree with: those signed before it was taken. */
+async function copiesOf(deps: Deps, { chains }: Selection, startedMs: number): Promise<Map<string, string[]>> {
+  const whole = [...chains.values()].filter(({ from }) => from !== null).slice(0, mostCopied);
+  const found = new Map<string, string[]>();
+  for (const { chainId } of whole) {
+    const notes = await deps.copies(chainId);
+    found.set(
+      chainId,
+      [...new Set(notes)].filter((note) => {
+        const at = signedAtMs(note, deps.verifiers);
+        return at !== null && at < startedMs - clockMarginMs;
+      }),
+    );
+  }
+  return found;
+}
+
+/** When a checkpoint was signed; null when no known key signed it. */
+function signedAtMs(note: string, verifiers: readonly NoteVerifier[]): number | null {
+  try {
+    return parseCheckpoint(openNote(note, verifiers).text, null)?.at.getTime() ?? null;
+  } catch {
+    return null;
+  }
 }
 
 function* parts(text: string) {

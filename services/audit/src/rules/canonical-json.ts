@@ -6,7 +6,7 @@
 export function canonicalJson(value: unknown): string {
   switch (typeof value) {
     case "string":
-      return JSON.stringify(value);
+      return jsonText(value);
     case "number":
       if (!Number.isFinite(value)) throw new Error("a number has no JSON");
       return String(value === 0 ? 0 : value);
@@ -30,7 +30,16 @@ function objectText(object: Record<string, unknown>): string {
   let text = "{";
   for (const key of Object.keys(object).sort()) {
     if (text.length > 1) text += ",";
-    text += `${JSON.stringify(key)}:${canonicalJson(object[key])}`;
+    text += `${jsonText(key)}:${canonicalJson(object[key])}`;
   }
   return `${text}}`;
+}
+
+/** What JSON escapes: quotes, backslashes, control characters, and surrogates (lone ones). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them.
+const escaped = /["\\\u0000-\u001f\ud800-\udfff]/;
+
+/** JSON of a text or null: a third of JSON.stringify's price where nothing is to be escaped, as nearly always. */
+export function jsonText(value: string | null): string {
+  return typeof value === "string" && !escaped.test(value) ? `"${value}"` : JSON.stringify(value);
 }

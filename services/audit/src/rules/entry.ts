@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6, SocketAddress } from "node:net";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { isUuid, zeroUuid } from "@muster/kit";
-import type { AuditEvent } from "@muster/proto/muster/events/v1/audit_pb";
+import type { EventBody } from "./event-body.ts";
 
 export type ActorType = "user" | "api_key" | "agent" | "system";
 export type Result = "success" | "failure" | "denied";
@@ -37,12 +37,14 @@ export class UnsealableError extends Error {}
 const actorTypes: readonly string[] = ["user", "api_key", "agent", "system"];
 const results: readonly string[] = ["success", "failure", "denied"];
 const maxDetailsBytes = 65_536;
+// Cleaned details are at most 62 times as long (1e308 written out), with room for what is added to them.
+const surelySmall = 512;
 const maxDepth = 32;
 const dayMs = 86_400_000;
 const ordinary = { writable: true, enumerable: true, configurable: true };
 
 /** Normalises an event to the interface's sizes and forms; throws UnsealableError when it cannot become a row. */
-export function entryOf(event: AuditEvent, now: Date): Entry {
+export function entryOf(event: EventBody, now: Date): Entry {
   const chainId = event.orgId || event.partnerId || zeroUuid;
   for (const id of [event.id, chainId, ...(event.partnerId ? [event.partnerId] : [])]) {
     if (!isUuid(id)) throw new UnsealableError("an id is no UUID");
@@ -53,10 +55,14 @@ export function entryOf(event: AuditEvent, now: Date): Entry {
   if (!results.includes(event.result)) throw new UnsealableError("unknown result");
   if (event.action === "" || event.resourceType === "") throw new UnsealableError("action or resource type missing");
   const details = parseDetails(event.detailsJson);
-  if (!isUuid(event.actorId)) details.rawActorId = clean(event.actorId, 255);
-  if (!isUuid(event.resourceId)) details.rawResourceId = clean(event.resourceId, 255);
+  const actorId = isUuid(event.actorId) ? event.actorId.toLowerCase() : zeroUuid;
+  const resourceId = isUuid(event.resourceId) ? event.resourceId.toLowerCase() : zeroUuid;
+  if (actorId === zeroUuid && event.actorId !== zeroUuid) details.rawActorId = clean(event.actorId, 255);
+  if (resourceId === zeroUuid && event.resourceId !== zeroUuid) details.rawResourceId = clean(event.resourceId, 255);
   const timestamp = clampTime(event.timestamp ? timestampDate(event.timestamp) : now, now, details);
-  if (Buffer.byteLength(JSON.stringify(details)) > maxDetailsBytes) throw new UnsealableError("details over 64 KB");
+  if (event.detailsJson.length > surelySmall && Buffer.byteLength(JSON.stringify(details)) > maxDetailsBytes) {
+    throw new UnsealableError("details over 64 KB");
+  }
   return {
     id: event.id.toLowerCase(),
     chainId: chainId.toLowerCase(),
@@ -64,7 +70,7 @@ export function entryOf(event: AuditEvent, now: Date): Entry {
     partnerId: event.partnerId ? event.partnerId.toLowerCase() : null,
     timestamp,
     actorType: event.actorType as ActorType,
-    actorId: isUuid(event.actorId) ? event.actorId.toLowerCase() : zeroUuid,
+    actorId,
     actorEmail: optional(event.actorEmail, 255),
     actorName: optional(event.actorName, 255),
     actorRole: optional(event.actorRole, 255),
@@ -72,7 +78,7 @@ export function entryOf(event: AuditEvent, now: Date): Entry {
     sessionId: isUuid(event.sessionId) ? event.sessionId.toLowerCase() : null,
     action: clean(event.action, 100),
     resourceType: clean(event.resourceType, 50),
-    resourceId: isUuid(event.resourceId) ? event.resourceId.toLowerCase() : zeroUuid,
+    resourceId,
     resourceName: optional(event.resourceName, 255),
     details,
     ipAddress: canonicalAddress(event.ipAddress),

@@ -10,7 +10,9 @@ export type ExportFormat = "csv" | "jsonl";
 export type ExportFile = { begin(): string; rows(rows: readonly ChainRow[]): string; end(): string };
 
 type Facts = {
-  chains: ReadonlyMap<string, ExportedChain & { baseSeq: number }>;
+  chains: ReadonlyMap<string, Omit<ExportedChain, "copies"> & { baseSeq: number }>;
+  /** By chain. */
+  copies: ReadonlyMap<string, string[]>;
   truncated: boolean;
   deployment: string;
   signer: NoteSigner;
@@ -34,7 +36,7 @@ function csvFile({ chains }: Facts): ExportFile {
 }
 
 /** Verifies by itself: checksums in each row, heads, checkpoints and receipts of the chains, a signed digest of it all. */
-function jsonlFile({ chains, truncated, deployment, signer, verifiers, now }: Facts): ExportFile {
+function jsonlFile({ chains, copies, truncated, deployment, signer, verifiers, now }: Facts): ExportFile {
   const digest = createHash("sha256");
   let count = 0;
   const counted = (text: string) => {
@@ -48,7 +50,9 @@ function jsonlFile({ chains, truncated, deployment, signer, verifiers, now }: Fa
       return counted(rows.map(renderRow).join(""));
     },
     end() {
-      const lines = [...chains.values()].map(({ baseSeq: _, ...chain }) => renderChain(chain)).join("");
+      const lines = [...chains.values()]
+        .map(({ baseSeq: _, ...chain }) => renderChain({ ...chain, copies: copies.get(chain.chainId) ?? [] }))
+        .join("");
       counted(lines);
       const note = signNote(exportText(deployment, count, digest.digest("hex"), now()), signer);
       return lines + renderEnd({ rows: count, truncated, keys: verifiers.map(({ text }) => text), note });

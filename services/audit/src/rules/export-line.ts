@@ -18,6 +18,8 @@ export type ExportedChain = {
   from: number | null;
   /** The newest checkpoint of the chain, a signed note; null when there is none yet. */
   checkpoint: string | null;
+  /** Its newest checkpoints kept outside of the database, signed notes no younger than the rows; empty for a selection. */
+  copies: string[];
   /** Prune receipts of the chain, signed notes, oldest first; empty for a selection. */
   receipts: string[];
 };
@@ -82,25 +84,21 @@ export function parseLine(line: string): ExportLine {
     case "row":
       return { type: "row", ...rowOf(object) };
     case "chain": {
-      const { chainId, headSeq, headChecksum, from, checkpoint, receipts } = object as unknown as ExportedChain;
+      const { chainId, headSeq, headChecksum, from, checkpoint, copies, receipts } = object as unknown as ExportedChain;
       const isChain =
         typeof chainId === "string" &&
         Number.isSafeInteger(headSeq) &&
         isTextOrNull(headChecksum) &&
         (from === null || Number.isSafeInteger(from)) &&
         isTextOrNull(checkpoint) &&
-        Array.isArray(receipts) &&
-        receipts.every((each) => typeof each === "string");
+        isTexts(copies) &&
+        isTexts(receipts);
       if (!isChain) throw new Error("a chain line is malformed");
-      return { type: "chain", chainId, headSeq, headChecksum, from, checkpoint, receipts };
+      return { type: "chain", chainId, headSeq, headChecksum, from, checkpoint, copies, receipts };
     }
     case "end": {
       const { rows, truncated, keys, note } = object as unknown as ExportEnd;
-      const isEnd =
-        Number.isSafeInteger(rows) &&
-        Array.isArray(keys) &&
-        keys.every((key) => typeof key === "string") &&
-        isTextOrNull(note);
+      const isEnd = Number.isSafeInteger(rows) && isTexts(keys) && isTextOrNull(note);
       if (!isEnd) throw new Error("the end line is malformed");
       return { type: "end", rows, truncated: truncated === true, keys, note };
     }
@@ -130,6 +128,10 @@ function rowOf(object: Record<string, unknown>): ChainRow {
 // A tampered time may be infinite; it must not keep the rest from being told.
 function textOf(time: Date): string | null {
   return time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString() : null;
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
 }
 
 function isTextOrNull(value: unknown): boolean {

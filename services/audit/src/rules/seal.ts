@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { canonicalJson } from "./canonical-json.ts";
+import { canonicalJson, jsonText as text } from "./canonical-json.ts";
 import type { ChainRow } from "./chain-row.ts";
 import type { Entry } from "./entry.ts";
 
@@ -80,13 +80,4 @@ function personalDigest(e: Entry, salt: Buffer): string {
     `{"actorEmail":${text(e.actorEmail)},"actorName":${text(e.actorName)},"ipAddress":${text(e.ipAddress)},` +
     `"userAgent":${text(e.userAgent)}}`;
   return hash("sha256", Buffer.concat([salt, Buffer.from(personal)]), "hex");
-}
-
-/** What JSON escapes: quotes, backslashes, control characters, and surrogates (lone ones). */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them.
-const escaped = /["\\\u0000-\u001f\ud800-\udfff]/;
-
-/** JSON of a text or null: a third of JSON.stringify's price where nothing is to be escaped, as nearly always. */
-function text(value: string | null): string {
-  return typeof value === "string" && !escaped.test(value) ? `"${value}"` : JSON.stringify(value);
 }

@@ -117,7 +117,7 @@ describe("export lines", () => {
     expect(parseLine(renderRow(row))).toEqual({ type: "row", ...row });
     const erased = { ...row, personalDigest: head, personalSalt: Buffer.alloc(0) };
     expect(parseLine(renderRow(erased))).toEqual({ type: "row", ...erased });
-    const chain = { chainId, headSeq: 7, headChecksum: head, from: 1, checkpoint: "n", receipts: ["r"] };
+    const chain = { chainId, headSeq: 7, headChecksum: head, from: 1, checkpoint: "n", copies: ["c"], receipts: ["r"] };
     expect(parseLine(renderChain(chain))).toEqual({ type: "chain", ...chain });
     const end = { rows: 1, truncated: false, keys: ["k"], note: null };
     expect(parseLine(renderEnd(end))).toEqual({ type: "end", ...end });

@@ -16,7 +16,7 @@ export function endVerification(v: Verification, head: { seq: number; checksum: 
     v.last = { ...v.last, doubt: null };
     addFinding(findings, { verdict: "INSERTED", seq, reason: "not a row of this chain" });
   }
-  const end = v.last ?? emptyEnd(v);
+  const end = v.last ?? emptyEnd(v, head);
   // Before it is settled: a checkpoint beyond the head tells an honest row from one that was added.
   const covered = Math.max(v.checkpoints.at(-1)?.seq ?? 0, v.protectedTo);
   if (!v.isSelection && head && end.trueSeq > head.seq && end.seq > head.seq) added(v, end, head.seq, covered);
@@ -48,8 +48,9 @@ export function endVerification(v: Verification, head: { seq: number; checksum: 
   return findings.list;
 }
 
-function emptyEnd(v: Verification): Place {
-  const seq = v.from === null ? v.prunedTo : v.from - 1;
+/** Where a verification without any row ends; one from beyond the chain's end has read nothing, and ends with the chain. */
+function emptyEnd(v: Verification, head: { seq: number } | null): Place {
+  const seq = v.from === null ? v.prunedTo : Math.min(v.from - 1, head?.seq ?? v.prunedTo);
   return { seq, trueSeq: seq, checksums: v.before, doubt: null, isLoose: false, isSwapped: false };
 }
 

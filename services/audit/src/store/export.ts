@@ -5,12 +5,14 @@ import type { ExportedChain } from "../rules/export-line.ts";
 import type { Position, Range } from "../rules/range.ts";
 import { matchingActions } from "./actions.ts";
 import { type ChainRowRecord, chainRowColumns, chainRowOf } from "./chain-rows.ts";
-import { boundsText, type LogFilter, looksAtRows, matchText, newestRows, Values } from "./conditions.ts";
+import { boundsText, type LogFilter, looksAtRows, matchText, newestRows, rangeText, Values } from "./conditions.ts";
 import { readNewest, walkIndexes } from "./planned-read.ts";
 
 export const mostExported = 10_000;
 const walkedRows = 20_000;
 const rowsPerRead = 100;
+/** Rows of a chain that are compared with those chosen. */
+const mostCompared = 20_000;
 
 /** Which rows an export holds, newest first. They are never changed, so they can be read when the reader wants them. */
 export type Selection = {
@@ -20,7 +22,7 @@ export type Selection = {
   /** By chain, of the same snapshot. */
   chains: Map<string, SelectedChain>;
 };
-export type SelectedChain = ExportedChain & { baseSeq: number };
+export type SelectedChain = Omit<ExportedChain, "copies"> & { baseSeq: number };
 
 type KeyRow = { chain_id: string; seq: number; timestamp: Date; id: string; match?: boolean; place?: number };
 
@@ -37,7 +39,10 @@ export async function selectRows(db: Database, who: CallContext, range: Range, f
           : await walkedKeys(tx, who, range, filter);
       const kept = found.slice(0, mostExported);
       const selection = { chainIds: kept.map((k) => k.chain_id), seqs: kept.map((k) => k.seq) };
-      return { ...selection, truncated: found.length > mostExported, chains: await chainsOf(tx, selection) };
+      const truncated = found.length > mostExported;
+      const isFiltered = looksAtRows(filter) || filter.from !== null || filter.to !== null;
+      const extent = isFiltered ? "selection" : truncated ? "newest" : "whole";
+      return { ...selection, truncated, chains: await chainsOf(tx, selection, range, extent) };
     },
     { snapshot: true },
   );
@@ -97,10 +102,18 @@ type FactRow = {
   receipts: string[];
 };
 
-/** Heads, newest checkpoints and receipts of the chains that rows are of. */
+/** What an export says of its chains: all of their rows, all from some row on, or nothing but the rows themselves. */
+type Extent = "whole" | "newest" | "selection";
+
+/**
+ * Heads, newest checkpoints and receipts of the chains that rows are of; of whole chains also where no row is left. What a chain
+ * should hold follows from what was asked for and never from what was found, or removed rows would excuse themselves.
+ */
 async function chainsOf(
   tx: Tx,
   { chainIds, seqs }: Pick<Selection, "chainIds" | "seqs">,
+  range: Range,
+  extent: Extent,
 ): Promise<Map<string, SelectedChain>> {
   const bySeq = new Map<string, Set<number>>();
   chainIds.forEach((chainId, n) => {
@@ -108,15 +121,22 @@ async function chainsOf(
     if (own) own.add(seqs[n] as number);
     else bySeq.set(chainId, new Set([seqs[n] as number]));
   });
-  const facts = await tx.query<FactRow>(sql`
-    SELECT h.chain_id, h.seq, h.checksum, h.base_seq,
-           (SELECT c.note FROM checkpoint c WHERE c.chain_id = h.chain_id ORDER BY c.seq DESC LIMIT 1) AS checkpoint,
-           ARRAY(SELECT r.note FROM prune_receipts r WHERE r.chain_id = h.chain_id ORDER BY r.last_seq) AS receipts
-    FROM chain_head h WHERE h.chain_id = ANY (${[...bySeq.keys()]}::uuid[])`);
+  const values = new Values();
+  const named = `h.chain_id = ANY (${values.add([...bySeq.keys()])}::uuid[])`;
+  const facts = await tx.query<FactRow>({
+    text: `
+      SELECT h.chain_id, h.seq, h.checksum, h.base_seq,
+             (SELECT c.note FROM checkpoint c WHERE c.chain_id = h.chain_id ORDER BY c.seq DESC LIMIT 1) AS checkpoint,
+             ARRAY(SELECT r.note FROM prune_receipts r WHERE r.chain_id = h.chain_id ORDER BY r.last_seq) AS receipts
+      FROM chain_head h WHERE ${extent === "whole" ? `(${named} OR ${rangeText(values, range, "h")})` : named}`,
+    values: values.list,
+  });
+  const newest = extent === "newest" ? await newestFrom(tx, bySeq) : new Map<string, number>();
   return new Map(
     facts.map(
       ({ chain_id: chainId, seq: headSeq, checksum: headChecksum, base_seq: baseSeq, checkpoint, receipts }) => {
-        const from = suffixStart(bySeq.get(chainId) ?? new Set(), headSeq);
+        const first = newest.get(chainId) ?? headSeq + 1;
+        const from = extent === "whole" ? baseSeq + 1 : first > headSeq ? null : first;
         const chain = { chainId, headSeq, headChecksum, from, checkpoint, receipts: from === null ? [] : receipts };
         return [chainId, { ...chain, baseSeq }];
       },
@@ -124,11 +144,24 @@ async function chainsOf(
   );
 }
 
-/** Where the rows without a gap up to the head begin; null when the head's own row is not among them. */
-function suffixStart(seqs: ReadonlySet<number>, headSeq: number): number | null {
-  let from: number | null = null;
-  for (let seq = headSeq; seqs.has(seq); seq--) from = seq;
-  return from;
+/**
+ * From which row on each chain is complete in an export that was cut: behind the last one that was left out, since rows go by time
+ * and not by seq. None where times and seqs disagree too much to tell cheaply.
+ */
+async function newestFrom(tx: Tx, chains: ReadonlyMap<string, ReadonlySet<number>>): Promise<Map<string, number>> {
+  const lowest = new Map([...chains].map(([chainId, seqs]) => [chainId, Math.min(...seqs)]));
+  const stored = await tx.query<{ chain_id: string; seq: number }>(sql`
+    SELECT w.chain_id, l.seq FROM unnest(${[...lowest.keys()]}::uuid[], ${[...lowest.values()]}::bigint[]) AS w (chain_id, lowest)
+    CROSS JOIN LATERAL (
+      SELECT l.seq FROM audit_log l WHERE l.chain_id = w.chain_id AND l.seq >= w.lowest ORDER BY l.seq LIMIT ${mostCompared}
+    ) l`);
+  const counts = new Map<string, number>();
+  for (const { chain_id: chainId, seq } of stored) {
+    counts.set(chainId, (counts.get(chainId) ?? 0) + 1);
+    if (!chains.get(chainId)?.has(seq)) lowest.set(chainId, Math.max(lowest.get(chainId) ?? 0, seq + 1));
+  }
+  for (const [chainId, count] of counts) if (count === mostCompared) lowest.delete(chainId);
+  return lowest;
 }
 
 /**

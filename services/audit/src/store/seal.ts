@@ -3,6 +3,7 @@ import { type Database, deadLetters, sql, type Tx } from "@muster/db";
 import { systemCaller } from "@muster/kit";
 import type { Entry } from "../rules/entry.ts";
 import { type Head, type SealedEntry, sealChain } from "../rules/seal.ts";
+import { plainArray } from "./array-text.ts";
 import { insertSealed } from "./sealed-rows.ts";
 
 /** Something refused on its way in: goes to the dead letters in the transaction that seals its notice. */
@@ -31,6 +32,27 @@ export async function sealBatch(
   entries: readonly Entry[],
   rejected: readonly Rejected[],
 ): Promise<number> {
+  try {
+    return await sealAfter(db, entries, rejected, "heads");
+  } catch (error) {
+    if (!isNumberTaken(error)) throw error;
+    // A head that somebody set back, or a row put in beyond it. The rows go behind what is there and link to what the head
+    // says, so that verification shows it, and neither the chain nor its neighbours wait for somebody to repair it.
+    return await sealAfter(db, entries, rejected, "rows");
+  }
+}
+
+function isNumberTaken(error: unknown): boolean {
+  const { code, constraint } = error as { code?: unknown; constraint?: unknown };
+  return code === "23505" && typeof constraint === "string" && /^audit_log_\d\d_pkey$/.test(constraint);
+}
+
+async function sealAfter(
+  db: Database,
+  entries: readonly Entry[],
+  rejected: readonly Rejected[],
+  after: "heads" | "rows",
+): Promise<number> {
   const letters = deadLetters(db);
   const chains = chainsOf(entries);
   return db.tx({ caller: systemCaller("audit") }, async (tx) => {
@@ -38,6 +60,7 @@ export async function sealBatch(
     // after the locks.
     const [, rows, known] = await Promise.all([addHeads(tx, chains), lockHeads(tx, chains), storedIds(tx, entries)]);
     const heads = new Map<string, Head>(rows.map(({ chain_id, seq, checksum }) => [chain_id, { seq, checksum }]));
+    const lastRows = after === "rows" ? await lastSeqs(tx, heads) : new Map<string, number>();
     const fresh = new Set<string>();
     const sealed = chains.flatMap(({ chainId, entries: all }) => {
       const news = all.filter(({ id }) => {
@@ -46,7 +69,8 @@ export async function sealBatch(
         fresh.add(key);
         return isNew;
       });
-      return sealChain(heads.get(chainId) as Head, news, randomBytes);
+      const head = heads.get(chainId) as Head;
+      return sealChain({ ...head, seq: Math.max(head.seq, lastRows.get(chainId) ?? 0) }, news, randomBytes);
     });
     const writes: Promise<unknown>[] = [];
     if (sealed.length > 0) writes.push(insertSealed(tx, sealed), moveHeads(tx, sealed, chains, heads));
@@ -88,11 +112,21 @@ function lockHeads(tx: Tx, chains: readonly Chain[]): Promise<HeadRow[]> {
     ORDER BY chain_id FOR UPDATE`);
 }
 
+/** Last rows of chains, as far as a chain can have grown past its head: a row numbered beyond all reason leads nobody there. */
+async function lastSeqs(tx: Tx, heads: ReadonlyMap<string, Head>): Promise<Map<string, number>> {
+  const rows = await tx.query<{ chain_id: string; seq: number }>(sql`
+    SELECT w.chain_id, l.seq FROM unnest(${[...heads.keys()]}::uuid[], ${[...heads.values()].map((h) => h.seq)}::bigint[]) AS w (chain_id, seq)
+    CROSS JOIN LATERAL (
+      SELECT l.seq FROM audit_log l WHERE l.chain_id = w.chain_id AND l.seq <= w.seq + 100000000 ORDER BY l.seq DESC LIMIT 1
+    ) l`);
+  return new Map(rows.map(({ chain_id, seq }) => [chain_id, seq]));
+}
+
 /** Keys of what is stored already. The limit keeps the planner at one look into the index per row, whatever it believes. */
 async function storedIds(tx: Tx, entries: readonly Entry[]): Promise<Set<string>> {
   const rows = await tx.query<{ key: string }>(sql`
     SELECT w.chain_id || '/' || w.id AS key
-    FROM unnest(${entries.map((e) => e.chainId)}::uuid[], ${entries.map((e) => e.id)}::uuid[]) AS w (chain_id, id)
+    FROM unnest(${plainArray(entries.map((e) => e.chainId))}::uuid[], ${plainArray(entries.map((e) => e.id))}::uuid[]) AS w (chain_id, id)
     CROSS JOIN LATERAL (SELECT FROM audit_log l WHERE l.chain_id = w.chain_id AND l.id = w.id LIMIT 1) stored`);
   return new Set(rows.map(({ key }) => key));
 }

@@ -1,24 +1,26 @@
 import { sql, type Tx } from "@muster/db";
 import type { SealedEntry } from "../rules/seal.ts";
+import { plainArray, textArray } from "./array-text.ts";
 
 /** Inserts sealed rows in one statement. */
 export async function insertSealed(tx: Tx, rows: readonly SealedEntry[]): Promise<void> {
-  const column = <T>(pick: (row: SealedEntry) => T) => rows.map(pick);
+  const plain = (pick: (row: SealedEntry) => string | number | null) => plainArray(rows.map(pick));
+  const text = (pick: (row: SealedEntry) => string | null) => textArray(rows.map(pick));
   await tx.execute(sql`
     INSERT INTO audit_log (chain_id, seq, id, org_id, partner_id, timestamp, actor_type, actor_id, actor_email, actor_name,
       actor_role, actor_department, session_id, action, resource_type, resource_id, resource_name, details, ip_address,
       user_agent, result, error_message, format, personal_salt, checksum, prev_checksum)
     SELECT * FROM unnest(
-      ${column(({ entry }) => entry.chainId)}::uuid[], ${column((r) => r.seq)}::bigint[], ${column(({ entry }) => entry.id)}::uuid[],
-      ${column(({ entry }) => entry.orgId)}::uuid[], ${column(({ entry }) => entry.partnerId)}::uuid[],
-      ${column(({ entry }) => entry.timestamp.toISOString())}::timestamptz[], ${column(({ entry }) => entry.actorType)}::text[],
-      ${column(({ entry }) => entry.actorId)}::uuid[], ${column(({ entry }) => entry.actorEmail)}::text[], ${column(({ entry }) => entry.actorName)}::text[],
-      ${column(({ entry }) => entry.actorRole)}::text[], ${column(({ entry }) => entry.actorDepartment)}::text[],
-      ${column(({ entry }) => entry.sessionId)}::uuid[], ${column(({ entry }) => entry.action)}::text[],
-      ${column(({ entry }) => entry.resourceType)}::text[], ${column(({ entry }) => entry.resourceId)}::uuid[],
-      ${column(({ entry }) => entry.resourceName)}::text[], ${column((r) => r.detailsJson)}::jsonb[],
-      ${column(({ entry }) => entry.ipAddress)}::text[], ${column(({ entry }) => entry.userAgent)}::text[], ${column(({ entry }) => entry.result)}::text[],
-      ${column(({ entry }) => entry.errorMessage)}::text[], ${column((r) => r.format)}::smallint[],
-      ${column((r) => r.personalSalt)}::bytea[], ${column((r) => r.checksum)}::text[],
-      ${column((r) => r.prevChecksum)}::text[])`);
+      ${plain(({ entry }) => entry.chainId)}::uuid[], ${plain((r) => r.seq)}::bigint[], ${plain(({ entry }) => entry.id)}::uuid[],
+      ${plain(({ entry }) => entry.orgId)}::uuid[], ${plain(({ entry }) => entry.partnerId)}::uuid[],
+      ${plain(({ entry }) => entry.timestamp.toISOString())}::timestamptz[], ${plain(({ entry }) => entry.actorType)}::text[],
+      ${plain(({ entry }) => entry.actorId)}::uuid[], ${text(({ entry }) => entry.actorEmail)}::text[], ${text(({ entry }) => entry.actorName)}::text[],
+      ${text(({ entry }) => entry.actorRole)}::text[], ${text(({ entry }) => entry.actorDepartment)}::text[],
+      ${plain(({ entry }) => entry.sessionId)}::uuid[], ${text(({ entry }) => entry.action)}::text[],
+      ${text(({ entry }) => entry.resourceType)}::text[], ${plain(({ entry }) => entry.resourceId)}::uuid[],
+      ${text(({ entry }) => entry.resourceName)}::text[], ${text((r) => r.detailsJson)}::jsonb[],
+      ${text(({ entry }) => entry.ipAddress)}::text[], ${text(({ entry }) => entry.userAgent)}::text[], ${plain(({ entry }) => entry.result)}::text[],
+      ${text(({ entry }) => entry.errorMessage)}::text[], ${plain((r) => r.format)}::smallint[],
+      ${plain((r) => `"\\\\x${r.personalSalt.toString("hex")}"`)}::bytea[], ${plain((r) => r.checksum)}::text[],
+      ${plain((r) => r.prevChecksum)}::text[])`);
 }

@@ -45,7 +45,6 @@ export async function startVerifying(deps: VerifyDeps, chainId: string, from: nu
     notes.map((note) => ({ seq: null, note })),
   );
   const afterSeq = v.from === null ? null : v.from - 1;
-  v.checkpoints = v.checkpoints.filter(({ seq }) => seq > (afterSeq ?? 0));
   return { v, afterSeq, checkpointsTo: afterSeq ?? 0 };
 }
 

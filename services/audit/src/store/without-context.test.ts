@@ -33,6 +33,8 @@ beforeAll(async () => {
       `INSERT INTO prune_receipts (chain_id, org_id, partner_id, first_seq, last_seq, last_checksum, pruned_at, note)
        VALUES ($1, $1, $2, 1, 1, 'c', now(), 'n')`,
       "INSERT INTO retention_policy (org_id, partner_id) VALUES ($1, $2)",
+      `INSERT INTO audit_streams (id, org_id, partner_id, name, type, cursor_seq, created_by, created_at, updated_at)
+       VALUES ($1, $1, $2, 'x', 'archive', 0, 'x', now(), now())`,
     ]) {
       await client.query(text, [orgId, partnerId]);
     }

@@ -146,6 +146,9 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
         const stored = await lock(tx, context, id);
         requireHeld(held, stored.scopes);
         requireActive(stored, at);
+        if (stored.principal_id && graceSeconds > 0) {
+          throw validationError({ graceSeconds: ["Not for the key of a service principal, which has one secret"] });
+        }
         const graceUntil = graceSeconds === 0 ? null : new Date(at.getTime() + graceSeconds * 1000);
         const rotated = await rotateApiKey(tx, stored.id, material, graceUntil, at);
         const details = { keyPrefix: rotated.key_prefix, previousKeyPrefix: stored.key_prefix, graceSeconds };

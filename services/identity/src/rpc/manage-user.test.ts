@@ -121,6 +121,7 @@ describe("changing a person", () => {
       [["site_ids"], { siteRestricted: true, siteIds: [uuidv7()] }, "site_not_found"],
       [["role_id"], { roleId: uuidv7() }, "role_not_found"],
       [["role_id"], { roleId: identity.roleId("org-viewer") }, "validation_failed"],
+      [["name"], { name: "Ada\r\nLovelace" }, "validation_failed"],
       [["email"], { email: "x@example.com" }, "no_updates"],
       [[], {}, "no_updates"],
     ];

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/glo
 import { sql } from "@muster/db";
 import { type Caller, uuidv7 } from "@muster/kit";
 import { callers } from "@muster/testing";
+import { keyDigest } from "../rules/key-material.ts";
 import { codeOf, outcomeOf } from "../testing/identity.ts";
 import { startTestKeys, type TestKeys, tenantOf } from "../testing/keys.ts";
 
@@ -42,6 +43,13 @@ const activeKeys = (principalId: string) =>
   keys.db.read<{ id: string; scopes: string[] }>(
     keys.system,
     sql`SELECT id, scopes FROM api_keys WHERE principal_id = ${principalId} AND status = 'active'`,
+  );
+
+/** What a key's secrets are compared with. */
+const secretsOf = (keyId: string) =>
+  keys.db.read<{ digest: Buffer; previous_digest: Buffer | null; previous_valid_until: Date | null }>(
+    keys.system,
+    sql`SELECT digest, previous_digest, previous_valid_until FROM api_keys WHERE id = ${keyId}`,
   );
 
 describe("creating a service principal", () => {
@@ -145,6 +153,21 @@ describe("rotating a principal's key", () => {
   });
 });
 
+describe("rotating a principal's key as an API key", () => {
+  it("refuses a grace, which would leave the principal two secrets, and rotates without one", async () => {
+    const { apiKey, key } = await made();
+    const withGrace = apiKeys().rotateApiKey({ id: apiKey.id, graceSeconds: 600 });
+    expect(await codeOf(withGrace)).toBe("validation_failed");
+    expect(await secretsOf(apiKey.id)).toEqual([
+      { digest: keyDigest(key), previous_digest: null, previous_valid_until: null },
+    ]);
+    const rotated = await apiKeys().rotateApiKey({ id: apiKey.id });
+    expect(await secretsOf(apiKey.id)).toEqual([
+      { digest: keyDigest(rotated.key), previous_digest: null, previous_valid_until: null },
+    ]);
+  });
+});
+
 describe("adopting a key", () => {
   it("re-points it with the scopes that both allow, and revokes the one before", async () => {
     const { id, apiKey } = await made();
@@ -171,6 +194,19 @@ describe("adopting a key", () => {
     const { id } = await made(ofPrincipal);
     const { apiKey } = await admin().migrateKey({ id, keyId: await plainKey(ofKey) });
     expect(apiKey?.scopes).toEqual(left);
+  });
+
+  it("ends the grace of a secret from a rotation before: a principal has one secret", async () => {
+    const { id } = await made();
+    const keyId = await plainKey(["devices:read"]);
+    const [before] = await secretsOf(keyId);
+    await apiKeys().rotateApiKey({ id: keyId, graceSeconds: 600 });
+    await admin().migrateKey({ id, keyId });
+    expect(await secretsOf(keyId)).toEqual([
+      { digest: expect.any(Buffer), previous_digest: null, previous_valid_until: null },
+    ]);
+    const told = (await keys.toldOf(keyId)).at(-1)?.digests.map((digest) => Buffer.from(digest));
+    expect(told).toContainEqual(before?.digest);
   });
 
   it("needs the scopes that are granted", async () => {

@@ -209,6 +209,16 @@ describe("accepting an invitation", () => {
   });
 });
 
+describe("a name given with the acceptance", () => {
+  it("is one line, and the invitation stays when it is not", async () => {
+    const { inviteToken } = await root().inviteUser(wanted("platform-admin"));
+    for (const name of ["Ada\nLovelace", "Ada\u202eL", "x".repeat(256)]) {
+      expect([name, await codeOf(accept(inviteToken, { name }))]).toEqual([name, "validation_failed"]);
+    }
+    expect(await codeOf(accept(inviteToken, { name: " " }))).toBe("answered");
+  });
+});
+
 describe("reading people", () => {
   it("shows each caller those in sight, newest first, by page and by cursor", async () => {
     const partnerId = await identity.addPartner();

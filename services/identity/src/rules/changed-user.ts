@@ -1,6 +1,7 @@
 import { AppError, type FieldErrors, isUuid, validationError } from "@muster/kit";
 import { type Held, requireAbove } from "./delegation.ts";
 import { isRoleOf, maxListed, noOrganization, type OrgGrant, orgGrants, type Role, roleNotFound } from "./new-user.ts";
+import { personNameFault } from "./person-name.ts";
 
 /** The fields of a change that were given. `siteIds: null` lifts the limit to sites. */
 export type UserChange = {
@@ -30,7 +31,8 @@ export function userChange(paths: readonly string[], input: Input): UserChange {
   };
   if (paths.includes("name")) {
     change.name = input.name;
-    if (input.name.trim() === "" || input.name.length > 255) errors.name = ["1 to 255 characters"];
+    const fault = personNameFault(input.name);
+    if (fault) errors.name = [fault];
   }
   if (paths.includes("role_id")) {
     change.roleId = input.roleId;

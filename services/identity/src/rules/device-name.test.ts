@@ -25,6 +25,14 @@ describe("deviceName", () => {
     ["", "Unknown device"],
     [null, "Unknown device"],
     [" (x)", "Unknown device"],
+    ["python-requests/2.31.0", "python-requests/2.31.0"],
+    ["Go-http-client/1.1", "Go-http-client/1.1"],
+    ["agent/v2-rc", "agent"],
+    ["https://evil.example/unlock-your-account", "Unknown device"],
+    ["evil.example/1", "Unknown device"],
+    ["evil/1.example.com", "evil"],
+    ["me@evil.example", "Unknown device"],
+    ["x".repeat(65), "Unknown device"],
   ])("calls %j %j", (userAgent, name) => {
     expect(deviceName(userAgent)).toBe(name);
   });

@@ -16,12 +16,21 @@ const systems: readonly [RegExp, string][] = [
   [/\bLinux\b/, "Linux"],
 ];
 
+/**
+ * Name and numeric version of a program, and nothing that a reader of mails makes a link of: anybody may ask for a link to set
+ * somebody's password, with a user agent of their choice, and this stands in that mail.
+ */
+const program = /^([A-Za-z][\w-]{0,31})(\/\d{1,5}(?:\.\d{1,5}){0,3})?(?![^\s(/])/;
+
 /** What people would call the client of a user agent: `Firefox on Linux`, `curl/8.1`; it is the client's own word. */
 export function deviceName(userAgent: string | null): string {
   if (!userAgent) return "Unknown device";
   const [, browser] = browsers.find(([pattern]) => pattern.test(userAgent)) ?? [];
   const [, system] = systems.find(([pattern]) => pattern.test(userAgent)) ?? [];
   if (browser && system) return `${browser} on ${system}`;
+  const known = browser ?? system;
+  if (known) return known;
   // Programs name themselves in the first product (RFC 9110, section 10.1.5).
-  return browser ?? system ?? (userAgent.split(/[\s(]/)[0] || "Unknown device").slice(0, 64);
+  const [, name, version = ""] = program.exec(userAgent) ?? [];
+  return name ? `${name}${version}` : "Unknown device";
 }

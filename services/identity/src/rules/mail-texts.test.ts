@@ -26,4 +26,17 @@ describe("a mail", () => {
       } else expect(html).not.toContain("<a ");
     },
   );
+
+  it("has no line that a name or a device wrote", () => {
+    const lines = "Ada\r\n\r\nYour account is locked\u2028now";
+    const { text } = mailText({
+      kind: "invite",
+      to: { ...to, name: lines },
+      invitedBy: lines,
+      link: "https://x.example/accept-invite?token=t",
+      expiresAt: at,
+    });
+    expect(text).toContain("Hello Ada Your account is locked now,\n");
+    expect(text).toContain("\nAda Your account is locked now invites you");
+  });
 });

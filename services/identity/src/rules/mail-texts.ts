@@ -64,7 +64,7 @@ function written(
   button: { label: string; url: string } | null,
   after: readonly string[],
 ): MailText {
-  const text = [...before, ...(button ? [button.url] : []), ...after].join("\n\n");
+  const text = [...before, ...(button ? [button.url] : []), ...after].map(oneLine).join("\n\n");
   const paragraph = (line: string) => `<p>${escaped(line)}</p>`;
   const link = button ? `<p><a href="${escaped(button.url)}">${escaped(button.label)}</a></p>` : "";
   const body = [...before.map(paragraph), link, ...after.map(paragraph)].filter((line) => line !== "").join("\n");
@@ -74,5 +74,6 @@ function written(
 
 const utc = (at: Date) => `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 const whence = ({ address, device }: Origin) => (address === null ? device : `${device}, ${address}`);
-const escaped = (text: string) =>
-  text.replace(/[&<>"']/g, (letter) => `&#${letter.codePointAt(0)};`).replace(/[\r\n]+/g, " ");
+/** Lines are ours alone, whatever a name brings. */
+export const oneLine = (text: string) => text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
+const escaped = (text: string) => oneLine(text).replace(/[&<>"']/g, (letter) => `&#${letter.codePointAt(0)};`);

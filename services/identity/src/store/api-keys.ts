@@ -157,7 +157,7 @@ export function revokeApiKeys(tx: Tx, ids: readonly string[], now: Date): Promis
     WHERE id = ANY (${[...ids]}::uuid[]) AND status <> 'revoked' RETURNING ${columns}`);
 }
 
-/** Gives a locked key to a principal with the scopes that both allow. */
+/** Gives a locked key to a principal with the scopes that both allow; a grace that still runs ends, as a principal has one secret. */
 export async function adoptApiKey(
   tx: Tx,
   id: string,
@@ -167,7 +167,8 @@ export async function adoptApiKey(
   return only(
     await tx.query<ApiKeyRow>(sql`
       UPDATE api_keys
-      SET principal_id = ${principalId}, scopes = ${[...scopes]}::text[], version = version + 1, updated_at = ${now}
+      SET principal_id = ${principalId}, scopes = ${[...scopes]}::text[], previous_digest = NULL, previous_valid_until = NULL,
+          version = version + 1, updated_at = ${now}
       WHERE id = ${id} RETURNING ${columns}`),
   );
 }

@@ -5,7 +5,7 @@ import { type Database, deadLetters } from "@muster/db";
 import { backoffMs, counter, histogram, isEventType, isUuid, type Logger, sleep, systemCaller } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { envelopeBody, objectText, occurredAt } from "../rules/envelope.ts";
-import { putAside, takeUp } from "../store/backlog.ts";
+import { backlogged, putAside, takeUp } from "../store/backlog.ts";
 import { type MatchedEvent, storeMatches, subscribersOf, wantedBy } from "../store/matches.ts";
 
 export type MatcherDeps = {
@@ -84,9 +84,10 @@ export async function matchMessages(deps: MatcherDeps, batch: readonly BusMessag
     const orgIds = [...new Set([...events.values()].map(({ orgId }) => orgId))];
     if (orgIds.length === 0) return 0;
     const subscribers = await subscribersOf(tx, orgIds);
-    // What is put aside is overtaken: not where somebody asked for the order of the stream.
-    const ordered = new Set(subscribers.filter((hook) => hook.ordered).map((hook) => hook.org_id));
-    const { now, later } = share([...events.values()].filter(wantedBy(subscribers)), ordered);
+    // Behind what was put aside: an organization with an ordered webhook gets nothing past it.
+    const inOrder = [...new Set(subscribers.filter(({ ordered }) => ordered).map((hook) => hook.org_id))];
+    const behind = inOrder.length > 0 ? await backlogged(tx, inOrder) : new Set<string>();
+    const { now, later } = share([...events.values()].filter(wantedBy(subscribers)), behind);
     if (later.length > 0) await putAside(tx, later);
     aside = later.length;
     return storeMatches(tx, now, subscribers);
@@ -101,10 +102,10 @@ export async function matchMessages(deps: MatcherDeps, batch: readonly BusMessag
   return aside;
 }
 
-/** The first few events of each organization, and the rest. */
+/** The first few events of each organization, and the rest; of those that are `behind` none at once. */
 function share(
   events: readonly MatchedEvent[],
-  ordered: ReadonlySet<string>,
+  behind: ReadonlySet<string>,
 ): { now: MatchedEvent[]; later: MatchedEvent[] } {
   const counts = new Map<string, number>();
   const now: MatchedEvent[] = [];
@@ -112,7 +113,7 @@ function share(
   for (const event of events) {
     const count = (counts.get(event.orgId) ?? 0) + 1;
     counts.set(event.orgId, count);
-    (count <= perOrganization || ordered.has(event.orgId) ? now : later).push(event);
+    (count <= perOrganization && !behind.has(event.orgId) ? now : later).push(event);
   }
   return { now, later };
 }

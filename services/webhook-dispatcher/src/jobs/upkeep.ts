@@ -6,6 +6,7 @@ import {
   ensureDays,
   removeDeliveries,
   removeExpired,
+  removePreviousSecrets,
   removeWebhook,
   takeDeletedWebhook,
 } from "../store/upkeep.ts";
@@ -52,6 +53,7 @@ export function startUpkeep(deps: UpkeepDeps): { stop(): Promise<void> } {
 
 /** Makes days ahead of their time and drops those that are kept no longer. */
 export async function keepDays({ db, log, retentionDays }: UpkeepDeps, signal?: AbortSignal): Promise<void> {
+  await db.tx(who(), removePreviousSecrets);
   const made = await db.tx(who(), (tx) => ensureDays(tx, daysAhead));
   if (made > 0) log.info({ tables: made }, "days made");
   while (!signal?.aborted) {

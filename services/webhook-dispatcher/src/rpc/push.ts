@@ -31,7 +31,10 @@ export function pushService({ egress, now, timeoutMs, slots }: PushDeps): Servic
         throw new AppError("overloaded", "Too many pushes are under way", { retryAfterSeconds: 1 });
       underWay += 1;
       try {
-        const { url, userinfo } = splitUserinfo(request.url);
+        // What is no URL is refused by the judge, with its reason.
+        const { url, userinfo } = URL.canParse(request.url)
+          ? splitUserinfo(request.url)
+          : { url: request.url, userinfo: null };
         const target = await judged(() => egress.check(url));
         const body = Buffer.from(request.body);
         const { deliveryId, eventId, eventType, attempt, possibleDuplicate, secret } = request;

@@ -26,7 +26,8 @@ export function replayWanted(input: ReplayInput, now: Date): ReplayWanted {
   if (unknown.length > 0) {
     throw new AppError("unknown_event_type", "Unknown event type", { facts: { types: unknown.slice(0, 20) } });
   }
-  return { since: input.since, until, status, events };
+  // Nothing is older; what a database takes for a time has an end, too.
+  return { since: new Date(Math.max(0, input.since.getTime())), until, status, events };
 }
 
 /** UUIDv5 of replay and event: however often a chunk is begun, and however often an event failed, it is queued once. */

@@ -34,6 +34,21 @@ describe("an ordered webhook", () => {
     expect(receiver.busiest()).toBe(1);
   }, 60_000);
 
+  it("gets them in their order also when there are so many at once that most are put aside", async () => {
+    const third = dispatcher.receivers[3] as Receiver;
+    const { orgId, admin } = await dispatcher.organization();
+    await dispatcher.webhook(admin, third, { ordered: true });
+    const ids = Array.from({ length: 130 }, () => uuidv7()).sort(() => Math.random() - 0.5);
+    await dispatcher.matchBatch(ids.slice(0, 120).map((id) => eventMessage(orgId, { id })));
+    // What comes next stays behind what was put aside.
+    await dispatcher.matchBatch(ids.slice(120).map((id) => eventMessage(orgId, { id })));
+    while ((await dispatcher.takeUp()) > 0);
+    const sender = dispatcher.sender();
+    await until("all of them", () => eventsAt(third, ids).length === ids.length, 60_000);
+    await sender.stop();
+    expect(eventsAt(third, ids)).toEqual(ids);
+  }, 90_000);
+
   it("holds what follows while one waits for its retry, and goes on when its retries are exhausted", async () => {
     const flaky = dispatcher.receivers[1] as Receiver;
     const { orgId, admin } = await dispatcher.organization();

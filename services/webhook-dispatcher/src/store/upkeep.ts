@@ -22,10 +22,19 @@ export async function removeExpired(tx: Tx, retentionDays: number, most: number)
       SELECT ctid FROM webhook_event_keys WHERE occurred_at < ${before} LIMIT ${most}::int))`),
     tx.execute(sql`DELETE FROM webhook_dead_letters WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM webhook_dead_letters WHERE created_at < ${before} LIMIT ${most}::int))`),
+    tx.execute(sql`DELETE FROM webhook_replays WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM webhook_replays WHERE created_at < ${before} LIMIT ${most}::int))`),
     tx.execute(sql`DELETE FROM webhook_queue WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM webhook_queue WHERE created_at < ${before} LIMIT ${most}::int))`),
   ]);
   return removed.reduce((sum, n) => sum + n, 0);
+}
+
+/** Forgets secrets that sign no more; gives their number. */
+export function removePreviousSecrets(tx: Tx): Promise<number> {
+  return tx.execute(sql`
+    UPDATE webhooks SET previous_secret_sealed = NULL, previous_secret_until = NULL
+    WHERE previous_secret_until < now()`);
 }
 
 /** Deleted webhooks, those that nobody else works on, locked. */

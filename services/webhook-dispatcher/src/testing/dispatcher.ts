@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { BusMessage } from "@muster/bus";
-import { type Database, openDatabase, sql } from "@muster/db";
+import { type Database, openDatabase, sql, type Tx } from "@muster/db";
 import { openEgress, parseExceptions } from "@muster/egress";
 import { type Caller, createLogger, secretBox, systemCaller, uuidv7 } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
@@ -30,7 +30,7 @@ import { sealedAt } from "../store/webhooks.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
 const log = createLogger("dispatcher-test", "fatal");
-const keys = `k1:${Buffer.alloc(32, 7).toString("base64")}`;
+export const testKeys = `k1:${Buffer.alloc(32, 7).toString("base64")}`;
 const who = { caller: systemCaller("webhook-dispatcher") };
 const permissions = ["webhooks:read", "webhooks:write", "events:write"];
 
@@ -48,8 +48,8 @@ export async function startDispatcher() {
     "test",
   );
   const egress = openEgress({ profile: "webhook", exceptions });
-  const box = secretBox(keys, secretPurposes.webhooks);
-  const replyBox = secretBox(keys, secretPurposes.replies);
+  const box = secretBox(testKeys, secretPurposes.webhooks);
+  const replyBox = secretBox(testKeys, secretPurposes.replies);
   const now = () => new Date();
   const reach = { db: database.db, now, copyLagMs: 0 };
   const wakes: (() => void)[] = [];
@@ -108,6 +108,8 @@ export async function startDispatcher() {
 
     /** SQL that changes something, as the system. */
     change: (text: string, values: unknown[] = []) => database.db.tx(who, (tx) => tx.execute({ text, values })),
+
+    upkeep: <T>(run: (tx: Tx) => Promise<T>) => database.db.tx(who, run),
 
     /** Gives a webhook a retry policy, as an operator does. */
     policy: (id: string, policy: object) =>

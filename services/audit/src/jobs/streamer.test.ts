@@ -1,0 +1,354 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { openDatabase, sql } from "@muster/db";
+import { AppError, type Caller, createLogger, secretBox, systemCaller, uuidv7 } from "@muster/kit";
+import { StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
+import { register, toAppError } from "@muster/rpc";
+import { reencrypt } from "@muster/service";
+import { callers, type TestDatabase, type TestPort, testPort, until } from "@muster/testing";
+import { directoryArchive } from "../archive/directory.ts";
+import { sealMessages } from "../events/sealer.ts";
+import { streamService } from "../rpc/stream.ts";
+import { sealedAt, sealedColumns, secretPurposes } from "../sealed-columns.ts";
+import { auditDatabase, auditMessage } from "../testing.ts";
+import type { Push, Pushed } from "../webhook-pushes.ts";
+import { advanceStream, type StreamerDeps, startStreamer } from "./streamer.ts";
+
+const keys = `k1:${Buffer.alloc(32, 7).toString("base64")}`;
+const log = createLogger("streamer-test", "fatal");
+const system = { caller: systemCaller("audit") };
+const box = secretBox(keys, secretPurposes.streams);
+const url = "https://user:hidden@siem.example.test/in?token=hidden";
+
+let database: TestDatabase;
+let port: TestPort;
+let folder: string;
+/** What the receiver got, by URL; and what it says. */
+const got: Push[] = [];
+let answer: (push: Push) => Promise<Pushed> = async () => ({ status: 200, error: null });
+let deps: StreamerDeps;
+
+beforeAll(async () => {
+  database = await auditDatabase();
+  folder = await mkdtemp(join(tmpdir(), "streams-"));
+  const pushes = {
+    async check(given: string) {
+      if (!given.startsWith("https://")) {
+        throw new AppError("invalid_webhook_url", "Invalid webhook URL", { facts: { reason: "not_https" } });
+      }
+      return "https://siem.example.test/in";
+    },
+    push(push: Push) {
+      got.push(push);
+      return answer(push);
+    },
+  };
+  const now = () => new Date();
+  deps = {
+    db: database.db,
+    log,
+    now,
+    box,
+    pushes,
+    archive: await directoryArchive(folder, ""),
+    concurrency: 2,
+    failedAfterHours: 72,
+    pollMs: 10,
+  };
+  const replyBox = secretBox(keys, secretPurposes.replies);
+  const rpc = { db: database.db, now, box, replyBox, pushes, hasArchive: true };
+  port = await testPort("audit", [
+    register(StreamService, streamService({ ...rpc, mfaMaxAgeMinutes: 480, streamsPerOrganization: 2 })),
+  ]);
+});
+afterAll(async () => {
+  await port?.close();
+  await database?.drop();
+  if (folder) await rm(folder, { recursive: true });
+});
+
+const client = (caller: Caller) => port.client(StreamService, caller);
+const refusal = (call: Promise<unknown>) =>
+  call.then(
+    () => "answered",
+    (error: unknown) => toAppError(error).code,
+  );
+
+async function seal(partnerId: string, orgId: string, count: number, details = "{}") {
+  const sealer = { db: database.db, log, now: () => new Date(), batchRows: 500, batchBytes: 10_000_000 };
+  const change = { partnerId, orgId, detailsJson: details };
+  await sealMessages(
+    sealer,
+    Array.from({ length: count }, () => auditMessage(change)),
+  );
+}
+
+async function organization(rows = 3) {
+  const [partnerId, orgId] = [uuidv7(), uuidv7()];
+  await seal(partnerId, orgId, rows);
+  const permitted = { mfaAt: new Date(), permissions: ["audit:read", "audit:write"] };
+  return {
+    partnerId,
+    orgId,
+    admin: { ...callers.orgAdmin(partnerId, orgId), ...permitted } as Caller,
+    partner: { ...callers.partnerAdmin(partnerId), ...permitted } as Caller,
+  };
+}
+
+const toWebhook = { name: "SIEM", type: "webhook", url, fromStart: true };
+type Batch = {
+  type: string;
+  data: { previousSeq: number; firstSeq: number; lastSeq: number; rows: { seq: number }[] };
+};
+const batchesOf = (streamId: string) =>
+  got
+    .map((push) => ({ push, body: JSON.parse(push.body.toString()) as Batch & { data: { streamId: string } } }))
+    .filter(({ body }) => body.data.streamId === streamId);
+const seqsOf = (streamId: string) => batchesOf(streamId).flatMap(({ body }) => body.data.rows.map(({ seq }) => seq));
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
+const stateOf = async (admin: Caller, id: string) => (await client(admin).getStream({ id })).stream;
+const due = (id: string) =>
+  database.db.tx(system, (tx) =>
+    tx.execute(
+      sql`UPDATE audit_streams SET next_attempt_at = now(), leased_until = CASE WHEN leased_until IS NOT NULL THEN now() END WHERE id = ${id}`,
+    ),
+  );
+
+describe("a stream", () => {
+  it("sends the rows of its chain in order, those that come later too, and says how far it is", async () => {
+    const { admin, orgId, partnerId } = await organization(250);
+    const { stream, secret } = await client(admin).createStream(toWebhook);
+    const id = stream?.id ?? "";
+    expect(stream).toMatchObject({ orgId, cursorSeq: 0n, headSeq: 250n, url: "https://siem.example.test/in" });
+    expect(secret).toMatch(/^whsec_/);
+    const streamer = startStreamer(deps);
+    await until("all rows", () => seqsOf(id).length === 250);
+    await seal(partnerId, orgId, 5);
+    await until("the later rows", async () => (await stateOf(admin, id))?.cursorSeq === 255n);
+    await streamer.stop();
+    expect(seqsOf(id)).toEqual(range(1, 255));
+    expect(batchesOf(id)[0]?.body).toMatchObject({
+      type: "audit.rows",
+      orgId,
+      data: { previousSeq: 0, firstSeq: 1, lastSeq: 100 },
+    });
+    expect(batchesOf(id)[0]?.push).toMatchObject({ url, secret, attempt: 1, possibleDuplicate: false });
+    expect(await stateOf(admin, id)).toMatchObject({ rowsSent: 255n, failures: 0, lagSeconds: 0, status: "active" });
+  }, 30_000);
+
+  it("begins behind the last row unless it is told to begin at the first", async () => {
+    const { admin, orgId, partnerId } = await organization(4);
+    const { stream } = await client(admin).createStream({ ...toWebhook, fromStart: false });
+    expect(stream).toMatchObject({ cursorSeq: 4n, headSeq: 4n });
+    await seal(partnerId, orgId, 1);
+    expect((await stateOf(admin, stream?.id ?? ""))?.lagSeconds).toBeGreaterThanOrEqual(0);
+    while (await advanceStream(deps));
+    expect(seqsOf(stream?.id ?? "")).toEqual([5]);
+  });
+
+  it("waits when a batch is not taken, sends the same batch again, and loses nothing", async () => {
+    const { admin, orgId, partnerId } = await organization(2);
+    const { stream } = await client(admin).createStream(toWebhook);
+    const id = stream?.id ?? "";
+    answer = async () => ({ status: 503, error: "The receiver answered 503" });
+    while (await advanceStream(deps));
+    await seal(partnerId, orgId, 2);
+    expect(await advanceStream(deps)).toBe(false);
+    expect(await stateOf(admin, id)).toMatchObject({
+      cursorSeq: 0n,
+      failures: 1,
+      lastError: "The receiver answered 503",
+    });
+    answer = async () => ({ status: null, error: "The receiver did not answer in time" });
+    await due(id);
+    while (await advanceStream(deps));
+    answer = async () => ({ status: 204, error: null });
+    await due(id);
+    while (await advanceStream(deps));
+    expect(batchesOf(id).map(({ body, push }) => [body.data.lastSeq, push.attempt, push.possibleDuplicate])).toEqual([
+      [2, 1, false],
+      [2, 2, false],
+      [2, 3, true],
+      [4, 1, false],
+    ]);
+    expect(new Set(batchesOf(id).map(({ push }) => push.id)).size).toBe(2);
+  });
+
+  it("goes on after its process was killed while sending, and says that the batch may be a repeat", async () => {
+    const { admin } = await organization(3);
+    const { stream } = await client(admin).createStream(toWebhook);
+    const id = stream?.id ?? "";
+    // Sent, and nothing of it stored: what kill −9 leaves behind.
+    answer = () => new Promise(() => undefined);
+    void advanceStream(deps);
+    await until("the first request", () => batchesOf(id).length === 1);
+    answer = async () => ({ status: 200, error: null });
+    expect(await advanceStream(deps)).toBe(false);
+    await due(id);
+    while (await advanceStream(deps));
+    expect(batchesOf(id).map(({ push }) => [push.id, push.possibleDuplicate])).toEqual([
+      [batchesOf(id)[0]?.push.id, false],
+      [batchesOf(id)[0]?.push.id, true],
+    ]);
+    expect(await stateOf(admin, id)).toMatchObject({ cursorSeq: 3n, rowsSent: 3n });
+  });
+
+  it("is marked failed by 410 and after days without a success, and goes on when it is told to", async () => {
+    const { admin } = await organization(3);
+    const { stream } = await client(admin).createStream(toWebhook);
+    const id = stream?.id ?? "";
+    answer = async () => ({ status: 410, error: "The receiver answered 410" });
+    while (await advanceStream(deps));
+    expect(await stateOf(admin, id)).toMatchObject({ status: "failed", cursorSeq: 0n });
+    expect((await client(admin).updateStream({ id, status: "active" })).stream?.status).toBe("active");
+    answer = async () => ({ status: 500, error: "The receiver answered 500" });
+    while (await advanceStream(deps));
+    await database.db.tx(system, (tx) =>
+      tx.execute(sql`UPDATE audit_streams SET failing_since = now() - interval '73 hours' WHERE id = ${id}`),
+    );
+    await due(id);
+    while (await advanceStream(deps));
+    expect(await stateOf(admin, id)).toMatchObject({ status: "failed", failures: 2 });
+    answer = async () => ({ status: 200, error: null });
+    await client(admin).updateStream({ id, status: "active" });
+    while (await advanceStream(deps));
+    expect(await stateOf(admin, id)).toMatchObject({ status: "active", cursorSeq: 3n, failures: 0 });
+    const actions = await database.db.read<{ n: number }>(
+      system,
+      sql`SELECT count(*)::int AS n FROM outbox WHERE encode(body, 'escape') LIKE ${`%audit.stream.fail%${id}%`}`,
+    );
+    expect(actions[0]?.n).toBe(2);
+  });
+
+  it("that hangs takes one place, whatever else its organization has, and nobody else's", async () => {
+    const bad = await organization(1);
+    const good = await organization(150);
+    const hanging = [];
+    for (let n = 0; n < 2; n++) hanging.push((await client(bad.admin).createStream(toWebhook)).stream?.id ?? "");
+    const { stream } = await client(good.admin).createStream(toWebhook);
+    const held: (() => void)[] = [];
+    answer = (push) => {
+      const { orgId } = JSON.parse(push.body.toString()) as { orgId: string };
+      if (orgId !== bad.orgId) return Promise.resolve({ status: 200, error: null });
+      return new Promise((resolve) => held.push(() => resolve({ status: 200, error: null })));
+    };
+    const streamer = startStreamer(deps);
+    await until("the other's rows", async () => (await stateOf(good.admin, stream?.id ?? ""))?.cursorSeq === 150n);
+    expect(held).toHaveLength(1);
+    answer = async () => ({ status: 200, error: null });
+    for (const release of held) release();
+    for (const id of hanging) {
+      await until("theirs", async () => (await stateOf(bad.admin, id))?.cursorSeq === 1n);
+    }
+    await streamer.stop();
+  }, 30_000);
+
+  it("sends nothing while it is paused", async () => {
+    const { admin } = await organization(3);
+    const { stream } = await client(admin).createStream(toWebhook);
+    const id = stream?.id ?? "";
+    await client(admin).updateStream({ id, status: "paused" });
+    while (await advanceStream(deps));
+    expect(batchesOf(id)).toEqual([]);
+    await client(admin).updateStream({ id, status: "active" });
+    while (await advanceStream(deps));
+    expect(seqsOf(id)).toEqual([1, 2, 3]);
+  });
+
+  it("keeps batches below their bytes", async () => {
+    const { admin, orgId, partnerId } = await organization(1);
+    await seal(partnerId, orgId, 12, JSON.stringify({ text: "x".repeat(60_000) }));
+    const { stream } = await client(admin).createStream(toWebhook);
+    while (await advanceStream(deps));
+    const id = stream?.id ?? "";
+    expect(seqsOf(id)).toEqual(range(1, 13));
+    expect(Math.max(...batchesOf(id).map(({ push }) => push.body.length))).toBeLessThan(400_000);
+  });
+
+  it("to the archive writes one object a batch, in lines as an export has them", async () => {
+    const { admin, orgId } = await organization(120);
+    const { stream, secret } = await client(admin).createStream({ name: "Lake", type: "archive", fromStart: true });
+    expect(secret).toBe("");
+    while (await advanceStream(deps));
+    const at = join(folder, "streams", orgId, stream?.id ?? "");
+    const names = (await readdir(at)).sort();
+    expect(names).toEqual(["0000000000000001-0000000000000100.jsonl", "0000000000000101-0000000000000120.jsonl"]);
+    const lines = (await readFile(join(at, names[1] ?? ""), "utf8")).trimEnd().split("\n");
+    expect(lines.map((line) => (JSON.parse(line) as { seq: number }).seq)).toEqual(range(101, 120));
+  });
+});
+
+describe("streams are made", () => {
+  it("by those who may, of their own organizations, with a completed second factor, and as many as are allowed", async () => {
+    const { admin, partner, orgId } = await organization();
+    const other = await organization();
+    const without: Caller = { ...admin, mfaAt: null };
+    const reader: Caller = { ...admin, permissions: ["audit:read"] };
+    const sited: Caller = { ...admin, siteIds: [uuidv7()] };
+    expect(await refusal(client(without).createStream(toWebhook))).toBe("mfa_required");
+    expect(await refusal(client(reader).createStream(toWebhook))).toBe("permission_denied");
+    expect(await refusal(client(reader).listStreams({}))).toBe("permission_denied");
+    expect(await refusal(client(sited).listStreams({}))).toBe("site_restricted");
+    expect(await refusal(client(partner).createStream(toWebhook))).toBe("organization_context_required");
+    expect(await refusal(client(other.partner).createStream({ ...toWebhook, orgId }))).toBe("organization_not_found");
+    expect(await refusal(client(admin).createStream({ ...toWebhook, url: "http://x" }))).toBe("invalid_webhook_url");
+    for (const change of [{ type: "ftp" }, { url: "" }, { name: "" }, { type: "archive" }]) {
+      expect(await refusal(client(admin).createStream({ ...toWebhook, ...change }))).toBe("validation_failed");
+    }
+    const { stream } = await client(partner).createStream({ ...toWebhook, orgId });
+    const id = stream?.id ?? "";
+    for (const call of [
+      client(other.admin).getStream({ id }),
+      client(other.admin).updateStream({ id, status: "paused" }),
+      client(other.partner).deleteStream({ id }),
+      client(admin).getStream({ id: "nonsense" }),
+    ]) {
+      expect(await refusal(call)).toBe("audit_stream_not_found");
+    }
+    expect(await refusal(client(sited).getStream({ id }))).toBe("site_restricted");
+    await client(admin).createStream(toWebhook);
+    expect(await refusal(client(admin).createStream(toWebhook))).toBe("limit_reached");
+    expect((await client(admin).listStreams({})).streams).toHaveLength(2);
+    await client(admin).deleteStream({ id });
+    expect(await refusal(client(admin).deleteStream({ id }))).toBe("audit_stream_not_found");
+  });
+
+  it("with a URL and a secret that re-encryption knows", async () => {
+    const { admin } = await organization();
+    const { stream } = await client(admin).createStream(toWebhook);
+    const newer = `k2:${Buffer.alloc(32, 9).toString("base64")}`;
+    const owner = openDatabase({ url: database.ownerUrl, max: 2, name: "audit", log });
+    await reencrypt({ db: owner, keys: `${newer},${keys}`, columns: sealedColumns, log });
+    const [row] = await owner.read<{ url_sealed: Buffer; secret_sealed: Buffer }>(
+      system,
+      sql`SELECT url_sealed, secret_sealed FROM audit_streams WHERE id = ${stream?.id}`,
+    );
+    const fresh = secretBox(newer, secretPurposes.streams);
+    const id = stream?.id ?? "";
+    expect(fresh.open(row?.url_sealed ?? Buffer.alloc(0), sealedAt.url(id)).toString()).toBe(url);
+    expect(fresh.open(row?.secret_sealed ?? Buffer.alloc(0), sealedAt.secret(id)).toString()).toMatch(/^whsec_/);
+    await owner.close();
+  });
+
+  it("with nothing of URL or secret in clear in the database or in an answer", async () => {
+    const { admin } = await organization();
+    const { stream } = await client(admin).createStream({ ...toWebhook, secret: "open sesame" });
+    const [row] = await database.db.read<{ text: string }>(
+      system,
+      sql`SELECT row_to_json(t)::text || encode(url_sealed, 'escape') || encode(secret_sealed, 'escape') AS text
+          FROM audit_streams t WHERE id = ${stream?.id}`,
+    );
+    const outbox = await database.db.read<{ text: string }>(
+      system,
+      sql`SELECT encode(body, 'escape') AS text FROM outbox`,
+    );
+    const shown = JSON.stringify((await client(admin).listStreams({})).streams, (_, v) =>
+      typeof v === "bigint" ? String(v) : v,
+    );
+    for (const text of [row?.text ?? "", shown, ...outbox.map((each) => each.text)]) {
+      expect(text).not.toMatch(/hidden|open sesame/);
+    }
+  });
+});

@@ -1,0 +1,191 @@
+import type { Database } from "@muster/db";
+import { AppError, counter, gauge, type Logger, type SecretBox, sleep, systemCaller, uuidv7 } from "@muster/kit";
+import { auditEvent } from "@muster/service";
+import type { Archive } from "../archive/archive.ts";
+import type { ChainRow } from "../rules/chain-row.ts";
+import {
+  batchBody,
+  batchEventType,
+  batchId,
+  batchKey,
+  batchLines,
+  batchRows,
+  cutBatch,
+  streamDelayMs,
+} from "../rules/stream.ts";
+import { sealedAt } from "../sealed-columns.ts";
+import { readChain } from "../store/chain-rows.ts";
+import { beginBatch, claimStream, type StreamRow, settleRefused, settleTaken, worstLag } from "../store/streams.ts";
+import { type Pushes, pushTimeoutMs } from "../webhook-pushes.ts";
+
+export type StreamerDeps = {
+  db: Database;
+  log: Logger;
+  now: () => Date;
+  box: SecretBox;
+  pushes: Pick<Pushes, "push">;
+  /** Null: no stream to the archive is taken or served. */
+  archive: Pick<Archive, "put"> | null;
+  /** Streams of this process under way at a time. */
+  concurrency: number;
+  /** Hours of failing after which a stream is marked failed. */
+  failedAfterHours: number;
+  pollMs: number;
+};
+
+type Taken = { status: "taken" } | { status: "refused"; error: string; isDoubtful: boolean; isGone: boolean };
+
+const who = { caller: systemCaller("audit") };
+const leaseMs = pushTimeoutMs + 15_000;
+const rowsCounter = counter("muster_audit_stream_rows_total", "Rows that streams' receivers took.");
+const refusedCounter = counter("muster_audit_stream_refusals_total", "Batches of streams that were not taken.");
+const lagRows = gauge("muster_audit_stream_lag_rows", "Rows that the stream furthest behind has yet to send.");
+const lagSeconds = gauge(
+  "muster_audit_stream_lag_seconds",
+  "Age of the oldest row that an active stream has yet to send.",
+);
+
+/** Sends rows of chains to where their streams lead, each stream one batch at a time, until stopped. */
+export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const underWay = new Set<Promise<void>>();
+  const run = async (stream: StreamRow) => {
+    try {
+      await workOn(deps, stream);
+    } catch (err) {
+      // Its lease ends, and whoever comes next says that it may be a repeat.
+      deps.log.warn({ err, streamId: stream.id }, "a stream cannot go on now");
+    }
+  };
+  const hand = async () => {
+    while (!signal.aborted) {
+      let stream: StreamRow | null = null;
+      try {
+        if (underWay.size < deps.concurrency) stream = await claim(deps);
+      } catch (err) {
+        deps.log.warn({ err }, "streams cannot go on now");
+        await sleep(2_000, signal);
+      }
+      if (stream) {
+        const work = run(stream).finally(() => underWay.delete(work));
+        underWay.add(work);
+        continue;
+      }
+      // What is under way may be due again at once.
+      const pause = sleep(deps.pollMs, signal);
+      await (underWay.size > 0 ? Promise.race([pause, ...underWay]) : pause);
+    }
+    await Promise.all(underWay);
+  };
+  const measure = async () => {
+    while (!signal.aborted) {
+      try {
+        const { rows, seconds } = await worstLag(deps.db, who);
+        lagRows.set(rows);
+        lagSeconds.set(seconds);
+      } catch (err) {
+        deps.log.warn({ err }, "the lag of streams cannot be measured now");
+      }
+      await sleep(15_000, signal);
+    }
+  };
+  const running = [hand(), measure()];
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all(running);
+    },
+  };
+}
+
+const claim = ({ db }: StreamerDeps) => db.tx(who, (tx) => claimStream(tx, leaseMs));
+
+/** Sends the next batch of one stream; false when none is due. */
+export async function advanceStream(deps: StreamerDeps): Promise<boolean> {
+  const stream = await claim(deps);
+  if (stream) await workOn(deps, stream);
+  return stream !== null;
+}
+
+async function workOn(deps: StreamerDeps, stream: StreamRow): Promise<void> {
+  const { db } = deps;
+  const { rows: next, head } = await readChain(db, who, stream.org_id, stream.cursor_seq, batchRows);
+  const begun = stream.batch_to === null ? [] : next.filter(({ seq }) => seq <= (stream.batch_to ?? 0));
+  const rows = begun.length > 0 ? begun : cutBatch(next);
+  const last = rows.at(-1);
+  if (!last) {
+    // Pruned before it was sent: the next batch's `previousSeq` shows the gap.
+    await db.tx(who, (tx) => settleTaken(tx, stream, Math.max(stream.cursor_seq, head?.baseSeq ?? 0), 0));
+    return;
+  }
+  if (!(await db.tx(who, (tx) => beginBatch(tx, stream, last.seq)))) return;
+  const result = await send(deps, stream, rows);
+  if (result.status === "taken") {
+    rowsCounter.inc(rows.length);
+    await db.tx(who, (tx) => settleTaken(tx, stream, last.seq, rows.length), { retry: true });
+    return;
+  }
+  refusedCounter.inc();
+  await refuse(deps, stream, result);
+}
+
+async function send({ box, pushes, archive }: StreamerDeps, stream: StreamRow, rows: ChainRow[]): Promise<Taken> {
+  const { id: streamId, org_id: orgId, url_sealed: url, secret_sealed: secret } = stream;
+  try {
+    if (stream.type === "archive" || !url || !secret) {
+      if (!archive) throw new Error("No storage is configured for streams");
+      await archive.put(batchKey(orgId, streamId, rows), batchLines(rows), { contentType: "application/x-ndjson" });
+      return { status: "taken" };
+    }
+    const id = batchId(streamId, rows);
+    const { status, error } = await pushes.push({
+      url: box.open(url, sealedAt.url(streamId)).toString(),
+      secret: box.open(secret, sealedAt.secret(streamId)).toString(),
+      id,
+      type: batchEventType,
+      body: batchBody({ id, streamId, orgId, previousSeq: stream.cursor_seq, rows }),
+      attempt: stream.failures + 1,
+      possibleDuplicate: stream.is_doubtful,
+    });
+    if (error === null) return { status: "taken" };
+    return { status: "refused", error, isDoubtful: status === null, isGone: status === 410 };
+  } catch (thrown) {
+    const error = thrown instanceof AppError ? publicText(thrown) : "The storage did not take it";
+    // Nothing is known of a call that did not come back.
+    const isDoubtful = thrown instanceof AppError && ["deadline_exceeded", "unavailable"].includes(thrown.code);
+    return { status: "refused", error, isDoubtful, isGone: false };
+  }
+}
+
+const publicText = ({ code, message, facts }: AppError) =>
+  code === "invalid_webhook_url" ? `Unsafe webhook URL: ${String(facts.reason)}` : message;
+
+async function refuse(
+  { db, log, now, failedAfterHours }: StreamerDeps,
+  stream: StreamRow,
+  { error, isDoubtful, isGone }: Extract<Taken, { status: "refused" }>,
+): Promise<void> {
+  const at = now();
+  const failingMs = stream.failing_since ? at.getTime() - stream.failing_since.getTime() : 0;
+  const fails = isGone || failingMs >= failedAfterHours * 3_600_000;
+  const delayMs = streamDelayMs(stream.failures + 1);
+  await db.tx(
+    who,
+    async (tx) => {
+      const counted = await settleRefused(tx, stream, { error, delayMs, isDoubtful, fails });
+      if (!counted || !fails) return;
+      const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+      const fact = {
+        action: "audit.stream.fail",
+        resource: { type: "audit_stream", id: stream.id, name: stream.name },
+        orgId: stream.org_id,
+        partnerId: stream.partner_id,
+        details: { reason: isGone ? "gone" : "exhausted", cursorSeq: stream.cursor_seq },
+      };
+      tx.emit(auditEvent("audit", { ...who, meta }, fact, at));
+    },
+    { retry: true },
+  );
+  log.warn({ streamId: stream.id, error, failures: stream.failures + 1, fails }, "a batch of audit rows was not taken");
+}

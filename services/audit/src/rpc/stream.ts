@@ -1,0 +1,195 @@
+import { randomBytes } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Database, Tx } from "@muster/db";
+import { AppError, type CallContext, isUuid, type SecretBox, uuidv7 } from "@muster/kit";
+import { StreamSchema, StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
+import { callContext } from "@muster/rpc";
+import { auditEvent, idempotentTx, requireMfa, requirePermission } from "@muster/service";
+import { newStream, wantedStatus } from "../rules/stream.ts";
+import { sealedAt } from "../sealed-columns.ts";
+import { readableRange } from "../store/logs.ts";
+import { isDeleted } from "../store/policies.ts";
+import { tenantOfChain } from "../store/proof.ts";
+import {
+  findStream,
+  insertStream,
+  listStreams,
+  lockStream,
+  removeStream,
+  type StreamLag,
+  type StreamRow,
+  setStreamStatus,
+} from "../store/streams.ts";
+import type { Pushes } from "../webhook-pushes.ts";
+import { orgIdOf } from "./log-messages.ts";
+
+export type StreamDeps = {
+  db: Database;
+  now: () => Date;
+  box: SecretBox;
+  /** Of the purpose of `sealedReplies`. */
+  replyBox: SecretBox;
+  pushes: Pick<Pushes, "check">;
+  hasArchive: boolean;
+  mfaMaxAgeMinutes: number;
+  /** Streams that an organization may have. */
+  streamsPerOrganization: number;
+};
+
+/** Streams of audit rows (01-conventions, "Audit"). */
+export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamService> {
+  const { db, now } = deps;
+
+  const reader = (context: CallContext) => requirePermission(context, "audit:write");
+  const writer = (context: CallContext) => {
+    reader(context);
+    requireMfa(context, deps.mfaMaxAgeMinutes, now());
+  };
+  const organizationOf = async (context: CallContext, given: string): Promise<string> => {
+    const orgId = orgIdOf(given) ?? context.caller.orgId;
+    if (!orgId) throw new AppError("organization_context_required", "Organization context required");
+    await readableRange(db, context, orgId);
+    return orgId;
+  };
+  /** A stream whose organization the caller reads: row-level security alone does not know who is limited to sites. */
+  const found = async (context: CallContext, id: string): Promise<StreamRow & StreamLag> => {
+    await readableRange(db, context, null);
+    const row = isUuid(id) ? await findStream(db, context, id) : null;
+    if (!row || (context.caller.scope !== "system" && (await isDeleted(db, context, row.org_id)))) throw notFound();
+    return row;
+  };
+
+  return {
+    async listStreams(request, handler) {
+      const context = callContext(handler);
+      reader(context);
+      const orgId = await organizationOf(context, request.orgId);
+      return { streams: (await listStreams(db, context, orgId)).map(toMessage) };
+    },
+
+    async getStream({ id }, handler) {
+      const context = callContext(handler);
+      reader(context);
+      return { stream: toMessage(await found(context, id)) };
+    },
+
+    async createStream(request, handler) {
+      const context = callContext(handler);
+      writer(context);
+      const orgId = await organizationOf(context, request.orgId);
+      const fields = newStream(request, deps.hasArchive);
+      const { partnerId } = await tenantOfChain(db, context, orgId);
+      if (!partnerId || (await isDeleted(db, context, orgId))) {
+        throw new AppError("organization_not_found", "Organization not found");
+      }
+      const shown = fields.type === "webhook" ? await deps.pushes.check(fields.url, context) : null;
+      const at = now();
+      const id = uuidv7(at.getTime());
+      const secret = fields.secret || `whsec_${randomBytes(32).toString("base64")}`;
+      const run = async (tx: Tx) => {
+        const isWebhook = fields.type === "webhook";
+        const row = await insertStream(
+          tx,
+          {
+            id,
+            org_id: orgId,
+            partner_id: partnerId,
+            name: fields.name,
+            type: fields.type,
+            url_sealed: isWebhook ? deps.box.seal(Buffer.from(fields.url), sealedAt.url(id)) : null,
+            url_shown: shown,
+            secret_sealed: isWebhook ? deps.box.seal(Buffer.from(secret), sealedAt.secret(id)) : null,
+            created_by: context.caller.actor.id,
+            fromStart: request.fromStart,
+          },
+          deps.streamsPerOrganization,
+          at,
+        );
+        if (!row) {
+          throw new AppError("limit_reached", "The organization has as many streams as it may", {
+            facts: { limit: deps.streamsPerOrganization },
+          });
+        }
+        const after = { name: row.name, type: row.type, url: row.url_shown, cursorSeq: row.cursor_seq };
+        record(tx, context, row, "audit.stream.create", { changes: { before: {}, after } }, at);
+        return { stream: toMessage(row), secret: isWebhook ? secret : "" };
+      };
+      return idempotentTx(db, context, StreamService.method.createStream, request, run, deps.replyBox);
+    },
+
+    async updateStream({ id, status }, handler) {
+      const context = callContext(handler);
+      writer(context);
+      const wanted = wantedStatus(status);
+      const { id: own } = await found(context, id);
+      const at = now();
+      const row = await db.tx(context, async (tx) => {
+        const before = await lockStream(tx, own);
+        const after = before && (await setStreamStatus(tx, own, wanted, at));
+        if (!before || !after) return null;
+        const changes = { before: { status: before.status }, after: { status: after.status } };
+        record(tx, context, after, "audit.stream.update", { changedFields: ["status"], changes }, at);
+        return after;
+      });
+      if (!row) throw notFound();
+      return { stream: toMessage(row) };
+    },
+
+    async deleteStream({ id }, handler) {
+      const context = callContext(handler);
+      writer(context);
+      const { id: own } = await found(context, id);
+      const at = now();
+      const removed = await db.tx(context, async (tx) => {
+        const row = await lockStream(tx, own);
+        if (!row) return false;
+        await removeStream(tx, own);
+        const before = { name: row.name, type: row.type, url: row.url_shown, cursorSeq: row.cursor_seq };
+        record(tx, context, row, "audit.stream.delete", { changes: { before, after: {} } }, at);
+        return true;
+      });
+      if (!removed) throw notFound();
+      return {};
+    },
+  };
+}
+
+const notFound = () => new AppError("audit_stream_not_found", "Audit stream not found");
+
+function record(
+  tx: Tx,
+  context: CallContext,
+  row: StreamRow,
+  action: string,
+  details: Record<string, unknown>,
+  at: Date,
+): void {
+  const resource = { type: "audit_stream", id: row.id, name: row.name };
+  tx.emit(
+    auditEvent("audit", context, { action, resource, orgId: row.org_id, partnerId: row.partner_id, details }, at),
+  );
+}
+
+function toMessage(row: StreamRow & StreamLag) {
+  return create(StreamSchema, {
+    id: row.id,
+    orgId: row.org_id,
+    name: row.name,
+    type: row.type,
+    url: row.url_shown ?? "",
+    status: row.status,
+    cursorSeq: BigInt(row.cursor_seq),
+    headSeq: BigInt(row.head_seq),
+    lagSeconds: row.lag_seconds,
+    rowsSent: BigInt(row.rows_sent),
+    failures: row.failures,
+    lastError: row.last_error ?? "",
+    ...(row.last_error_at ? { lastErrorAt: timestampFromDate(row.last_error_at) } : {}),
+    ...(row.last_success_at ? { lastSuccessAt: timestampFromDate(row.last_success_at) } : {}),
+    ...(row.status === "active" && row.failures > 0 ? { nextAttemptAt: timestampFromDate(row.next_attempt_at) } : {}),
+    createdBy: row.created_by,
+    createdAt: timestampFromDate(row.created_at),
+  });
+}

@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+import { AppError, type FieldErrors, validationError } from "@muster/kit";
+import type { ChainRow } from "./chain-row.ts";
+import { renderRow } from "./export-line.ts";
+
+export const streamTypes = ["webhook", "archive"] as const;
+export type StreamType = (typeof streamTypes)[number];
+export type StreamStatus = "active" | "paused" | "failed";
+
+export type StreamInput = { name: string; type: string; url: string; secret: string };
+export type StreamFields = { name: string; type: StreamType; url: string; secret: string };
+
+/** What a batch holds at most. */
+export const batchRows = 100;
+const batchBytes = 262_144;
+
+const visibleText = /^[\x20-\x7e]*$/;
+
+/** The fields of a new stream. Throws `validation_failed` naming each bad field; the URL is judged elsewhere. */
+export function newStream(input: StreamInput, hasArchive: boolean): StreamFields {
+  const errors: FieldErrors = {};
+  const name = input.name.trim();
+  if (name === "" || [...name].length > 255) errors.name = ["1 to 255 characters"];
+  const type = streamTypes.find((known) => known === input.type);
+  if (!type) errors.type = [`One of ${streamTypes.join(", ")}`];
+  if (type === "archive" && !hasArchive) errors.type = ["No storage is configured for streams"];
+  if (type === "archive" && input.url !== "") errors.url = ["Only for a webhook"];
+  if (type === "archive" && input.secret !== "") errors.secret = ["Only for a webhook"];
+  if (type === "webhook" && input.url === "") errors.url = ["Required"];
+  if (input.secret.length > 512 || !visibleText.test(input.secret)) errors.secret = ["At most 512 ASCII characters"];
+  if (Object.keys(errors).length > 0 || !type) throw validationError(errors);
+  return { name, type, url: input.url, secret: input.secret };
+}
+
+/** The state that a caller asks for. Throws `no_updates`, `validation_failed`. */
+export function wantedStatus(text: string): "active" | "paused" {
+  if (text === "") throw new AppError("no_updates", "No updates provided");
+  if (text !== "active" && text !== "paused") throw validationError({ status: ["One of active, paused"] });
+  return text;
+}
+
+/** The first rows that make a batch: at least one, then as many as its bytes allow. */
+export function cutBatch(rows: readonly ChainRow[]): ChainRow[] {
+  let bytes = 0;
+  const end = rows.findIndex((row, index) => {
+    bytes += Buffer.byteLength(renderRow(row));
+    return bytes > batchBytes && index > 0;
+  });
+  return rows.slice(0, end === -1 ? rows.length : end);
+}
+
+/** UUIDv5 of stream and rows: a batch that is sent again has the id that it had. */
+export function batchId(streamId: string, rows: readonly ChainRow[]): string {
+  const digest = createHash("sha1")
+    .update(`${streamId}/${rows[0]?.seq}/${rows.at(-1)?.seq}`)
+    .digest();
+  digest.writeUInt8((digest.readUInt8(6) & 0x0f) | 0x50, 6);
+  digest.writeUInt8((digest.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = digest.toString("hex", 0, 16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+export const batchEventType = "audit.rows";
+
+type Batch = { id: string; streamId: string; orgId: string; previousSeq: number; rows: readonly ChainRow[] };
+
+/** The body of a batch: the envelope of deliveries, with rows as an export has them, so that receivers can verify the chain. */
+export function batchBody({ id, streamId, orgId, previousSeq, rows }: Batch): Buffer {
+  const head = JSON.stringify({ id, type: batchEventType, timestamp: rows.at(-1)?.entry.timestamp, orgId });
+  const facts = JSON.stringify({ streamId, previousSeq, firstSeq: rows[0]?.seq, lastSeq: rows.at(-1)?.seq });
+  const lines = rows.map((row) => renderRow(row).trimEnd()).join(",");
+  return Buffer.from(`${head.slice(0, -1)},"data":${facts.slice(0, -1)},"rows":[${lines}]}}`);
+}
+
+/** Where a batch lies in the archive: names sort as the chain does. */
+export function batchKey(orgId: string, streamId: string, rows: readonly ChainRow[]): string {
+  const padded = (seq: number | undefined) => String(seq ?? 0).padStart(16, "0");
+  return `streams/${orgId}/${streamId}/${padded(rows[0]?.seq)}-${padded(rows.at(-1)?.seq)}.jsonl`;
+}
+
+export const batchLines = (rows: readonly ChainRow[]): Buffer => Buffer.from(rows.map(renderRow).join(""));
+
+/** Milliseconds until the next attempt after so many that failed: 1 s, doubled up to 5 min. */
+export function streamDelayMs(failures: number): number {
+  return Math.min(1_000 * 2 ** Math.min(failures - 1, 20), 300_000);
+}

@@ -1,0 +1,25 @@
+import { type SealedColumn, sealedReplies } from "@muster/service";
+
+/** What each kind of secret is sealed for. */
+export const secretPurposes = { streams: "audit-stream", replies: sealedReplies.purpose } as const;
+
+/** Places of the sealed columns: an envelope opens in its own row and column alone. */
+export const sealedAt = {
+  url: (id: string) => `audit_streams.url/${id}`,
+  secret: (id: string) => `audit_streams.secret/${id}`,
+};
+
+const ofStream = (column: string, place: (id: string) => string): SealedColumn => ({
+  table: "audit_streams",
+  key: [["id", "uuid"]],
+  column,
+  purpose: secretPurposes.streams,
+  place: ([id = ""]) => place(id),
+});
+
+/** Every column of audit that `secretBox` seals; what is missing here keeps an old key needed for ever. */
+export const sealedColumns: readonly SealedColumn[] = [
+  ofStream("url_sealed", sealedAt.url),
+  ofStream("secret_sealed", sealedAt.secret),
+  sealedReplies,
+];

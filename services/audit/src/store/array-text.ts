@@ -1,0 +1,30 @@
+/**
+ * Arrays as PostgreSQL reads them in text, made in one go: the client escapes every element twice over, which was a tenth of
+ * what sealing costs (npm run bench -- audit-seal).
+ */
+
+/** An array of what needs no quotes: UUIDs, hex, numbers, times. Never for text of other people. */
+export function plainArray(values: readonly (string | number | null)[]): string {
+  let text = "{";
+  for (let i = 0; i < values.length; i++) {
+    if (i > 0) text += ",";
+    text += values[i] ?? "NULL";
+  }
+  return `${text}}`;
+}
+
+/** An array of any texts. */
+export function textArray(values: readonly (string | null)[]): string {
+  let text = "{";
+  for (let i = 0; i < values.length; i++) {
+    if (i > 0) text += ",";
+    text += quoted(values[i] ?? null);
+  }
+  return `${text}}`;
+}
+
+function quoted(value: string | null): string {
+  if (value === null) return "NULL";
+  const slashed = value.includes("\\") ? value.replace(/\\/g, "\\\\") : value;
+  return slashed.includes('"') ? `"${slashed.replace(/"/g, '\\"')}"` : `"${slashed}"`;
+}
