@@ -13,6 +13,7 @@ export { type Job, type JobState, jobs } from "./jobs.ts";
 export { type MigrateOptions, migrate } from "./migrate.ts";
 export { commonMigrations, type MigrationDir } from "./migrations.ts";
 export type { OutboxMessage } from "./outbox.ts";
+export { plainArray } from "./plain-array.ts";
 export { type OutboxTransport, type Promised, type Relay, type RelayOptions, startRelay } from "./relay.ts";
 export { applyRoles, dutyRoles, type RoleNames, roleNames } from "./roles.ts";
 export type { Who } from "./settings.ts";

@@ -1,3 +1,5 @@
+import { isAscii } from "node:buffer";
+
 const maxCharacters = 1_000;
 
 /** The first 1,000 characters of an answer's body, as PostgreSQL can keep them; of a compressed one only that there was one. */
@@ -5,7 +7,8 @@ export function answerText(body: Buffer, encoding: string | string[] | undefined
   if (body.length === 0) return null;
   const name = String(encoding ?? "").trim();
   if (name !== "" && name.toLowerCase() !== "identity") return `[${name.slice(0, 40)}: not shown]`;
-  // `stream`: a character cut in the middle at the end is left out, not replaced.
-  const text = new TextDecoder().decode(body, { stream: true }).replaceAll("\0", "\ufffd");
+  // `stream`: a character cut in the middle at the end is left out, not replaced. (A decoder costs more than the short answers that most give.)
+  const decoded = isAscii(body) ? body.toString("latin1") : new TextDecoder().decode(body, { stream: true });
+  const text = decoded.replaceAll("\0", "\ufffd");
   return text.length <= maxCharacters ? text : [...text].slice(0, maxCharacters).join("");
 }

@@ -30,7 +30,7 @@ const batchMax = 256;
 const batchMs = 4;
 /** Batches on their way at a time; rows that two of them touch are locked in one order. */
 const storesMax = 2;
-/** From so many a batch goes although another is on its way. */
+/** From so many a batch goes although another is on its way; any does beside one that the database does not take. */
 const besideMin = 128;
 const service = "webhook-dispatcher";
 const who = () => ({ caller: systemCaller(service) });
@@ -52,7 +52,7 @@ export function createFinisher({ db, log, now, limits, onStored }: FinisherDeps)
   const flush = () => {
     clearTimeout(timer);
     timer = undefined;
-    while (pending.length > 0 && (stores === 0 || (stores < storesMax && pending.length >= besideMin))) {
+    while (pending.length > 0 && (stores === 0 || (stores < storesMax && (isStuck || pending.length >= besideMin)))) {
       void store(pending.splice(0, batchMax));
     }
     if (pending.length === 0 && stores === 0) onIdle?.();

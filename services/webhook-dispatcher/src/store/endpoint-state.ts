@@ -1,4 +1,4 @@
-import { sql, type Tx } from "@muster/db";
+import { plainArray, sql, type Tx } from "@muster/db";
 import type { Outcome } from "./outcomes.ts";
 
 export type HealthLimits = {
@@ -58,14 +58,14 @@ export function addTallies(tx: Tx, tallies: readonly Tally[], limits: HealthLimi
   const { breakerAttempts, breakerDeliveries, breakerFailurePercent, breakerOpenSeconds, endpointSlots } = limits;
   return tx.query<HealthChange>(sql`
     WITH given AS (
-      SELECT * FROM unnest(${column((t) => t.webhookId)}::uuid[], ${column((t) => t.delivered)}::int[],
-        ${column((t) => t.failed)}::int[], ${column((t) => t.attempts)}::int[], ${column((t) => t.deliveries)}::int[],
-        ${column((t) => t.breaking)}::int[])
+      SELECT * FROM unnest(${plainArray(column((t) => t.webhookId))}::uuid[], ${plainArray(column((t) => t.delivered))}::int[],
+        ${plainArray(column((t) => t.failed))}::int[], ${plainArray(column((t) => t.attempts))}::int[], ${plainArray(column((t) => t.deliveries))}::int[],
+        ${plainArray(column((t) => t.breaking))}::int[])
         AS g (webhook_id, delivered, failed, attempts, deliveries, breaking)
     ),
     -- In one order for all senders: two batches with the same webhooks never wait for each other in a circle.
     old AS MATERIALIZED (
-      SELECT s.* FROM webhook_endpoint_state s WHERE s.webhook_id = ANY (${column((t) => t.webhookId)}::uuid[])
+      SELECT s.* FROM webhook_endpoint_state s WHERE s.webhook_id = ANY (${plainArray(column((t) => t.webhookId))}::uuid[])
       ORDER BY s.webhook_id FOR UPDATE
     ),
     counted AS (
@@ -134,11 +134,11 @@ export type FailedWebhook = { id: string; org_id: string; partner_id: string; na
 export async function markFailed(tx: Tx, reasons: ReadonlyMap<string, string>): Promise<FailedWebhook[]> {
   const failed = await tx.query<FailedWebhook>(sql`
     UPDATE webhooks SET status = 'error', generation = generation + 1, updated_at = statement_timestamp()
-    WHERE id = ANY (${[...reasons.keys()]}::uuid[]) AND status = 'active' AND deleted_at IS NULL
+    WHERE id = ANY (${plainArray([...reasons.keys()])}::uuid[]) AND status = 'active' AND deleted_at IS NULL
     RETURNING id, org_id, partner_id, name`);
   await tx.execute(sql`
     UPDATE webhook_endpoint_state s SET failed_reason = x.reason
-    FROM unnest(${failed.map(({ id }) => id)}::uuid[], ${failed.map(({ id }) => reasons.get(id))}::text[]) AS x (id, reason)
+    FROM unnest(${plainArray(failed.map(({ id }) => id))}::uuid[], ${failed.map(({ id }) => reasons.get(id))}::text[]) AS x (id, reason)
     WHERE s.webhook_id = x.id`);
   return failed;
 }

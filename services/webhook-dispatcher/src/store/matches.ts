@@ -1,4 +1,4 @@
-import { sql, type Tx } from "@muster/db";
+import { plainArray, sql, type Tx } from "@muster/db";
 import { deliveryId } from "../rules/envelope.ts";
 import { anyEvent } from "../rules/webhook.ts";
 
@@ -9,7 +9,7 @@ export type Subscriber = { id: string; org_id: string; partner_id: string; event
 export function subscribersOf(tx: Tx, orgIds: readonly string[]): Promise<Subscriber[]> {
   return tx.query<Subscriber>(sql`
     SELECT id, org_id, partner_id, events, ordered FROM webhooks
-    WHERE org_id = ANY (${orgIds}::uuid[]) AND status = 'active' AND deleted_at IS NULL AND stopped_at IS NULL`);
+    WHERE org_id = ANY (${plainArray(orgIds)}::uuid[]) AND status = 'active' AND deleted_at IS NULL AND stopped_at IS NULL`);
 }
 
 /** Whether any of these webhooks subscribes to an event. */
@@ -43,8 +43,8 @@ export async function storeMatches(
   if (matched.length === 0) return 0;
   const fresh = await tx.query<{ org_id: string; event_id: string }>(sql`
     INSERT INTO webhook_event_keys (org_id, event_id, occurred_at)
-    SELECT * FROM unnest(${matched.map(({ event }) => event.orgId)}::uuid[], ${matched.map(({ event }) => event.id)}::uuid[],
-                         ${matched.map(({ event }) => event.occurredAt)}::timestamptz[])
+    SELECT * FROM unnest(${plainArray(matched.map(({ event }) => event.orgId))}::uuid[], ${plainArray(matched.map(({ event }) => event.id))}::uuid[],
+                         ${plainArray(matched.map(({ event }) => event.occurredAt))}::timestamptz[])
     ON CONFLICT DO NOTHING RETURNING org_id, event_id`);
   const isFresh = new Set(fresh.map((row) => `${row.org_id}/${row.event_id}`));
   const stored = matched.filter(({ event }) => isFresh.has(`${event.orgId}/${event.id}`));
@@ -62,21 +62,21 @@ export async function storeMatches(
   await Promise.all([
     tx.execute(sql`
       INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body)
-      SELECT * FROM unnest(${stored.map(({ event }) => event.orgId)}::uuid[], ${stored.map(({ event }) => event.id)}::uuid[],
-                           ${stored.map(({ event }) => event.occurredAt)}::timestamptz[],
-                           ${stored.map(({ hooks }) => hooks[0]?.partner_id)}::uuid[],
+      SELECT * FROM unnest(${plainArray(stored.map(({ event }) => event.orgId))}::uuid[], ${plainArray(stored.map(({ event }) => event.id))}::uuid[],
+                           ${plainArray(stored.map(({ event }) => event.occurredAt))}::timestamptz[],
+                           ${plainArray(stored.map(({ hooks }) => hooks[0]?.partner_id ?? null))}::uuid[],
                            ${stored.map(({ event }) => event.type)}::text[], ${stored.map(({ event }) => event.body)}::text[])`),
     tx.execute(sql`
       INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event, next_attempt_at)
       SELECT *, statement_timestamp()
-      FROM unnest(${ids}::uuid[], ${times}::timestamptz[], ${hookIds}::uuid[], ${orgIds}::uuid[], ${partnerIds}::uuid[],
-                  ${eventIds}::uuid[], ${column(({ event }) => event.type)}::text[])`),
+      FROM unnest(${plainArray(ids)}::uuid[], ${plainArray(times)}::timestamptz[], ${plainArray(hookIds)}::uuid[], ${plainArray(orgIds)}::uuid[], ${plainArray(partnerIds)}::uuid[],
+                  ${plainArray(eventIds)}::uuid[], ${column(({ event }) => event.type)}::text[])`),
     tx.execute(sql`
       INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at)
       -- A microsecond apart, in the order of the stream: ordered webhooks go by it.
       SELECT id, at, hook, org, partner, event, statement_timestamp() + place * interval '1 microsecond'
-      FROM unnest(${ids}::uuid[], ${times}::timestamptz[], ${hookIds}::uuid[], ${orgIds}::uuid[], ${partnerIds}::uuid[],
-                  ${eventIds}::uuid[], ${column(({ place }) => place)}::int[]) AS x (id, at, hook, org, partner, event, place)`),
+      FROM unnest(${plainArray(ids)}::uuid[], ${plainArray(times)}::timestamptz[], ${plainArray(hookIds)}::uuid[], ${plainArray(orgIds)}::uuid[], ${plainArray(partnerIds)}::uuid[],
+                  ${plainArray(eventIds)}::uuid[], ${plainArray(column(({ place }) => place))}::int[]) AS x (id, at, hook, org, partner, event, place)`),
   ]);
   return deliveries.length;
 }

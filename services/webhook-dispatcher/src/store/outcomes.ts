@@ -1,4 +1,4 @@
-import { sql, type Tx } from "@muster/db";
+import { plainArray, sql, type Tx } from "@muster/db";
 import type { Claimed } from "./queue.ts";
 
 /** What became of one attempt, and of its delivery by it. */
@@ -41,14 +41,14 @@ export async function settleQueue(tx: Tx, outcomes: readonly Outcome[]): Promise
     delivered.length === 0
       ? []
       : tx.query<{ id: string }>(sql`
-          DELETE FROM webhook_queue WHERE delivery_id = ANY (${delivered.map(({ claim }) => claim.delivery_id)}::uuid[])
+          DELETE FROM webhook_queue WHERE delivery_id = ANY (${plainArray(delivered.map(({ claim }) => claim.delivery_id))}::uuid[])
           RETURNING delivery_id AS id`),
     failed.length === 0
       ? []
       : tx.query<{ id: string }>(sql`
           DELETE FROM webhook_queue q
-          USING unnest(${failed.map(({ claim }) => claim.delivery_id)}::uuid[],
-                       ${failed.map(({ claim }) => claim.attempt)}::smallint[]) AS x (id, attempt)
+          USING unnest(${plainArray(failed.map(({ claim }) => claim.delivery_id))}::uuid[],
+                       ${plainArray(failed.map(({ claim }) => claim.attempt))}::smallint[]) AS x (id, attempt)
           WHERE q.delivery_id = x.id AND q.attempt = x.attempt RETURNING q.delivery_id AS id`),
     retrying.length === 0
       ? []
@@ -56,10 +56,10 @@ export async function settleQueue(tx: Tx, outcomes: readonly Outcome[]): Promise
           UPDATE webhook_queue q
           SET due_at = statement_timestamp() + x.delay_ms * interval '1 millisecond', leased = false, is_retry = true,
               failures = x.failures
-          FROM unnest(${retrying.map(({ claim }) => claim.delivery_id)}::uuid[],
-                      ${retrying.map(({ claim }) => claim.attempt)}::smallint[],
-                      ${retrying.map(({ next }) => ("delayMs" in next ? next.delayMs : 0))}::int[],
-                      ${retrying.map(({ failures }) => failures)}::smallint[]) AS x (id, attempt, delay_ms, failures)
+          FROM unnest(${plainArray(retrying.map(({ claim }) => claim.delivery_id))}::uuid[],
+                      ${plainArray(retrying.map(({ claim }) => claim.attempt))}::smallint[],
+                      ${plainArray(retrying.map(({ next }) => ("delayMs" in next ? next.delayMs : 0)))}::int[],
+                      ${plainArray(retrying.map(({ failures }) => failures))}::smallint[]) AS x (id, attempt, delay_ms, failures)
           WHERE q.delivery_id = x.id AND q.attempt = x.attempt RETURNING q.delivery_id AS id`),
   ]);
   return new Set(settled.flat().map(({ id }) => id));
@@ -73,14 +73,14 @@ export async function insertAttempts(tx: Tx, outcomes: readonly Outcome[]): Prom
       total_ms, remote_address, reused, possible_duplicate, request_headers, response_status, response_body, error_code,
       error_message)
     SELECT * FROM unnest(
-      ${column(({ claim }) => claim.delivery_id)}::uuid[], ${column(({ claim }) => claim.created_at)}::timestamptz[],
-      ${column(({ claim }) => claim.attempt)}::smallint[], ${column(({ claim }) => claim.org_id)}::uuid[],
-      ${column(({ claim }) => claim.partner_id)}::uuid[], ${column(({ attempt }) => attempt.startedAt)}::timestamptz[],
-      ${column(({ attempt }) => attempt.connectedMs)}::int[], ${column(({ attempt }) => attempt.headersMs)}::int[],
-      ${column(({ attempt }) => attempt.totalMs)}::int[], ${column(({ attempt }) => attempt.remoteAddress)}::text[],
-      ${column(({ attempt }) => attempt.reused)}::boolean[],
-      ${column(({ attempt }) => attempt.possibleDuplicate)}::boolean[],
-      ${column(({ attempt }) => attempt.requestHeadersJson)}::jsonb[], ${column(({ attempt }) => attempt.status)}::smallint[],
+      ${plainArray(column(({ claim }) => claim.delivery_id))}::uuid[], ${plainArray(column(({ claim }) => claim.created_at))}::timestamptz[],
+      ${plainArray(column(({ claim }) => claim.attempt))}::smallint[], ${plainArray(column(({ claim }) => claim.org_id))}::uuid[],
+      ${plainArray(column(({ claim }) => claim.partner_id))}::uuid[], ${plainArray(column(({ attempt }) => attempt.startedAt))}::timestamptz[],
+      ${plainArray(column(({ attempt }) => attempt.connectedMs))}::int[], ${plainArray(column(({ attempt }) => attempt.headersMs))}::int[],
+      ${plainArray(column(({ attempt }) => attempt.totalMs))}::int[], ${column(({ attempt }) => attempt.remoteAddress)}::text[],
+      ${plainArray(column(({ attempt }) => attempt.reused))}::boolean[],
+      ${plainArray(column(({ attempt }) => attempt.possibleDuplicate))}::boolean[],
+      ${column(({ attempt }) => attempt.requestHeadersJson)}::jsonb[], ${plainArray(column(({ attempt }) => attempt.status))}::smallint[],
       ${column(({ attempt }) => attempt.body)}::text[], ${column(({ attempt }) => attempt.errorCode)}::text[],
       ${column(({ attempt }) => attempt.errorMessage)}::text[])
     ON CONFLICT (delivery_id, created_at, number) DO UPDATE
@@ -105,11 +105,11 @@ export async function updateDeliveries(tx: Tx, outcomes: readonly Outcome[]): Pr
         response_status = x.response_status, response_body = x.response_body, response_time_ms = x.response_time_ms,
         error_code = x.error_code, error_message = x.error_message
     FROM unnest(
-      ${column(({ claim }) => claim.delivery_id)}::uuid[], ${column(({ claim }) => claim.created_at)}::timestamptz[],
-      ${column(({ next }) => next.status)}::text[], ${column(({ claim }) => claim.attempt)}::smallint[],
-      ${column(({ next }) => ("delayMs" in next ? next.delayMs : null))}::int[],
-      ${column(({ attempt }) => attempt.status)}::smallint[], ${column(({ attempt }) => attempt.body)}::text[],
-      ${column(({ attempt }) => attempt.totalMs)}::int[], ${column(({ attempt }) => attempt.errorCode)}::text[],
+      ${plainArray(column(({ claim }) => claim.delivery_id))}::uuid[], ${plainArray(column(({ claim }) => claim.created_at))}::timestamptz[],
+      ${column(({ next }) => next.status)}::text[], ${plainArray(column(({ claim }) => claim.attempt))}::smallint[],
+      ${plainArray(column(({ next }) => ("delayMs" in next ? next.delayMs : null)))}::int[],
+      ${plainArray(column(({ attempt }) => attempt.status))}::smallint[], ${column(({ attempt }) => attempt.body)}::text[],
+      ${plainArray(column(({ attempt }) => attempt.totalMs))}::int[], ${column(({ attempt }) => attempt.errorCode)}::text[],
       ${column(({ attempt }) => attempt.errorMessage)}::text[])
       AS x (id, created_at, status, attempt, delay_ms, response_status, response_body, response_time_ms, error_code,
             error_message)
@@ -124,11 +124,11 @@ export async function insertDeadLetters(tx: Tx, failed: readonly (Outcome & { le
     INSERT INTO webhook_dead_letters (id, org_id, partner_id, webhook_id, delivery_id, delivery_created_at, event, event_id,
                                       reason, attempts, created_at)
     SELECT *, statement_timestamp() FROM unnest(
-      ${column(({ letterId }) => letterId)}::uuid[], ${column(({ claim }) => claim.org_id)}::uuid[],
-      ${column(({ claim }) => claim.partner_id)}::uuid[], ${column(({ claim }) => claim.webhook_id)}::uuid[],
-      ${column(({ claim }) => claim.delivery_id)}::uuid[], ${column(({ claim }) => claim.created_at)}::timestamptz[],
-      ${column(({ event }) => event)}::text[], ${column(({ claim }) => claim.event_id)}::uuid[],
+      ${plainArray(column(({ letterId }) => letterId))}::uuid[], ${plainArray(column(({ claim }) => claim.org_id))}::uuid[],
+      ${plainArray(column(({ claim }) => claim.partner_id))}::uuid[], ${plainArray(column(({ claim }) => claim.webhook_id))}::uuid[],
+      ${plainArray(column(({ claim }) => claim.delivery_id))}::uuid[], ${plainArray(column(({ claim }) => claim.created_at))}::timestamptz[],
+      ${column(({ event }) => event)}::text[], ${plainArray(column(({ claim }) => claim.event_id))}::uuid[],
       ${column(({ attempt }) => attempt.errorMessage ?? `Status ${attempt.status}`)}::text[],
-      ${column(({ claim }) => claim.attempt)}::smallint[])
+      ${plainArray(column(({ claim }) => claim.attempt))}::smallint[])
     ON CONFLICT DO NOTHING`);
 }

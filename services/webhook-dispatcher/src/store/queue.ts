@@ -1,4 +1,4 @@
-import { sql, type Tx } from "@muster/db";
+import { plainArray, sql, type Tx } from "@muster/db";
 
 export type ClaimLimits = {
   /** Deliveries at most. */
@@ -36,10 +36,10 @@ const claimLock = 7_166_340_215;
 export async function claimDue(tx: Tx, limits: ClaimLimits): Promise<Claimed[]> {
   const { most, leaseMs, endpointSlots, organizationSlots } = limits;
   // The planner takes a condition of row-level security for one that hardly a row meets, and would sort all rows of an endpoint where the first
-  // two of an index are asked for: of 1,500 queued ones of each of 200 endpoints.
+  // two of an index are asked for: of 1,500 queued ones of each of 200 endpoints. Nor is anything here worth compiling, whatever it expects.
   await tx.query(sql`
     SELECT pg_advisory_xact_lock(${claimLock}::bigint), set_config('enable_bitmapscan', 'off', true),
-           set_config('enable_seqscan', 'off', true)`);
+           set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`);
   const claimed = await tx.query<Claimed>(sql`
     WITH RECURSIVE
     -- Webhooks with anything queued: one step of index webhook_queue_due each, however many rows they have.
@@ -130,9 +130,9 @@ async function noteInterruptions(tx: Tx, claims: readonly Claimed[]): Promise<vo
     INSERT INTO webhook_attempts (delivery_id, created_at, number, org_id, partner_id, started_at, interrupted, error_code,
                                   error_message)
     SELECT *, statement_timestamp(), true, 'interrupted', 'Interrupted, outcome unknown'
-    FROM unnest(${claims.map((c) => c.delivery_id)}::uuid[], ${claims.map((c) => c.created_at)}::timestamptz[],
-                ${claims.map((c) => c.attempt - 1)}::smallint[], ${claims.map((c) => c.org_id)}::uuid[],
-                ${claims.map((c) => c.partner_id)}::uuid[])
+    FROM unnest(${plainArray(claims.map((c) => c.delivery_id))}::uuid[], ${plainArray(claims.map((c) => c.created_at))}::timestamptz[],
+                ${plainArray(claims.map((c) => c.attempt - 1))}::smallint[], ${plainArray(claims.map((c) => c.org_id))}::uuid[],
+                ${plainArray(claims.map((c) => c.partner_id))}::uuid[])
     ON CONFLICT DO NOTHING`);
 }
 
@@ -143,8 +143,8 @@ export function payloadsOf(tx: Tx, claims: readonly Claimed[]): Promise<Payload[
   const times = claims.map((c) => c.created_at.getTime());
   return tx.query<Payload>(sql`
     SELECT e.org_id, e.id, e.occurred_at, e.type, e.body
-    FROM (SELECT DISTINCT * FROM unnest(${claims.map((c) => c.org_id)}::uuid[], ${claims.map((c) => c.event_id)}::uuid[],
-                                        ${claims.map((c) => c.created_at)}::timestamptz[])
+    FROM (SELECT DISTINCT * FROM unnest(${plainArray(claims.map((c) => c.org_id))}::uuid[], ${plainArray(claims.map((c) => c.event_id))}::uuid[],
+                                        ${plainArray(claims.map((c) => c.created_at))}::timestamptz[])
           AS k (org_id, id, occurred_at)) AS k
     JOIN webhook_events e ON e.org_id = k.org_id AND e.id = k.id AND e.occurred_at = k.occurred_at
     -- For the planner: days outside are not looked at.
