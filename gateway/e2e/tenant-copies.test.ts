@@ -135,6 +135,6 @@ describe("a partner that is suspended", () => {
       );
     }
     expect((await root.call("DELETE", `/orgs/partners/${partnerId}`)).status).toBe(200);
-    await until("deleted at both", async () => (await answers()).every((code) => code === "partner_inactive"), 10_000);
+    await until("deleted at both", async () => (await answers()).every((code) => code === "session_revoked"), 10_000);
   });
 });

@@ -19,7 +19,7 @@ beforeAll(async () => {
   services = await startFakeServices();
   gateway = await startTestGateway(services, {
     routes: [...routes, ...edgeRows],
-    env: { HEADERS_TIMEOUT_MS: "400", REQUEST_TIMEOUT_MS: "800" },
+    env: { HEADERS_TIMEOUT_MS: "1000", REQUEST_TIMEOUT_MS: "3000" },
   });
 });
 
