@@ -3,7 +3,7 @@ import { z } from "zod";
 import { userOf } from "../auth/principal.ts";
 import { Rendered } from "../http/reply.ts";
 import { type Credential, type KeyHolder, type Route, route } from "../route.ts";
-import { idOut, success, timeOrNull, timeOut } from "./schemas.ts";
+import { idOut, nameIn, success, timeOrNull, timeOut } from "./schemas.ts";
 
 const tag = "Sessions";
 
@@ -119,7 +119,7 @@ const acceptInvite = route({
   body: z.object({
     token: z.string().min(1).max(255),
     password: z.string().min(12).max(1_024),
-    name: z.string().trim().min(1).max(255).optional(),
+    name: nameIn.optional(),
   }),
   noStore: true,
   reply: success,

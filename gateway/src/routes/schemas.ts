@@ -1,6 +1,6 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { clampPage } from "@muster/kit";
+import { clampPage, nameFault, nameMax } from "@muster/kit";
 import type { PageInfo } from "@muster/proto/muster/common/v1/page_pb";
 import { z } from "zod";
 
@@ -90,7 +90,20 @@ export const objectOut = z.record(z.string(), z.unknown());
 export const objectIn = z.record(z.string(), z.unknown());
 export const objectsBodyLimitBytes = 256 * 1024;
 
-export const nameIn = z.string().trim().min(1).max(255);
+/** What the OpenAPI document says of each name. */
+export const nameSentence = "On one line, without control or invisible characters.";
+
+/** A name as clients send it: the one rule of libs/kit. The bounds stand beside it for the OpenAPI document. */
+export const nameIn = z
+  .string()
+  .trim()
+  .min(1)
+  .max(nameMax)
+  .superRefine((name, { addIssue }) => {
+    const fault = nameFault(name);
+    if (fault) addIssue({ code: "custom", message: fault });
+  })
+  .meta({ description: nameSentence });
 export const slugIn = z.string().min(1).max(100);
 /** A cap as clients send it. */
 export const capIn = z.int().min(0).max(2_147_483_647);
