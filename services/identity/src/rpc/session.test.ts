@@ -20,16 +20,17 @@ import { sessionService } from "./session.ts";
 
 const password = "a long enough password";
 const system = { caller: systemCaller("identity") };
+const schema = {
+  service: "identity" as const,
+  dirs: [tenantMigrations, { label: "identity", path: fileURLToPath(new URL("../../migrations/", import.meta.url)) }],
+};
 let database: TestDatabase;
 let port: TestPort;
 let clock = new Date();
 let email: string;
 
 beforeAll(async () => {
-  database = await testDatabase({
-    service: "identity",
-    dirs: [tenantMigrations, { label: "identity", path: fileURLToPath(new URL("../../migrations/", import.meta.url)) }],
-  });
+  database = await testDatabase(schema);
   const { db } = database;
   const hashing = passwords({ logN: 10, queueMax: 50 });
   const now = () => clock;
@@ -221,5 +222,20 @@ describe("the first administrator", () => {
     );
     const rows = await database.db.read(system, sql`SELECT email FROM users WHERE scope = 'system'`);
     expect(rows).toEqual([{ email }]);
+  });
+
+  it("is not made with a password that is tried first: the start says so", async () => {
+    const log = createLogger("identity-test", "error");
+    const fresh = await testDatabase(schema);
+    await seedRoles(fresh.db, seededRoles, clock);
+    const deps = { db: fresh.db, passwords: passwords({ logN: 10, queueMax: 50 }), log, now: () => clock };
+    const start = (given: string) => bootstrapAdministrator(deps, { email, password: given });
+    try {
+      await expect(start("Muster-2026!")).rejects.toThrow(/BOOTSTRAP_ADMIN_PASSWORD: Too easy to guess/);
+      expect(await fresh.db.read(system, sql`SELECT 1 FROM users`)).toEqual([]);
+      await start(password);
+    } finally {
+      await fresh.drop();
+    }
   });
 });
