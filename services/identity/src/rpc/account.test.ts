@@ -94,7 +94,9 @@ describe("a forgotten password", () => {
   it("has links that end after an hour, with a newer password, and with each other", async () => {
     const who = await person(identity);
     const [first, second] = [await linkOf(who), await linkOf(who)];
-    expect(await codeOf(stranger().resetPassword({ token: first, password: "short" }))).toBe("validation_failed");
+    for (const bad of ["short", "Password1234", who.email]) {
+      expect(await codeOf(stranger().resetPassword({ token: first, password: bad }))).toBe("validation_failed");
+    }
     await stranger().resetPassword({ token: second, password: newPassword });
     expect(await codeOf(stranger().resetPassword({ token: first, password }))).toBe("invalid_token");
     const third = await linkOf(who);
@@ -140,6 +142,23 @@ describe("a forgotten password", () => {
     expect(smtp.received.slice(before).map(({ to }) => to)).toEqual([active.email]);
   });
 
+  it("is mailed to nobody whose tenant has ended, nor set by a link from before", async () => {
+    const [churned, deleted, suspended] = [await person(identity), await person(identity), await person(identity)];
+    const everybody = [churned, deleted, suspended];
+    const links: string[] = [];
+    for (const who of everybody) links.push(await linkOf(who));
+    await identity.setStatus("organization", churned.orgId, "churned");
+    await identity.setStatus("partner", deleted.partnerId, "active", true);
+    await identity.setStatus("organization", suspended.orgId, "suspended");
+    const before = smtp.received.length;
+    for (const { email } of everybody) expect(await codeOf(forgot(email))).toBe("answered");
+    await sendDueMail(posting);
+    expect(smtp.received.slice(before).map(({ to }) => to)).toEqual([suspended.email]);
+    const codes: string[] = [];
+    for (const token of links) codes.push(await codeOf(stranger().resetPassword({ token, password: newPassword })));
+    expect(codes).toEqual(["invalid_token", "invalid_token", "answered"]);
+  });
+
   it("is mailed three times an hour, whatever the case of the e-mail, and answered alike beyond", async () => {
     const who = await person(identity);
     await sendDueMail(posting);
@@ -172,6 +191,12 @@ describe("changing one's password", () => {
       codeOf(account.changePassword({ currentPassword, newPassword: wanted }));
     expect(await change("not it", newPassword)).toBe("invalid_credentials");
     expect(await change(password, "short")).toBe("validation_failed");
+    expect(
+      await outcomeOf(account.changePassword({ currentPassword: password, newPassword: "Passw0rd-2026" })),
+    ).toEqual({
+      code: "validation_failed",
+      details: { formErrors: [], fieldErrors: { newPassword: [expect.stringContaining("Too easy to guess")] } },
+    });
     expect(await change(password, password)).toBe("validation_failed");
     expect(await change(password, newPassword)).toBe("answered");
     expect(await codeOf(identity.stranger().refresh({ refreshToken: other.refreshToken }))).toBe(

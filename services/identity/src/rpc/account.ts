@@ -1,7 +1,15 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { AppError, type CallContext, clampPage, isUuid, systemCaller, validationError } from "@muster/kit";
+import {
+  AppError,
+  type CallContext,
+  clampPage,
+  isUuid,
+  sessionEnded,
+  systemCaller,
+  validationError,
+} from "@muster/kit";
 import { type AccountService, type SessionInfo, SessionInfoSchema } from "@muster/proto/muster/identity/v1/account_pb";
 import { callContext } from "@muster/rpc";
 import { tooManyFailures } from "../attempts.ts";
@@ -123,7 +131,7 @@ async function changePassword(
     if (passwordHash === null) return null;
     const now = deps.now();
     if (!(await setPassword(tx, principal.user_id, passwordHash, now))) {
-      throw new AppError("session_revoked", "Session has ended");
+      throw sessionEnded();
     }
     tx.emit(personEvent(context, principal, { action: "user.password.change" }, now));
     const to = { email: principal.email, name: principal.name };
