@@ -9,7 +9,6 @@ export type ProbeRound = { p50: number; p95: number; p99: number; max: number; r
 
 process.on("message", async ({ ms }: { ms: number }) => {
   const samples: number[] = [];
-  const slow: Record<string, number> = {};
   let refused = 0;
   const open: Promise<void>[] = [];
   const startedMs = performance.now();
@@ -24,10 +23,6 @@ process.on("message", async ({ ms }: { ms: number }) => {
     open.push(
       get().then((status) => {
         samples.push(performance.now() - dueMs);
-        if (performance.now() - dueMs > 6) {
-          const b = (Math.floor((dueMs - startedMs) / 250) / 4).toFixed(2);
-          slow[b] = (slow[b] ?? 0) + 1;
-        }
         if (status !== 200) refused += 1;
       }),
     );
@@ -36,7 +31,6 @@ process.on("message", async ({ ms }: { ms: number }) => {
   samples.sort((a, b) => a - b);
   const at = (quantile: number) => samples[Math.min(samples.length - 1, Math.floor(samples.length * quantile))] ?? 0;
   const round: ProbeRound = { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1), refused };
-  if (process.env.DIAG) console.log(JSON.stringify(slow), JSON.stringify(round));
   process.send?.(round);
 });
 process.send?.("ready");

@@ -38,7 +38,7 @@ export async function run([concurrency = "0"]: string[] = []): Promise<void> {
     const logins = { answered: 0, busy: 0, seconds: 0, cpuMs: 0 };
     for (let round = 0; round < rounds; round++) {
       results.alone?.push(await keyed(probe, roundMs));
-      const load = startedSide("logins-client", [url, email, password, String(loginClients)]);
+      const load = startedSide("logins-client", [new URL(url).port, email, password, String(loginClients)]);
       await answerOf(load);
       load.send("start");
       const [cpu, startedMs] = [cpuMs(identityPid), performance.now()];
