@@ -102,7 +102,7 @@ const refresh = route({
   body: z.object({ refreshToken: z.string().min(1).max(1_024) }),
   noStore: true,
   reply: tokens.meta({ id: "TokenPair" }),
-  errors: ["invalid_refresh_token", "session_revoked"],
+  errors: ["invalid_refresh_token", "session_revoked", "rate_limited"],
   async handle({ body, rpc }, { services }) {
     const { tokens: pair } = await services.sessions.refresh(body, await rpc());
     if (!pair) throw new Error("identity answered a refresh without tokens");
@@ -123,7 +123,7 @@ const acceptInvite = route({
   }),
   noStore: true,
   reply: success,
-  errors: ["invalid_token", "overloaded"],
+  errors: ["invalid_token", "rate_limited", "overloaded"],
   async handle({ body, rpc }, { services }) {
     await services.users.acceptInvite({ ...body, name: body.name ?? "" }, await rpc());
     return { success: true as const };

@@ -105,6 +105,28 @@ describe("a forgotten password", () => {
     expect(await codeOf(stranger().resetPassword({ token: "pwr_nonsense", password }))).toBe("invalid_token");
   });
 
+  it("and an invitation are asked for by at most so many unknown tokens a minute from one address", async () => {
+    const from = (address: string) => identity.accountAs(callers.service("gateway"), address);
+    const guess = (address: string) => outcomeOf(from(address).resetPassword({ token: "pwr_nothing", password }));
+    const accept = (address: string) =>
+      outcomeOf(identity.usersAs(callers.service("gateway"), address).acceptInvite({ token: "inv_nothing", password }));
+    const refresh = (address: string) => outcomeOf(identity.stranger(address).refresh({ refreshToken: "nothing" }));
+    const here = "203.0.113.77";
+    const codes: string[] = [];
+    for (let i = 0; i < 10; i++) {
+      for (const each of [guess, accept, refresh]) codes.push((await each(here)).code);
+    }
+    expect(new Set(codes)).toEqual(new Set(["invalid_token", "invalid_refresh_token"]));
+    for (const each of [guess, accept, refresh]) {
+      expect(await each(here)).toMatchObject({ code: "rate_limited", retryAfterSeconds: 60 });
+      expect((await each("203.0.113.78")).code).not.toBe("rate_limited");
+    }
+    // Somebody else's guesses take nothing from who holds a token.
+    const who = await person(identity);
+    const token = await linkOf(who);
+    expect(await codeOf(from(here).resetPassword({ token, password: newPassword }))).toBe("answered");
+  });
+
   it("opens once although twenty come with the link together", async () => {
     const who = await person(identity);
     const token = await linkOf(who);

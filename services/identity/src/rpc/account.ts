@@ -31,6 +31,7 @@ import { addFailures, type Counted, limitedUntil, lockToCount } from "../store/f
 import { findPasswordReset, setPassword, usePasswordReset } from "../store/password-resets.ts";
 import { findOwnPassword, findPrincipal } from "../store/people.ts";
 import { findOwnSession, listOwnSessions, type OwnSession } from "../store/sessions.ts";
+import { refusedToken } from "../unknown-keys.ts";
 import { endedJustNow } from "./session.ts";
 
 export type AccountDeps = FactorDeps & { forgotLimits: { perAccount: AttemptLimit; perAddress: AttemptLimit } };
@@ -97,7 +98,8 @@ async function resetPassword(
   { token, password }: { token: string; password: string },
 ) {
   const link = await findPasswordReset(deps.db, tokenHash(token));
-  if (!link || link.used_at || link.expires_at <= deps.now()) throw invalidToken();
+  if (!link) throw await refusedToken(deps, context, invalidToken());
+  if (link.used_at || link.expires_at <= deps.now()) throw invalidToken();
   const person = await findPrincipal(deps.db, link.user_id);
   if (!mayUsePassword(person)) throw invalidToken();
   checkNewPassword(password, person.email);

@@ -16,6 +16,7 @@ import { passwords } from "../passwords.ts";
 import { seededRoles } from "../rules/catalogue.ts";
 import { seedRoles } from "../store/roles.ts";
 import { fiveMinutes } from "../testing/identity.ts";
+import { unknownKeys } from "../unknown-keys.ts";
 import { sessionService } from "./session.ts";
 
 const password = "a long enough password";
@@ -43,6 +44,7 @@ beforeAll(async () => {
   const sessions = sessionService({
     db,
     log,
+    unknownTokens: unknownKeys({ db, limit: { max: 30, windowMs: 60_000 }, now, kind: "token" }),
     passwords: hashing,
     tokens: accessTokens(`k1:${pkcs8}`, 900),
     box: secretBox(`s1:${randomBytes(32).toString("base64")}`, "session"),

@@ -27,12 +27,14 @@ import {
   recordRehash,
 } from "../store/people.ts";
 import { findSession, lockSession, rotateSession, type SessionRow } from "../store/sessions.ts";
+import { refusedToken, type UnknownKeys } from "../unknown-keys.ts";
 
 export type SessionDeps = SessionFamilyDeps & {
   passwords: Passwords;
   totpBox: SecretBox;
   loginLimits: LoginLimits;
   log: Logger;
+  unknownTokens: UnknownKeys;
 };
 
 const dayMs = 86_400_000;
@@ -129,9 +131,10 @@ function noteInBackground(deps: SessionDeps, context: CallContext, principal: Pr
 async function refresh(deps: SessionDeps, context: CallContext, text: string) {
   const token = parseRefreshToken(text);
   const session = token ? await findSession(deps.db, token.sessionId) : null;
-  if (!token || !session) throw refusedRefresh();
-  const secret = deps.box.open(session.family_secret, familyPlace(session.session_id));
-  if (!isGenuine(token, secret)) throw refusedRefresh();
+  const secret = session ? deps.box.open(session.family_secret, familyPlace(session.session_id)) : null;
+  if (!token || !session || !secret || !isGenuine(token, secret)) {
+    throw await refusedToken(deps, context, refusedRefresh());
+  }
   const principal = await activePrincipal(deps, session.user_id);
   const caller = principalCaller(principal, facts(session));
 

@@ -38,7 +38,9 @@ export function isCommonPassword(password: string, email: string): boolean {
   const text = password.normalize("NFKC").toLowerCase().trim();
   if (common.has(text) || new Set(text).size < leastDistinct || isRow(text)) return true;
   const own = new Set([...ownNames, ...partsOf(email)]);
-  return isDressedUp(text, own) || isDressedUp(spelledOut(text), own);
+  const [local = ""] = email.toLowerCase().split("@");
+  const rest = local.length < 3 ? text : text.replaceAll(local, " ");
+  return isDressedUp(rest, own) || isDressedUp(spelledOut(rest), own);
 }
 
 /** Its letters are one known word or none, its digits and signs nothing of weight. */
