@@ -57,6 +57,9 @@ export async function run(args: string[] = []): Promise<void> {
     const enrolledSeconds = await timeUntil("all online", () => online(fleets) === total, 600);
     const rssBefore = rssMiB(running);
 
+    // The crowd of the start has passed when each of them was heard again.
+    await delay(plan.intervalSeconds * 1_200);
+    for (const { agents } of fleets) for (const agent of agents) agent.forgetGaps();
     const since = await now(database);
     await delay(plan.steadySeconds * 1000);
     const offlineWhileSteady = await wentOffline(database, since);
