@@ -142,7 +142,7 @@ async function newKey(root: Call, maxUsage: number): Promise<string> {
   const { orgId } = await newOrganization(root);
   const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
   const { status, body } = await root("POST", "/enrollment-keys", { orgId, name: "Bench", maxUsage, expiresAt });
-  if (status !== 201) throw new Error(`POST /enrollment-keys answered ${status}`);
+  if (status !== 201) throw new Error(`POST /enrollment-keys answered ${status}: ${JSON.stringify(body)}`);
   return String(body.key);
 }
 
