@@ -6,6 +6,7 @@ import { runService } from "@muster/service";
 import { logAppender } from "./appender.ts";
 import { migrations, settings, version } from "./config.ts";
 import { deviceCopy, tenancyDevices } from "./device-copy.ts";
+import { askPurge, startPurges } from "./jobs/purge.ts";
 import { startUpkeep } from "./jobs/retention.ts";
 import { liveLogService } from "./rpc/live.ts";
 import { deviceLogService } from "./rpc/log.ts";
@@ -17,7 +18,7 @@ await runService({
   version,
   settings,
   migrations,
-  tenantCopy: { onDevices: applyDevices },
+  tenantCopy: { onDevices: applyDevices, onPurged: askPurge },
   async start({ db, config, process, onBus }) {
     const now = () => new Date();
     const { log } = process;
@@ -35,6 +36,8 @@ await runService({
       now,
     });
     process.onStop("partitions and retention", () => upkeep.stop());
+    const purges = startPurges({ db, log });
+    process.onStop("purges", () => purges.stop());
     let relay: Relay | null = null;
     onBus(async (bus) => {
       relay = bus.relay;
