@@ -60,6 +60,12 @@ export const configSchema = z.object({
     "Agents, and refusals of their tokens, remembered at most; each takes about a kilobyte.",
   ),
   AGENT_RATE_LIMIT: whole(100_000, 1, 1_000_000_000).describe("Requests an hour that one agent may make."),
+  AGENT_REQUESTS_PER_MINUTE: whole(6_000, 1, 1_000_000_000).describe(
+    "Requests that one agent may make at once, and a minute from then on; more are refused with 429. Counted by each gateway for itself.",
+  ),
+  AGENT_IN_FLIGHT_MAX: whole(20, 1, 1_000_000).describe(
+    "Requests of one agent under way at once; more are refused with 429, so that one cannot hold its organization's share.",
+  ),
   SESSION_RATE_LIMIT: whole(100_000, 1, 1_000_000_000).describe("Requests an hour that one session may make."),
   IN_FLIGHT_MAX_INTERACTIVE: whole(1_000, 1, 1_000_000).describe(
     "Requests of people and API keys under way at once; more are refused with 503.",

@@ -7,6 +7,7 @@ beforeEach(() => {
   shedder = createShedder({
     caps: { export: 2, ingest: 4, interactive: 8 },
     organizationPercent: 25,
+    agentMax: 3,
     lagMaxMs: 200,
   });
 });
@@ -22,6 +23,16 @@ const outcomeOf = (action: () => void) => {
 };
 const enter = (load: LoadClass) => outcomeOf(() => shedder.enter(load));
 const refused = "overloaded 1";
+
+describe("places of one agent", () => {
+  it("are its own, few, and come back", () => {
+    const one = () => outcomeOf(() => shedder.enterAgent("a"));
+    expect([one(), one(), one(), one()]).toEqual(["admitted", "admitted", "admitted", "rate_limited 1"]);
+    expect(outcomeOf(() => shedder.enterAgent("b"))).toBe("admitted");
+    shedder.leaveAgent("a");
+    expect([one(), one()]).toEqual(["admitted", "rate_limited 1"]);
+  });
+});
 
 describe("places of a class", () => {
   it.each([

@@ -11,6 +11,7 @@ import { startUpkeep } from "./jobs/retention.ts";
 import { liveLogService } from "./rpc/live.ts";
 import { deviceLogService } from "./rpc/log.ts";
 import { floodControl } from "./rules/flood.ts";
+import { livePlaces } from "./rules/live-places.ts";
 import { applyDevices } from "./store/devices.ts";
 
 await runService({
@@ -45,7 +46,8 @@ await runService({
     });
     const flood = floodControl({ rowsPerMinute: config.DEVICE_LOG_ROWS_PER_MINUTE, nowMs: () => performance.now() });
     const stored = { db, devices, appender: logAppender(db), flood, queryTimeoutMs: config.LOG_QUERY_TIMEOUT_MS, now };
-    const live = { db, devices, relay: () => relay, timeoutMs: config.LIVE_QUERY_TIMEOUT_MS, now };
+    const places = livePlaces({ perOrganization: config.LIVE_QUERIES_PER_ORGANIZATION, all: config.LIVE_QUERIES_MAX });
+    const live = { db, devices, places, relay: () => relay, timeoutMs: config.LIVE_QUERY_TIMEOUT_MS, now };
     return [register(DeviceLogService, deviceLogService(stored)), register(LiveLogService, liveLogService(live))];
   },
 });
