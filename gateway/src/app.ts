@@ -1,4 +1,12 @@
-import { AppError, type Logger, type Readiness, systemCaller, uuidv7 } from "@muster/kit";
+import {
+  AppError,
+  type Logger,
+  type Readiness,
+  type ServiceName,
+  serviceNames,
+  systemCaller,
+  uuidv7,
+} from "@muster/kit";
 import { callOptions, createTransport, type RpcTransport, type Signer, toAppError } from "@muster/rpc";
 import { createAccessTokens } from "./auth/access-token.ts";
 import { type AgentCache, createAgentCache } from "./auth/agent-cache.ts";
@@ -28,7 +36,7 @@ import { openApiDocument } from "./openapi/document.ts";
 import type { Route } from "./route.ts";
 import { agentChannel } from "./routes/agent-logs.ts";
 import { routes as allRoutes } from "./routes/index.ts";
-import { createServices, type ServiceName, serviceNames, type TransportName } from "./services.ts";
+import { createServices, type TransportName } from "./services.ts";
 
 export type App = {
   port: number;

@@ -38,17 +38,21 @@ export async function run(args: string[] = []): Promise<void> {
     const root = await administrator(url);
     const cut = Math.round((plan.agents * cutShare) / organizations) * organizations;
     const ramp = Math.max(20, plan.agents / 100);
-    const start = async (name: string, count: number) => {
+    const prepare = async (hostname: string, count: number) => {
+      const prepared: SimOptions[] = [];
       for (let i = 0; i < organizations; i++) {
-        const options = simOptions(url, join(folder, `${name}-${i}`), await newKey(root, count / organizations));
-        fleets.push(
-          startFleet({ ...options, count: count / organizations, ramp: ramp / organizations, hostname: name }),
-        );
+        const options = simOptions(url, join(folder, `${hostname}-${i}`), await newKey(root, count));
+        prepared.push({ ...options, count, ramp: ramp / organizations, hostname });
       }
-      return fleets.slice(-organizations);
+      return prepared;
     };
-    const staying = await start("stays", Math.round((plan.agents - cut) / organizations) * organizations);
-    const leaving = await start("leaves", cut);
+    // All keys before the first agent: a gateway that thousands come to at once may put off its administrator.
+    const stays = await prepare("stays", Math.round((plan.agents - cut) / organizations));
+    const leaves = await prepare("leaves", cut / organizations);
+    const start = (prepared: SimOptions[]) => prepared.map((options) => startFleet(options));
+    const staying = start(stays);
+    const leaving = start(leaves);
+    fleets.push(...staying, ...leaving);
     const total = fleets.reduce((sum, { agents }) => sum + agents.length, 0);
     const enrolledSeconds = await timeUntil("all online", () => online(fleets) === total, 600);
     const rssBefore = rssMiB(running);
