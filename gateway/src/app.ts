@@ -148,6 +148,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
     caps: {
       interactive: config.IN_FLIGHT_MAX_INTERACTIVE,
       ingest: config.IN_FLIGHT_MAX_INGEST,
+      enrollment: config.IN_FLIGHT_MAX_ENROLLMENT,
       export: config.IN_FLIGHT_MAX_EXPORT,
     },
     organizationPercent: config.IN_FLIGHT_ORGANIZATION_PERCENT,

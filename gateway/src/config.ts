@@ -71,12 +71,15 @@ export const configSchema = z.object({
     "Requests of people and API keys under way at once; more are refused with 503.",
   ),
   IN_FLIGHT_MAX_INGEST: whole(500, 1, 1_000_000).describe("The same for what agents send."),
+  IN_FLIGHT_MAX_ENROLLMENT: whole(100, 1, 1_000_000).describe(
+    "The same for enrollments, so that many new agents leave those that are there their heartbeats.",
+  ),
   IN_FLIGHT_MAX_EXPORT: whole(20, 1, 1_000_000).describe("The same for exports and synchronisation."),
   IN_FLIGHT_ORGANIZATION_PERCENT: whole(25, 1, 100).describe(
     "Percent of each of these that one organization may hold.",
   ),
   EVENT_LOOP_LAG_MAX_MS: whole(200, 1, 600_000).describe(
-    "Event-loop lag in milliseconds (p99 of a second) above which classes are shed, exports first, people and keys last.",
+    "Event-loop lag in milliseconds (p99 of a second) above which classes are shed, exports first, then enrollments, people and keys last.",
   ),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
   CHANNEL_RECONNECT_SPREAD_MS: whole(60_000, 0, 600_000).describe(

@@ -5,7 +5,7 @@ import { createShedder, type Shedder } from "./shedding.ts";
 let shedder: Shedder;
 beforeEach(() => {
   shedder = createShedder({
-    caps: { export: 2, ingest: 4, interactive: 8 },
+    caps: { export: 2, enrollment: 3, ingest: 4, interactive: 8 },
     organizationPercent: 25,
     agentMax: 3,
     lagMaxMs: 200,
@@ -37,6 +37,7 @@ describe("places of one agent", () => {
 describe("places of a class", () => {
   it.each([
     ["export", 2],
+    ["enrollment", 3],
     ["ingest", 4],
     ["interactive", 8],
   ] as const)("of %s are %d, and come back with the requests", (load, cap) => {
@@ -84,7 +85,7 @@ describe("an organization", () => {
 });
 
 describe("event-loop lag", () => {
-  const classes: readonly LoadClass[] = ["export", "ingest", "interactive", "vital"];
+  const classes: readonly LoadClass[] = ["export", "enrollment", "ingest", "interactive", "vital"];
   const admitted = () =>
     classes.filter((load) => {
       const open = enter(load) === "admitted";
@@ -97,8 +98,8 @@ describe("event-loop lag", () => {
       shedder.observeLag(p99Ms);
       return admitted().length;
     });
-    expect(seen).toEqual([4, 3, 2, 1, 1, 2, 3, 4, 4]);
+    expect(seen).toEqual([5, 4, 3, 2, 1, 2, 3, 4, 5]);
     shedder.observeLag(201);
-    expect(admitted()).toEqual(["ingest", "interactive", "vital"]);
+    expect(admitted()).toEqual(["enrollment", "ingest", "interactive", "vital"]);
   });
 });

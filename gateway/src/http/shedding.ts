@@ -2,7 +2,7 @@ import { AppError, counter, gauge } from "@muster/kit";
 import type { LoadClass } from "../route.ts";
 
 /** Classes that may be shed, the first of them first. */
-const sheddable = ["export", "ingest", "interactive"] as const;
+const sheddable = ["export", "enrollment", "ingest", "interactive"] as const;
 export type SheddableClass = (typeof sheddable)[number];
 
 export type SheddingOptions = {
@@ -53,8 +53,9 @@ export function createShedder({ caps, organizationPercent, agentMax, lagMaxMs }:
   };
   const places: Record<SheddableClass, Place> = {
     export: placeOf("export", 0),
-    ingest: placeOf("ingest", 1),
-    interactive: placeOf("interactive", 2),
+    enrollment: placeOf("enrollment", 1),
+    ingest: placeOf("ingest", 2),
+    interactive: placeOf("interactive", 3),
   };
 
   return {

@@ -44,7 +44,7 @@ const enroll = route({
     "it did not get: it takes no second use of the key as long as no token of the device was used.",
   body: enrollment,
   gzip: true,
-  load: "ingest",
+  load: "enrollment",
   noStore: true,
   status: 201,
   reply: z.object({
