@@ -148,14 +148,21 @@ export async function startGateway(options: AppOptions): Promise<App> {
     caps: {
       interactive: config.IN_FLIGHT_MAX_INTERACTIVE,
       ingest: config.IN_FLIGHT_MAX_INGEST,
+      enrollment: config.IN_FLIGHT_MAX_ENROLLMENT,
       export: config.IN_FLIGHT_MAX_EXPORT,
     },
     organizationPercent: config.IN_FLIGHT_ORGANIZATION_PERCENT,
+    agentMax: config.AGENT_IN_FLIGHT_MAX,
     lagMaxMs: config.EVENT_LOOP_LAG_MAX_MS,
   });
   const lag = watchLoopLag((p99Ms) => shedder.observeLag(p99Ms));
   let openApiText: string | null = null;
-  const agentRates = createAgentRates({ rates, limit: config.AGENT_RATE_LIMIT, max: config.AGENT_CACHE_MAX });
+  const agentRates = createAgentRates({
+    rates,
+    limit: config.AGENT_RATE_LIMIT,
+    perMinute: config.AGENT_REQUESTS_PER_MINUTE,
+    max: config.AGENT_CACHE_MAX,
+  });
   const authenticate = createAuthenticate({ tokens, sessions, keys: apiKeys, agents, clientAddress });
 
   const gateway = createGateway({

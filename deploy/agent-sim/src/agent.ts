@@ -22,9 +22,9 @@ export type SimAgent = {
   readonly state: AgentState;
   /** Why it ended. */
   readonly reason: string;
-  /** Longest time between two heartbeats that were taken, milliseconds, since `forgetGaps`. */
+  /** Longest time between two heartbeats that were taken, milliseconds, since the start or `forgetGap`. */
   readonly longestGapMs: number;
-  forgetGaps(): void;
+  forgetGap(): void;
   /** Ends when the agent does, or the process. */
   run(): Promise<void>;
 };
@@ -167,7 +167,7 @@ export function simAgent(
     get longestGapMs() {
       return longestGapMs;
     },
-    forgetGaps() {
+    forgetGap() {
       longestGapMs = 0;
     },
     async run() {

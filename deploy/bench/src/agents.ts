@@ -57,13 +57,18 @@ export async function run(args: string[] = []): Promise<void> {
     const enrolledSeconds = await timeUntil("all online", () => online(fleets) === total, 600);
     const rssBefore = rssMiB(running);
 
-    // The crowd of the start has passed when each of them was heard again.
-    await delay(plan.intervalSeconds * 1_200);
-    for (const { agents } of fleets) for (const agent of agents) agent.forgetGaps();
+    const gap = () =>
+      Math.max(...fleets.flatMap(({ agents }) => agents.map(({ longestGapMs }) => longestGapMs))) / 1000;
+    const refusedWhileComing = refusals(fleets);
+    // Whoever waits to try again since the rush comes by once.
+    await delay(plan.intervalSeconds * 1500);
+    const gapWhileComing = gap();
+    for (const agent of fleets.flatMap(({ agents }) => agents)) agent.forgetGap();
     const since = await now(database);
     await delay(plan.steadySeconds * 1000);
     const offlineWhileSteady = await wentOffline(database, since);
-    const heartbeatGap = Math.max(...fleets.flatMap(({ agents }) => agents.map(({ longestGapMs }) => longestGapMs)));
+    const heartbeatGap = gap();
+    const refusedWhileSteady = refusals(fleets) - refusedWhileComing;
 
     const cutAt = await now(database);
     await Promise.all(leaving.map((fleet) => fleet.stop()));
@@ -102,7 +107,10 @@ export async function run(args: string[] = []): Promise<void> {
         "steady s": plan.steadySeconds,
         "all online after s": enrolledSeconds.toFixed(1),
         "offline while steady": offlineWhileSteady,
-        "longest gap s": (heartbeatGap / 1000).toFixed(1),
+        "longest gap s": heartbeatGap.toFixed(1),
+        "gap while they came s": gapWhileComing.toFixed(1),
+        "heartbeats refused then": refusedWhileComing,
+        later: refusedWhileSteady,
         "cut off": cut,
         "offline after s": offlineSeconds.toFixed(1),
         "limit s": limit,
@@ -149,8 +157,14 @@ async function newKey(root: Call, maxUsage: number): Promise<string> {
   const { orgId } = await newOrganization(root);
   const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
   const { status, body } = await root("POST", "/enrollment-keys", { orgId, name: "Bench", maxUsage, expiresAt });
-  if (status !== 201) throw new Error(`POST /enrollment-keys answered ${status}`);
+  if (status !== 201) throw new Error(`POST /enrollment-keys answered ${status}: ${JSON.stringify(body)}`);
   return String(body.key);
+}
+
+/** Heartbeats that were not taken. */
+function refusals(fleets: readonly Fleet[]): number {
+  const counts = fleets.flatMap(({ figures }) => [...figures.totals()]);
+  return counts.reduce((sum, [name, count]) => sum + (name.startsWith("heartbeat ") ? count : 0), 0);
 }
 
 const online = (fleets: readonly Fleet[]) => fleets.reduce((sum, fleet) => sum + fleet.states().online, 0);

@@ -91,6 +91,18 @@ export const objectIn = z.record(z.string(), z.unknown());
 export const objectsBodyLimitBytes = 256 * 1024;
 
 export const nameIn = z.string().trim().min(1).max(255);
+/** One line as people read it: no control characters, line separators, nor what turns the direction of text around. */
+export const hostnameIn = nameIn.refine(
+  (name) => !/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u.test(name),
+  "Must not contain control characters",
+);
+/** An address as interfaces list it; the zone of a link-local one (`fe80::1%eth0`) means nothing elsewhere and is cut off. */
+export const addressIn = z
+  .string()
+  .max(128)
+  .overwrite((text) => text.replace(/^([0-9a-f:.]*:[0-9a-f:.]*)%[^%\s]{1,64}$/i, "$1"))
+  .pipe(z.union([z.ipv4(), z.ipv6()]))
+  .meta({ description: "IPv4 or IPv6; a zone (`%eth0`) is taken and not kept." });
 export const slugIn = z.string().min(1).max(100);
 /** A cap as clients send it. */
 export const capIn = z.int().min(0).max(2_147_483_647);

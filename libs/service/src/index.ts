@@ -18,7 +18,9 @@ export { type TenancySnapshot, tenancySnapshot } from "./tenancy-snapshot.ts";
 export {
   followTenancy,
   type OnDeviceChanges,
+  type OnPurged,
   type OnTenantChange,
+  type PurgedTenant,
   reconcileTenants,
   startReconciling,
   type TenantCopyDeps,
