@@ -104,6 +104,14 @@ export const nameIn = z
     if (fault) addIssue({ code: "custom", message: fault });
   })
   .meta({ description: nameSentence });
+
+/** An address as interfaces list it; the zone of a link-local one (`fe80::1%eth0`) means nothing elsewhere and is cut off. */
+export const addressIn = z
+  .string()
+  .max(128)
+  .overwrite((text) => text.replace(/^([0-9a-f:.]*:[0-9a-f:.]*)%[^%\s]{1,64}$/i, "$1"))
+  .pipe(z.union([z.ipv4(), z.ipv6()]))
+  .meta({ description: "IPv4 or IPv6; a zone (`%eth0`) is taken and not kept." });
 export const slugIn = z.string().min(1).max(100);
 /** A cap as clients send it. */
 export const capIn = z.int().min(0).max(2_147_483_647);

@@ -123,6 +123,7 @@ export async function startFakeServices(): Promise<FakeServices> {
   const log = createLogger("fake-services", "error");
   const readiness = new Readiness();
   readiness.set("ready");
+  const verifier = createVerifier({ directory, audience: "muster-internal", service: "fake", log });
   const port = await servePort({
     name: "fake",
     version: "9.9.9",
@@ -134,7 +135,7 @@ export async function startFakeServices(): Promise<FakeServices> {
       register(PartnerService, delegate(PartnerService, tenancy)),
       register(AuditLogService, delegate(AuditLogService, audit)),
     ],
-    verifier: createVerifier({ directory, audience: "muster-internal", service: "fake", log }),
+    verifier,
     log,
     readiness,
     drainDelayMs: 0,
@@ -207,6 +208,7 @@ export async function startFakeServices(): Promise<FakeServices> {
     },
     async close() {
       await port.drain();
+      verifier.close();
       await rm(directory, { recursive: true, force: true });
     },
   };

@@ -48,4 +48,5 @@ export {
   scopesOpen,
 } from "./scopes.ts";
 export { isSealed, type SecretBox, secretBox } from "./secret-box.ts";
+export { type ServiceName, serviceNames } from "./service-names.ts";
 export { isUuid, uuidv7 } from "./uuid.ts";

@@ -1,8 +1,8 @@
 import { type Database, isUniqueViolation, type Query, sql, type Tx } from "@muster/db";
 import { AppError, type CallContext, type Caller, type Page, type Scope } from "@muster/kit";
+import { type ListPage, readNewestPage } from "@muster/service";
 import type { Standing } from "../rules/changed-user.ts";
 import type { NewUser, OrgGrant } from "../rules/new-user.ts";
-import { type NewestPage, readNewestPage } from "./newest-page.ts";
 import { findByWords, mostFound } from "./user-search.ts";
 
 export type UserRow = {
@@ -80,7 +80,7 @@ export async function listUsers(
   who: CallContext,
   { partnerId, orgId, roleId, status, query }: UserFilter,
   page: Page,
-): Promise<NewestPage<UserRow>> {
+): Promise<ListPage<UserRow>> {
   const { caller } = who;
   const place = {
     orgId: orgId ?? (caller.scope === "organization" ? caller.orgId : null),
