@@ -12,6 +12,7 @@ import { tenancySnapshot } from "./tenancy-snapshot.ts";
 import {
   followTenancy,
   type OnDeviceChanges,
+  type OnPurged,
   type OnTenantChange,
   startReconciling,
   tenantMigrations,
@@ -37,7 +38,7 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
   /** Rights that the service's role must not have on a table (see checkSchema). */
   withheld?: Record<string, readonly Privilege[]>;
   /** Keeps table `tenant`, a copy of tenancy's partners, organizations and sites. */
-  tenantCopy?: { onChange?: OnTenantChange; onDevices?: OnDeviceChanges };
+  tenantCopy?: { onChange?: OnTenantChange; onDevices?: OnDeviceChanges; onPurged?: OnPurged };
   /** What `main.js reencrypt` seals anew under the first encryption key. */
   sealed?: readonly SealedColumn[];
   start(context: ServiceContext<z.infer<z.ZodObject<S & typeof serviceSettings>>>): Promise<Registration[]>;

@@ -1,8 +1,8 @@
 import { type Database, isUniqueViolation, type Query, sql, type Tx } from "@muster/db";
 import { AppError, type CallContext, type Caller, type Page, type Scope } from "@muster/kit";
+import { type ListPage, readNewestPage } from "@muster/service";
 import type { Standing } from "../rules/changed-user.ts";
 import type { NewUser, OrgGrant } from "../rules/new-user.ts";
-import { type NewestPage, readNewestPage } from "./newest-page.ts";
 
 export type UserRow = {
   id: string;
@@ -82,7 +82,7 @@ export async function listUsers(
   who: CallContext,
   { partnerId, orgId, roleId, status, query }: UserFilter,
   page: Page,
-): Promise<NewestPage<UserRow>> {
+): Promise<ListPage<UserRow>> {
   const pattern = query === null ? null : `%${query.replace(/[\\%_]/g, "\\$&")}%`;
   // Spelled out for what is given: each combination is a plan of its own, over its own index.
   const all: Query[] = [
