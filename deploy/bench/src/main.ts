@@ -6,6 +6,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   read: () => import("./read.ts"),
   chaos: () => import("./chaos.ts"),
   webhooks: () => import("./webhooks.ts"),
+  "webhooks-paced": () => import("./webhooks-paced.ts"),
   "webhooks-fairness": () => import("./webhooks-fairness.ts"),
   "webhooks-chaos": () => import("./webhooks-chaos.ts"),
   agents: () => import("./agents.ts"),

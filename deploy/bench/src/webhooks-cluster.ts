@@ -12,6 +12,7 @@ import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb"
 import { generateCallerKey } from "@muster/rpc";
 import { tenantMigrations } from "@muster/service";
 import { asOwner, type TestDatabase, type TestNats, testCaFile, testDatabase, testNats } from "@muster/testing";
+import pg from "pg";
 import type { ReceiverAsk, ReceiverCounts } from "./webhooks-receiver.ts";
 
 const local = new URL("../../local/dist/test-cluster.js", import.meta.url);
@@ -39,10 +40,15 @@ export type Receiver = {
   stop(): void;
 };
 
+/** Events matched, deliveries that matching queued, deliveries claimed, attempts answered and stored, events put aside. */
+export type Passed = { matched: number; queued: number; claimed: number; stored: number; aside: number };
+
 export type Dispatcher = {
   pid: number;
   /** CPU so far in microseconds and memory in bytes. */
   usage(): Promise<{ cpuUs: number; rss: number }>;
+  /** How many events and deliveries have passed each stage so far. */
+  passed(): Promise<Passed>;
   kill9(): Promise<void>;
   stop(): Promise<void>;
 };
@@ -58,8 +64,8 @@ export type BenchWebhooks = {
   start(role: "all" | "matcher" | "sender", env?: Record<string, string>): Promise<Dispatcher>;
   /** A connection that publishes as an emitter does. */
   emitter(): Promise<Bus>;
-  /** Puts deliveries into the queue as the matcher would, `payloadBytes` each. */
-  fill(rows: number, payloadBytes: number): Promise<void>;
+  /** Puts deliveries of `payloadBytes` into the queue as the matcher would: of one time, or else one every 10 ms of the past. */
+  fill(rows: number, payloadBytes: number, at?: Date): Promise<void>;
   clear(): Promise<void>;
 };
 
@@ -85,6 +91,8 @@ export async function withWebhooks(
   const database = await testDatabase({ service: "webhook-dispatcher", dirs });
   const receiver = await startReceiver(origins, scheme, remember);
   const keys = mkdtempSync(join(tmpdir(), "muster-bench-"));
+  const owner = new pg.Client({ connectionString: database.ownerUrl });
+  await owner.connect();
   const started: Dispatcher[] = [];
   const buses: Bus[] = [];
   try {
@@ -109,18 +117,18 @@ export async function withWebhooks(
         buses.push(bus);
         return bus;
       },
-      fill: (rows, payloadBytes) => fill(database, rows, payloadBytes),
-      clear: () =>
-        asOwner(database, async (owner) => {
-          await owner.query(
-            "TRUNCATE webhook_queue, webhook_deliveries, webhook_attempts, webhook_events, webhook_event_keys",
-          );
-        }),
+      fill: (rows, payloadBytes, at) => fill(owner, rows, payloadBytes, at),
+      async clear() {
+        await owner.query(
+          "TRUNCATE webhook_queue, webhook_deliveries, webhook_attempts, webhook_events, webhook_event_keys",
+        );
+      },
     });
   } finally {
     for (const bus of buses) await bus.close();
     for (const dispatcher of started) await dispatcher.stop();
     receiver.stop();
+    await owner.end();
     await database.drop();
     await nats.remove();
     if (cluster) delete process.env.MUSTER_TEST_PG_URL;
@@ -206,15 +214,16 @@ async function insertHooks(database: TestDatabase, ports: number[], count: numbe
   return hooks;
 }
 
-async function fill(database: TestDatabase, rows: number, payloadBytes: number): Promise<void> {
-  await asOwner(database, async (owner) => {
-    await owner.query(
-      `WITH f AS MATERIALIZED (
+async function fill(owner: pg.Client, rows: number, payloadBytes: number, at?: Date): Promise<void> {
+  await owner.query({
+    name: "fill",
+    text: `WITH f AS MATERIALIZED (
          SELECT gen_random_uuid() AS id, gen_random_uuid() AS event_id, h.id AS webhook_id, h.org_id, h.partner_id,
-                h.events[1] AS type, date_trunc('milliseconds', now() - n * interval '10 milliseconds') AS at
+                h.events[1] AS type, coalesce($3::timestamptz, date_trunc('milliseconds', now() - n * interval '10 milliseconds')) AS at
          FROM generate_series(1, $1::int) n
+         CROSS JOIN (SELECT (random() * 1e6)::int AS n) AS start
          JOIN (SELECT *, row_number() OVER (ORDER BY id) - 1 AS place, count(*) OVER () AS hooks FROM webhooks) h
-           ON h.place = n % h.hooks
+           ON h.place = (start.n + n) % h.hooks
        ), e AS (
          INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body)
          SELECT org_id, event_id, at, partner_id, type,
@@ -226,10 +235,9 @@ async function fill(database: TestDatabase, rows: number, payloadBytes: number):
        )
        INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at)
        SELECT id, at, webhook_id, org_id, partner_id, event_id, at FROM f`,
-      [rows, Math.max(0, payloadBytes - 220)],
-    );
-    await owner.query("ANALYZE webhook_queue; ANALYZE webhook_deliveries; ANALYZE webhook_events");
+    values: [rows, Math.max(0, payloadBytes - 220), at ?? null],
   });
+  if (!at) await owner.query("ANALYZE webhook_queue; ANALYZE webhook_deliveries; ANALYZE webhook_events");
 }
 
 async function startDispatcher(
@@ -278,14 +286,35 @@ async function startDispatcher(
     if (child.exitCode === null && child.signalCode === null) child.kill(signal);
     await exited;
   };
+  const metrics = async () => {
+    const text = await (await fetch(`http://127.0.0.1:${ops}/metrics`)).text();
+    return (metric: string, missing: number) =>
+      Number(new RegExp(`^${metric} (\\S+)$`, "m").exec(text)?.[1] ?? missing);
+  };
   return {
     pid: child.pid ?? 0,
+    async passed() {
+      const value = await metrics();
+      return {
+        matched: value('muster_webhook_events_total{outcome="taken"}', 0),
+        queued: value("muster_webhook_deliveries_queued_total", 0),
+        claimed: value("muster_webhook_claimed_total", 0),
+        stored: value('muster_webhook_attempts_total{outcome="delivered"}', 0),
+        aside: value("muster_webhook_events_put_aside_total", 0),
+      };
+    },
     async usage() {
-      const text = await (await fetch(`http://127.0.0.1:${ops}/metrics`)).text();
-      const value = (metric: string) => Number(new RegExp(`^${metric} (\\S+)$`, "m").exec(text)?.[1] ?? Number.NaN);
+      const metric = await metrics();
+      const value = (name: string) => metric(name, Number.NaN);
       return { cpuUs: value("process_cpu_seconds_total") * 1_000_000, rss: value("process_resident_memory_bytes") };
     },
     kill9: () => end("SIGKILL"),
     stop: () => end("SIGTERM"),
   };
+}
+
+/** Milliseconds that a share of them stays within. */
+export function percentiles(values: readonly number[]): (share: number) => number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Bus } from "@muster/bus";
-import { percentiles } from "./webhooks.ts";
-import { type BenchWebhooks, eventFor, type Hook, withWebhooks } from "./webhooks-cluster.ts";
+import { type BenchWebhooks, eventFor, type Hook, percentiles, withWebhooks } from "./webhooks-cluster.ts";
 
 const webhooks = 200;
 const burstEvents = 50_000;

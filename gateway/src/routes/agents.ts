@@ -1,7 +1,7 @@
 import { AppError } from "@muster/kit";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
-import { addressIn, hostnameIn, id, idOut, idParams, timeOut } from "./schemas.ts";
+import { addressIn, id, idOut, idParams, nameIn, timeOut } from "./schemas.ts";
 
 const tag = "Agents";
 const versionIn = z.string().min(1).max(50);
@@ -14,7 +14,7 @@ const labels = z
 
 const enrollment = z.object({
   enrollmentKey: z.string().max(200),
-  hostname: hostnameIn,
+  hostname: nameIn,
   os: z.enum(["windows", "linux", "darwin"]),
   arch: z.enum(["amd64", "arm64", "386"]),
   agentVersion: versionIn,

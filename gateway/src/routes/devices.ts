@@ -3,11 +3,11 @@ import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
 import {
-  hostnameIn,
   id,
   idOut,
   idParams,
   listQuery,
+  nameIn,
   pageOf,
   pagination,
   paginationOf,
@@ -65,7 +65,7 @@ const filters = listQuery.extend({
 
 const patch = z.object({
   siteId: id.nullish().meta({ description: "A site of the same organization; null takes the device out of its site." }),
-  hostname: hostnameIn.optional(),
+  hostname: nameIn.optional(),
   autoUpdateEnabled: z.boolean().optional(),
 });
 

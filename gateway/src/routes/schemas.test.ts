@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { addressIn, hostnameIn } from "./schemas.ts";
+import { addressIn, nameIn } from "./schemas.ts";
 
 describe("an address of an interface", () => {
   it.each([
@@ -29,9 +29,9 @@ describe("an address of an interface", () => {
 
 describe("a host name", () => {
   it("is one line of visible text, in any language", () => {
-    expect(hostnameIn.parse("  büro-東京 \n")).toBe("büro-東京");
+    expect(nameIn.parse("  büro-東京 \n")).toBe("büro-東京");
     for (const bad of ["a\nb", "a\tb", "a\u007fb", "a\u2028b", "a\u202eb", "\u0000"]) {
-      expect(hostnameIn.safeParse(bad).success).toBe(false);
+      expect(nameIn.safeParse(bad).success).toBe(false);
     }
   });
 });

@@ -1,6 +1,6 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { clampPage } from "@muster/kit";
+import { clampPage, nameFault, nameMax } from "@muster/kit";
 import type { PageInfo } from "@muster/proto/muster/common/v1/page_pb";
 import { z } from "zod";
 
@@ -90,12 +90,21 @@ export const objectOut = z.record(z.string(), z.unknown());
 export const objectIn = z.record(z.string(), z.unknown());
 export const objectsBodyLimitBytes = 256 * 1024;
 
-export const nameIn = z.string().trim().min(1).max(255);
-/** One line as people read it: no control characters, line separators, nor what turns the direction of text around. */
-export const hostnameIn = nameIn.refine(
-  (name) => !/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u.test(name),
-  "Must not contain control characters",
-);
+/** What the OpenAPI document says of each name. */
+export const nameSentence = "On one line, without control or invisible characters.";
+
+/** A name as clients send it: the one rule of libs/kit. The bounds stand beside it for the OpenAPI document. */
+export const nameIn = z
+  .string()
+  .trim()
+  .min(1)
+  .max(nameMax)
+  .superRefine((name, { addIssue }) => {
+    const fault = nameFault(name);
+    if (fault) addIssue({ code: "custom", message: fault });
+  })
+  .meta({ description: nameSentence });
+
 /** An address as interfaces list it; the zone of a link-local one (`fe80::1%eth0`) means nothing elsewhere and is cut off. */
 export const addressIn = z
   .string()

@@ -7,7 +7,15 @@ export {
   encodeAgentFrame,
 } from "./agent-frame.ts";
 export { apiKeyPrefix, looksLikeApiKey, newApiKeyText } from "./api-key-text.ts";
-export { AppError, type ErrorCode, errorCodes, type FieldErrors, isErrorCode, validationError } from "./app-error.ts";
+export {
+  AppError,
+  type ErrorCode,
+  errorCodes,
+  type FieldErrors,
+  isErrorCode,
+  sessionEnded,
+  validationError,
+} from "./app-error.ts";
 export {
   type Actor,
   type ActorType,
@@ -25,6 +33,7 @@ export { type EventType, eventTypes, isEventType, testEventType } from "./event-
 export { type Process, runProcess, type Stop } from "./lifecycle.ts";
 export { createLogger, type Logger } from "./logger.ts";
 export { counter, gauge, histogram } from "./metrics.ts";
+export { nameFault, nameMax } from "./name.ts";
 export { clampPage, type Page } from "./page.ts";
 export { type Permission, permissionSentences, permissions } from "./permissions.ts";
 export { Readiness } from "./readiness.ts";

@@ -95,7 +95,12 @@ export async function insertAttempts(tx: Tx, outcomes: readonly Outcome[]): Prom
 export async function updateDeliveries(tx: Tx, outcomes: readonly Outcome[]): Promise<void> {
   const column = <T>(of: (outcome: Outcome) => T) => outcomes.map(of);
   const times = column(({ claim }) => claim.created_at.getTime());
-  await tx.execute(sql`
+  const ids = plainArray(column(({ claim }) => claim.delivery_id));
+  // The planner takes a condition of row-level security for one that hardly a row meets: it would read all deliveries of that time, which it
+  // takes for one, and compare each of them with each outcome. At 2,500 a second that was 80 ms a batch.
+  const nestedLoops = (on: boolean) => tx.execute(sql`SELECT set_config('enable_nestloop', ${String(on)}, true)`);
+  const off = nestedLoops(false);
+  const updated = tx.execute(sql`
     UPDATE webhook_deliveries d
     SET status = x.status, attempt = greatest(d.attempt, x.attempt),
         next_attempt_at = CASE WHEN x.delay_ms IS NULL THEN NULL
@@ -105,7 +110,7 @@ export async function updateDeliveries(tx: Tx, outcomes: readonly Outcome[]): Pr
         response_status = x.response_status, response_body = x.response_body, response_time_ms = x.response_time_ms,
         error_code = x.error_code, error_message = x.error_message
     FROM unnest(
-      ${plainArray(column(({ claim }) => claim.delivery_id))}::uuid[], ${plainArray(column(({ claim }) => claim.created_at))}::timestamptz[],
+      ${ids}::uuid[], ${plainArray(column(({ claim }) => claim.created_at))}::timestamptz[],
       ${column(({ next }) => next.status)}::text[], ${plainArray(column(({ claim }) => claim.attempt))}::smallint[],
       ${plainArray(column(({ next }) => ("delayMs" in next ? next.delayMs : null)))}::int[],
       ${plainArray(column(({ attempt }) => attempt.status))}::smallint[], ${column(({ attempt }) => attempt.body)}::text[],
@@ -114,8 +119,10 @@ export async function updateDeliveries(tx: Tx, outcomes: readonly Outcome[]): Pr
       AS x (id, created_at, status, attempt, delay_ms, response_status, response_body, response_time_ms, error_code,
             error_message)
     WHERE d.id = x.id AND d.created_at = x.created_at AND d.status <> 'delivered'
-      -- For the planner: days outside are not looked at.
+      -- For the planner: found by the key, or else by the time, and days outside are not looked at.
+      AND d.id = ANY (${ids}::uuid[])
       AND d.created_at BETWEEN ${new Date(Math.min(...times))} AND ${new Date(Math.max(...times))}`);
+  await Promise.all([off, updated, nestedLoops(true)]);
 }
 
 export async function insertDeadLetters(tx: Tx, failed: readonly (Outcome & { letterId: string })[]): Promise<void> {
