@@ -49,11 +49,12 @@ describe("enrolling an agent", () => {
       reported: null,
     });
     const agent = agentWith(cluster, String(agentId), String(token));
-    const said = { metrics: { "cpu.percent": 3.5 }, ipAddresses: ["10.0.0.7", "fe80::1"], status: "ok" };
+    const said = { metrics: { "cpu.percent": 3.5 }, ipAddresses: ["10.0.0.7", "fe80::1%eth0"], status: "ok" };
+    const kept = { ...said, ipAddresses: ["10.0.0.7", "fe80::1"] };
     const beat = await agent.heartbeat(said);
     expect(beat.body).toEqual({ status: "online", serverTime: expect.any(String), heartbeatIntervalSeconds: 60 });
     expect([beat.status, beat.headers.get("x-ratelimit-limit")]).toEqual([200, "100000"]);
-    expect(await device(agent.id)).toMatchObject({ status: "online", lastIpAddress: "127.0.0.1", reported: said });
+    expect(await device(agent.id)).toMatchObject({ status: "online", lastIpAddress: "127.0.0.1", reported: kept });
     expect((await call("GET", "/devices?status=online&limit=100")).body.data).toContainEqual(
       expect.objectContaining({ id: agent.id }),
     );

@@ -1,10 +1,9 @@
 import { spawn } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { chmod, mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "@muster/local";
 import { testCaFile, until } from "@muster/testing";
 import { prepareOperator } from "./operator.ts";
 
@@ -75,9 +74,10 @@ export async function sharedCluster(): Promise<Cluster> {
 const letPostgresIn = (directory: string) => chmod(directory, 0o711);
 
 async function start(directory: string, env: Record<string, string>): Promise<{ cluster: Cluster; pid: number }> {
-  const port = await freePort();
+  const gateways = Number(/gateway=(\d+)/.exec(env.MUSTER_REPLICAS ?? "")?.[1] ?? 1);
+  const port = await freePort(new Set(), gateways);
   const dataDir = join(directory, "data");
-  const receiverPorts = await Promise.all(Array.from({ length: receivers }, freePort));
+  const receiverPorts = await Promise.all(Array.from({ length: receivers }, () => freePort()));
   await writeFile(join(directory, "receivers.json"), JSON.stringify(receiverPorts));
   const output = await open(join(directory, "launcher.log"), "a");
   const child = spawn(process.execPath, [launcher], {
@@ -154,20 +154,5 @@ function isAlive(pid: number): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-/** A free port below those that outgoing connections take: nothing else gets it before the gateway listens. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(10_000, 20_000);
-    const server = createServer();
-    const free = await new Promise<boolean>((resolve) => {
-      server.once("error", () => resolve(false));
-      server.listen(port, "127.0.0.1", () => resolve(true));
-    });
-    if (!free) continue;
-    await new Promise((resolve) => server.close(resolve));
-    return port;
   }
 }

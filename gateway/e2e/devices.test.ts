@@ -126,6 +126,7 @@ describe("what a device refuses", () => {
     ["hostname", { hostname: 7 }],
     ["hostname", { hostname: "a\u0000b" }],
     ["hostname", { hostname: "\ud800" }],
+    ["hostname", { hostname: "a\nb" }],
     ["siteId", { siteId: "here" }],
     ["siteId", { siteId: 5 }],
     ["autoUpdateEnabled", { autoUpdateEnabled: "true" }],

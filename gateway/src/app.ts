@@ -1,4 +1,12 @@
-import { AppError, type Logger, type Readiness, systemCaller, uuidv7 } from "@muster/kit";
+import {
+  AppError,
+  type Logger,
+  type Readiness,
+  type ServiceName,
+  serviceNames,
+  systemCaller,
+  uuidv7,
+} from "@muster/kit";
 import { callOptions, createTransport, type RpcTransport, type Signer, toAppError } from "@muster/rpc";
 import { createAccessTokens } from "./auth/access-token.ts";
 import { type AgentCache, createAgentCache } from "./auth/agent-cache.ts";
@@ -28,7 +36,7 @@ import { openApiDocument } from "./openapi/document.ts";
 import type { Route } from "./route.ts";
 import { agentChannel } from "./routes/agent-logs.ts";
 import { routes as allRoutes } from "./routes/index.ts";
-import { createServices, type ServiceName, serviceNames, type TransportName } from "./services.ts";
+import { createServices, type TransportName } from "./services.ts";
 
 export type App = {
   port: number;
@@ -140,14 +148,21 @@ export async function startGateway(options: AppOptions): Promise<App> {
     caps: {
       interactive: config.IN_FLIGHT_MAX_INTERACTIVE,
       ingest: config.IN_FLIGHT_MAX_INGEST,
+      enrollment: config.IN_FLIGHT_MAX_ENROLLMENT,
       export: config.IN_FLIGHT_MAX_EXPORT,
     },
     organizationPercent: config.IN_FLIGHT_ORGANIZATION_PERCENT,
+    agentMax: config.AGENT_IN_FLIGHT_MAX,
     lagMaxMs: config.EVENT_LOOP_LAG_MAX_MS,
   });
   const lag = watchLoopLag((p99Ms) => shedder.observeLag(p99Ms));
   let openApiText: string | null = null;
-  const agentRates = createAgentRates({ rates, limit: config.AGENT_RATE_LIMIT, max: config.AGENT_CACHE_MAX });
+  const agentRates = createAgentRates({
+    rates,
+    limit: config.AGENT_RATE_LIMIT,
+    perMinute: config.AGENT_REQUESTS_PER_MINUTE,
+    max: config.AGENT_CACHE_MAX,
+  });
   const authenticate = createAuthenticate({ tokens, sessions, keys: apiKeys, agents, clientAddress });
 
   const gateway = createGateway({

@@ -60,17 +60,26 @@ export const configSchema = z.object({
     "Agents, and refusals of their tokens, remembered at most; each takes about a kilobyte.",
   ),
   AGENT_RATE_LIMIT: whole(100_000, 1, 1_000_000_000).describe("Requests an hour that one agent may make."),
+  AGENT_REQUESTS_PER_MINUTE: whole(6_000, 1, 1_000_000_000).describe(
+    "Requests that one agent may make at once, and a minute from then on; more are refused with 429. Counted by each gateway for itself.",
+  ),
+  AGENT_IN_FLIGHT_MAX: whole(20, 1, 1_000_000).describe(
+    "Requests of one agent under way at once; more are refused with 429, so that one cannot hold its organization's share.",
+  ),
   SESSION_RATE_LIMIT: whole(100_000, 1, 1_000_000_000).describe("Requests an hour that one session may make."),
   IN_FLIGHT_MAX_INTERACTIVE: whole(1_000, 1, 1_000_000).describe(
     "Requests of people and API keys under way at once; more are refused with 503.",
   ),
   IN_FLIGHT_MAX_INGEST: whole(500, 1, 1_000_000).describe("The same for what agents send."),
+  IN_FLIGHT_MAX_ENROLLMENT: whole(100, 1, 1_000_000).describe(
+    "The same for enrollments, so that many new agents leave those that are there their heartbeats.",
+  ),
   IN_FLIGHT_MAX_EXPORT: whole(20, 1, 1_000_000).describe("The same for exports and synchronisation."),
   IN_FLIGHT_ORGANIZATION_PERCENT: whole(25, 1, 100).describe(
     "Percent of each of these that one organization may hold.",
   ),
   EVENT_LOOP_LAG_MAX_MS: whole(200, 1, 600_000).describe(
-    "Event-loop lag in milliseconds (p99 of a second) above which classes are shed, exports first, people and keys last.",
+    "Event-loop lag in milliseconds (p99 of a second) above which classes are shed, exports first, then enrollments, people and keys last.",
   ),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
   CHANNEL_RECONNECT_SPREAD_MS: whole(60_000, 0, 600_000).describe(

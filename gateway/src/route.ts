@@ -46,7 +46,7 @@ export type DeadlineClass = keyof typeof deadlinesMs;
  * What a busy gateway sheds first: exports and sync, then agents' ingest, then people and keys. Health, sign-in and
  * revocation are `vital`: never shed.
  */
-export type LoadClass = "export" | "ingest" | "interactive" | "vital";
+export type LoadClass = "export" | "enrollment" | "ingest" | "interactive" | "vital";
 
 /** A signed-in person: what identity said, and the caller that services are shown. The same object until something changes. */
 export type Session = { kind: "session"; id: string; principal: Principal; caller: Caller };
@@ -135,8 +135,8 @@ export type RouteDefinition<
   noStore?: true;
   /** A change that is audited with this action and result `denied` when the gateway itself refuses somebody it knows. */
   refusedAs?: string;
-  /** 200 when absent. */
-  status?: 200 | 201 | 202;
+  /** 200 when absent; 101 for what is an upgrade. */
+  status?: 101 | 200 | 201 | 202;
   /** Content types of a reply that is no JSON, and headers that stand beside it; `reply` is then of text. */
   file?: { contentTypes: readonly string[]; headers: Readonly<Record<string, string>> };
   reply: R;

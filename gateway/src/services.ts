@@ -1,4 +1,5 @@
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
+import { type ServiceName, serviceNames } from "@muster/kit";
 import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
@@ -29,16 +30,6 @@ import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
 import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
-
-export const serviceNames = [
-  "identity",
-  "tenancy",
-  "audit",
-  "device-logs",
-  "webhook-dispatcher",
-  "agent-release",
-] as const;
-export type ServiceName = (typeof serviceNames)[number];
 
 export type Services = {
   sessions: Client<typeof SessionService>;

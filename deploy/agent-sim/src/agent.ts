@@ -22,8 +22,9 @@ export type SimAgent = {
   readonly state: AgentState;
   /** Why it ended. */
   readonly reason: string;
-  /** Longest time between two heartbeats that were taken, milliseconds. */
+  /** Longest time between two heartbeats that were taken, milliseconds, since the start or `forgetGap`. */
   readonly longestGapMs: number;
+  forgetGap(): void;
   /** Ends when the agent does, or the process. */
   run(): Promise<void>;
 };
@@ -165,6 +166,9 @@ export function simAgent(
     },
     get longestGapMs() {
       return longestGapMs;
+    },
+    forgetGap() {
+      longestGapMs = 0;
     },
     async run() {
       const isNew = identity.token === null;

@@ -4,6 +4,8 @@ export type Figures = {
   /** Milliseconds that a heartbeat took. */
   took(ms: number): void;
   total(name: string): number;
+  /** All of them by name. */
+  totals(): ReadonlyMap<string, number>;
   /** One line since the last one, and the latencies of that time. */
   line(state: Record<string, number>): string;
 };
@@ -23,6 +25,7 @@ export function createFigures(nowMs: () => number = () => performance.now()): Fi
       if (latencies.length < keptMax) latencies.push(ms);
     },
     total: (name) => totals.get(name) ?? 0,
+    totals: () => new Map(totals),
     line(state) {
       const atMs = nowMs();
       const seconds = Math.max(0.001, (atMs - lastMs) / 1000);

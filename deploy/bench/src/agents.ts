@@ -38,25 +38,37 @@ export async function run(args: string[] = []): Promise<void> {
     const root = await administrator(url);
     const cut = Math.round((plan.agents * cutShare) / organizations) * organizations;
     const ramp = Math.max(20, plan.agents / 100);
-    const start = async (name: string, count: number) => {
+    const prepare = async (hostname: string, count: number) => {
+      const prepared: SimOptions[] = [];
       for (let i = 0; i < organizations; i++) {
-        const options = simOptions(url, join(folder, `${name}-${i}`), await newKey(root, count / organizations));
-        fleets.push(
-          startFleet({ ...options, count: count / organizations, ramp: ramp / organizations, hostname: name }),
-        );
+        const options = simOptions(url, join(folder, `${hostname}-${i}`), await newKey(root, count));
+        prepared.push({ ...options, count, ramp: ramp / organizations, hostname });
       }
-      return fleets.slice(-organizations);
+      return prepared;
     };
-    const staying = await start("stays", Math.round((plan.agents - cut) / organizations) * organizations);
-    const leaving = await start("leaves", cut);
+    // All keys before the first agent: a gateway that thousands come to at once may put off its administrator.
+    const stays = await prepare("stays", Math.round((plan.agents - cut) / organizations));
+    const leaves = await prepare("leaves", cut / organizations);
+    const start = (prepared: SimOptions[]) => prepared.map((options) => startFleet(options));
+    const staying = start(stays);
+    const leaving = start(leaves);
+    fleets.push(...staying, ...leaving);
     const total = fleets.reduce((sum, { agents }) => sum + agents.length, 0);
     const enrolledSeconds = await timeUntil("all online", () => online(fleets) === total, 600);
     const rssBefore = rssMiB(running);
 
+    const gap = () =>
+      Math.max(...fleets.flatMap(({ agents }) => agents.map(({ longestGapMs }) => longestGapMs))) / 1000;
+    const refusedWhileComing = refusals(fleets);
+    // Whoever waits to try again since the rush comes by once.
+    await delay(plan.intervalSeconds * 1500);
+    const gapWhileComing = gap();
+    for (const agent of fleets.flatMap(({ agents }) => agents)) agent.forgetGap();
     const since = await now(database);
     await delay(plan.steadySeconds * 1000);
     const offlineWhileSteady = await wentOffline(database, since);
-    const heartbeatGap = Math.max(...fleets.flatMap(({ agents }) => agents.map(({ longestGapMs }) => longestGapMs)));
+    const heartbeatGap = gap();
+    const refusedWhileSteady = refusals(fleets) - refusedWhileComing;
 
     const cutAt = await now(database);
     await Promise.all(leaving.map((fleet) => fleet.stop()));
@@ -95,7 +107,10 @@ export async function run(args: string[] = []): Promise<void> {
         "steady s": plan.steadySeconds,
         "all online after s": enrolledSeconds.toFixed(1),
         "offline while steady": offlineWhileSteady,
-        "longest gap s": (heartbeatGap / 1000).toFixed(1),
+        "longest gap s": heartbeatGap.toFixed(1),
+        "gap while they came s": gapWhileComing.toFixed(1),
+        "heartbeats refused then": refusedWhileComing,
+        later: refusedWhileSteady,
         "cut off": cut,
         "offline after s": offlineSeconds.toFixed(1),
         "limit s": limit,
@@ -142,8 +157,14 @@ async function newKey(root: Call, maxUsage: number): Promise<string> {
   const { orgId } = await newOrganization(root);
   const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
   const { status, body } = await root("POST", "/enrollment-keys", { orgId, name: "Bench", maxUsage, expiresAt });
-  if (status !== 201) throw new Error(`POST /enrollment-keys answered ${status}`);
+  if (status !== 201) throw new Error(`POST /enrollment-keys answered ${status}: ${JSON.stringify(body)}`);
   return String(body.key);
+}
+
+/** Heartbeats that were not taken. */
+function refusals(fleets: readonly Fleet[]): number {
+  const counts = fleets.flatMap(({ figures }) => [...figures.totals()]);
+  return counts.reduce((sum, [name, count]) => sum + (name.startsWith("heartbeat ") ? count : 0), 0);
 }
 
 const online = (fleets: readonly Fleet[]) => fleets.reduce((sum, fleet) => sum + fleet.states().online, 0);

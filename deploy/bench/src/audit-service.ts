@@ -1,5 +1,5 @@
 import { fork } from "node:child_process";
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -87,7 +87,12 @@ export async function startAudit(database: TestDatabase, nats: { url: string; se
       CALLER_PRIVATE_KEYS: key.privateKey,
       CALLER_PUBLIC_KEYS_DIR: directory,
       CHECKPOINT_PRIVATE_KEY: `bench:${noteKey()}`,
+      SECRET_ENCRYPTION_KEY: `bench:${randomBytes(32).toString("base64")}`,
+      // Nobody answers there: no stream of rows is made here.
+      WEBHOOK_DISPATCHER_URL: "http://127.0.0.1:1",
     },
+    // To profile it, or to try a setting of V8: BENCH_NODE_OPTIONS="--cpu-prof --cpu-prof-dir=/tmp/profiles".
+    execArgv: (process.env.BENCH_NODE_OPTIONS ?? "").split(" ").filter(Boolean),
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const { rpc, ops } = await new Promise<{ rpc: number; ops: number }>((resolve, reject) => {

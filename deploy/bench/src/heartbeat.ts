@@ -1,13 +1,14 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type RunningStack, startStack } from "@muster/local";
+import { startStack } from "@muster/local";
 import pg from "pg";
 import { administrator, newOrganization, password } from "./administrator.ts";
 import { type Agent, insertAgents } from "./agent-rows.ts";
+import { cpuMicros } from "./cpu.ts";
 
 const organizations = 4;
 const roundMs = 5_000;
@@ -81,31 +82,6 @@ async function raw(databaseUrl: string, agents: readonly Agent[]): Promise<{ bat
   } finally {
     await client.end();
   }
-}
-
-/** CPU microseconds so far of the processes on the path, PostgreSQL with all its backends. */
-export function cpuMicros({ stack }: RunningStack): Map<string, number> {
-  const postgres = stack.postgres?.pid ?? 0;
-  const ticks = (pid: number) => {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-    return { parent: Number(fields[1]), micros: (Number(fields[11]) + Number(fields[12])) * 10_000 };
-  };
-  const backends = readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      try {
-        const { parent, micros } = ticks(Number(name));
-        return parent === postgres || Number(name) === postgres ? [micros] : [];
-      } catch {
-        return []; // Ended between the listing and the look.
-      }
-    });
-  return new Map([
-    ["gateway", ticks(stack.gateways[0]?.pid ?? 0).micros],
-    ["tenancy", ticks(stack.services.tenancy?.pid ?? 0).micros],
-    ["identity", ticks(stack.services.identity?.pid ?? 0).micros],
-    ["PostgreSQL", backends.reduce((sum, micros) => sum + micros, 0)],
-  ]);
 }
 
 type Measured = { cold: Round[]; results: Round[]; before: Map<string, number>; after: Map<string, number> };

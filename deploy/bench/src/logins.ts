@@ -1,9 +1,13 @@
+import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { Agent, request } from "node:http";
 import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
 import { startStack } from "@muster/local";
 import { Secret, TOTP } from "otpauth";
+import type { SignIns } from "./logins-client.ts";
+import type { ProbeRound } from "./logins-probe.ts";
 
 const email = "admin@muster.local";
 const password = "a password of the bench only";
@@ -14,7 +18,6 @@ const rounds = 3;
 const roundMs = 10_000;
 
 type Body = Record<string, unknown>;
-type Round = { p50: number; p95: number; p99: number; max: number; asked: number; refused: number };
 
 /**
  * `npm run bench -- logins [checks at a time]`: latency of keyed requests (GET /devices, through gateway, identity's limits and tenancy) at a steady
@@ -28,20 +31,27 @@ export async function run([concurrency = "0"]: string[] = []): Promise<void> {
     const url = gateway?.url ?? "";
     const key = await newKey(url);
     const identityPid = cluster.stack.services.identity?.pid ?? 0;
-    await keyed(url, key, 3_000);
-    const results: Record<string, Round[]> = { alone: [], "with 100 clients that sign in": [] };
+    const probe = startedSide("logins-probe", [url, key, String(perSecond)]);
+    await answerOf(probe);
+    await keyed(probe, 3_000);
+    const results: Record<string, ProbeRound[]> = { alone: [], "with 100 clients that sign in": [] };
     const logins = { answered: 0, busy: 0, seconds: 0, cpuMs: 0 };
     for (let round = 0; round < rounds; round++) {
-      results.alone?.push(await keyed(url, key, roundMs));
-      const load = signingIn(url);
+      results.alone?.push(await keyed(probe, roundMs));
+      const load = startedSide("logins-client", [new URL(url).port, email, password, String(loginClients)]);
+      await answerOf(load);
+      load.send("start");
       const [cpu, startedMs] = [cpuMs(identityPid), performance.now()];
-      results["with 100 clients that sign in"]?.push(await keyed(url, key, roundMs));
+      results["with 100 clients that sign in"]?.push(await keyed(probe, roundMs));
       logins.cpuMs += cpuMs(identityPid) - cpu;
       logins.seconds += (performance.now() - startedMs) / 1_000;
-      const { answered, busy } = await load.stop();
+      const signIns = answerOf<SignIns>(load);
+      load.send("stop");
+      const { answered, busy } = await signIns;
       logins.answered += answered;
       logins.busy += busy;
     }
+    probe.disconnect();
     print(results, logins);
   } finally {
     await cluster.stop();
@@ -49,11 +59,11 @@ export async function run([concurrency = "0"]: string[] = []): Promise<void> {
 }
 
 function print(
-  results: Record<string, Round[]>,
+  results: Record<string, ProbeRound[]>,
   logins: { answered: number; busy: number; seconds: number; cpuMs: number },
 ) {
   const median = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-  const of = (name: string, field: keyof Round) => median((results[name] ?? []).map((round) => round[field]));
+  const of = (name: string, field: keyof ProbeRound) => median((results[name] ?? []).map((round) => round[field]));
   console.log(
     `${perSecond} keyed requests/s, ${availableParallelism()} cores, medians of ${rounds} rounds of ${roundMs / 1_000} s in turns`,
   );
@@ -75,83 +85,20 @@ function print(
   );
 }
 
-/** Keyed requests at their times; latency counts from when each was due. */
-async function keyed(url: string, key: string, ms: number): Promise<Round> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-  const samples: number[] = [];
-  let refused = 0;
-  const open: Promise<void>[] = [];
-  const startedMs = performance.now();
-  const total = Math.floor((ms / 1_000) * perSecond);
-  for (let sent = 0; sent < total; ) {
-    const dueMs = startedMs + (sent * 1_000) / perSecond;
-    if (performance.now() < dueMs) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
-      continue;
-    }
-    sent += 1;
-    open.push(
-      get(url, key, agent).then((status) => {
-        samples.push(performance.now() - dueMs);
-        if (status !== 200) refused += 1;
-      }),
-    );
-  }
-  await Promise.all(open);
-  agent.destroy();
-  samples.sort((a, b) => a - b);
-  const at = (quantile: number) => samples[Math.min(samples.length - 1, Math.floor(samples.length * quantile))] ?? 0;
-  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1), asked: total, refused };
+/** The load's two sides are processes of their own: neither measures what the other, or the cluster's logs, keep a loop busy with. */
+function startedSide(script: "logins-probe" | "logins-client", args: string[]): ChildProcess {
+  return fork(fileURLToPath(new URL(`./${script}.js`, import.meta.url)), args);
 }
 
-function get(url: string, key: string, agent: Agent): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const sent = request(`${url}/api/v1/devices?limit=1`, { agent, headers: { "x-api-key": key } }, (reply) => {
-      reply.resume();
-      reply.once("end", () => resolve(reply.statusCode ?? 0));
-    });
-    sent.once("error", reject);
-    sent.end();
-  });
+async function answerOf<T>(side: ChildProcess): Promise<T> {
+  const [answer] = (await once(side, "message")) as [T];
+  return answer;
 }
 
-/** Clients that sign in over and over; a refused one waits as long as it is told. */
-function signingIn(url: string): { stop(): Promise<{ answered: number; busy: number }> } {
-  const stopping = new AbortController();
-  let [answered, busy] = [0, 0];
-  const client = async () => {
-    while (!stopping.signal.aborted) {
-      const body = JSON.stringify({ email, password });
-      const headers = { "content-type": "application/json" };
-      const sent = fetch(`${url}/api/v1/auth/login`, { method: "POST", headers, body, signal: stopping.signal });
-      const reply = await sent.catch((error: Error) => {
-        if (stopping.signal.aborted) return null;
-        throw error;
-      });
-      if (reply === null) return;
-      await reply.arrayBuffer();
-      if (reply.status === 200) answered += 1;
-      else {
-        busy += 1;
-        const waitMs = Number(reply.headers.get("retry-after") ?? 1) * 1_000;
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, waitMs);
-          stopping.signal.addEventListener("abort", () => {
-            clearTimeout(timer);
-            resolve();
-          });
-        });
-      }
-    }
-  };
-  const clients = Promise.all(Array.from({ length: loginClients }, client));
-  return {
-    async stop() {
-      stopping.abort();
-      await clients;
-      return { answered, busy };
-    },
-  };
+function keyed(probe: ChildProcess, ms: number): Promise<ProbeRound> {
+  const round = answerOf<ProbeRound>(probe);
+  probe.send({ ms });
+  return round;
 }
 
 /** CPU of a process and its children so far, from /proc (Linux). */

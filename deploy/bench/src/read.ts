@@ -1,8 +1,8 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { startStack } from "@muster/local";
+import { cpuMicros } from "./cpu.ts";
 
 const connections = 32;
 const rounds = 5;
@@ -35,10 +35,10 @@ export async function run(): Promise<void> {
       return (await answered)[0] as Round;
     };
     await measure(warmMs);
-    const before = cpuMicros(running.stack);
+    const before = cpuMicros(running);
     const results: Round[] = [];
     for (let round = 0; round < rounds; round++) results.push(await measure(roundMs));
-    const after = cpuMicros(running.stack);
+    const after = cpuMicros(running);
     client.kill();
     print(results, before, after);
   } finally {
@@ -64,32 +64,6 @@ async function prepare(url: string): Promise<{ token: string; path: string }> {
   const organization = await call("/orgs/organizations", wanted, accessToken);
   for (let i = 0; i < 10; i++) await call("/orgs/sites", { orgId: organization.id, name: `Site ${i}` }, accessToken);
   return { token: accessToken as string, path: `/api/v1/orgs/sites?orgId=${organization.id}&limit=10` };
-}
-
-type Stack = Awaited<ReturnType<typeof startStack>>["stack"];
-
-/** CPU microseconds so far of the processes on the path, PostgreSQL with all its backends. */
-function cpuMicros(stack: Stack): Map<string, number> {
-  const postgres = stack.postgres?.pid ?? 0;
-  const ticks = (pid: number) => {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-    return { parent: Number(fields[1]), micros: (Number(fields[11]) + Number(fields[12])) * 10_000 };
-  };
-  const backends = readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      try {
-        const { parent, micros } = ticks(Number(name));
-        return parent === postgres || Number(name) === postgres ? [micros] : [];
-      } catch {
-        return []; // Ended between the listing and the look.
-      }
-    });
-  return new Map([
-    ["gateway", ticks(stack.gateways[0]?.pid ?? 0).micros],
-    ["tenancy", ticks(stack.services.tenancy?.pid ?? 0).micros],
-    ["PostgreSQL", backends.reduce((sum, micros) => sum + micros, 0)],
-  ]);
 }
 
 function print(results: readonly Round[], before: Map<string, number>, after: Map<string, number>): void {

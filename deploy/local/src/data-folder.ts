@@ -88,6 +88,9 @@ function removeForgotten(parent: string): void {
   }
 }
 
+/** Ends the names of guards, which a start need not mention. */
+export const guardSuffix = "-guard";
+
 /** Who holds the data folder, and the processes it started. */
 export type Holder = { pid: number; birth: string | null; url: string; children: Record<string, number> };
 
@@ -117,7 +120,7 @@ export async function takeDataFolder(dataDir: string, url: string): Promise<Lock
   const leftOver: string[] = [];
   await Promise.all(
     recorded.map(async ([name, pid]) => {
-      if (await endRecorded(pid, dataDir, 4_000)) leftOver.push(name);
+      if ((await endRecorded(pid, dataDir, 4_000)) && !name.endsWith(guardSuffix)) leftOver.push(name);
     }),
   );
   const holder: Holder = { pid: process.pid, birth: birthOf(process.pid), url, children: {} };

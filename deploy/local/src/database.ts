@@ -5,7 +5,8 @@ import { sleep } from "@muster/kit";
 import pg from "pg";
 import { root } from "./config.ts";
 import { clusterPlace, requireSpace } from "./data-folder.ts";
-import { type Keeper, keepRunning, type Run, started } from "./keep-running.ts";
+import { startGuard } from "./guard.ts";
+import { guarded, type Keeper, keepRunning, type Run, started } from "./keep-running.ts";
 import { type Keys, umbrellaRole, workerRole } from "./keys.ts";
 import {
   type Cluster,
@@ -68,7 +69,11 @@ export async function runPostgres(options: {
     const { pid } = await startCluster(cluster, port);
     return { pid, ended: watch(pid), stop: (graceMs) => stopCluster(cluster, Math.ceil(graceMs / 1000)) };
   };
-  const keeper = await started(keepRunning({ name: "PostgreSQL", start, changed: options.changed, say }));
+  const pidFile = join(cluster.dataDir, "postmaster.pid");
+  const guard = startGuard({ pidFile, signal: "INT", marker: cluster.dataDir });
+  const keeper = await started(
+    guarded(keepRunning({ name: "PostgreSQL", start, changed: options.changed, say }), guard),
+  );
   return {
     keeper,
     adminUrl: postgresUrl(port, "postgres", superuser, options.password),

@@ -1,2 +1,3 @@
+export { freePort } from "./ports.ts";
 export type { StackFile } from "./stack-file.ts";
 export { type RunningStack, type StartOptions, startStack } from "./start-stack.ts";

@@ -1,4 +1,5 @@
 import { sleep } from "@muster/kit";
+import type { Guard } from "./guard.ts";
 
 /** One run of a process: `ended` settles with the reason when it is gone. */
 export type Run = { pid: number; ended: Promise<string>; stop(graceMs: number): Promise<void> };
@@ -9,6 +10,8 @@ export type Keeper = {
   pid(): number | null;
   /** Ends the process and stays ended. */
   stop(graceMs: number): Promise<void>;
+  /** The process that ends this one when the launcher is killed; services do so by themselves. */
+  guardPid?: number;
 };
 
 /** The keeper once its process runs for the first time; when that fails it is stopped and the error thrown. */
@@ -20,6 +23,15 @@ export async function started(keeper: Keeper): Promise<Keeper> {
     throw error;
   }
   return keeper;
+}
+
+/** The keeper with a guard beside it, which ends with it. */
+export function guarded(keeper: Keeper, guard: Guard): Keeper {
+  const stop = async (graceMs: number) => {
+    await keeper.stop(graceMs);
+    guard.stop();
+  };
+  return { ...keeper, stop, guardPid: guard.pid };
 }
 
 const firstWaitMs = 200;

@@ -1,10 +1,11 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { sleep } from "@muster/kit";
 import { startChild } from "./child.ts";
 import { root } from "./config.ts";
-import { type Keeper, keepRunning, type Run, started } from "./keep-running.ts";
+import { startGuard } from "./guard.ts";
+import { guarded, type Keeper, keepRunning, type Run, started } from "./keep-running.ts";
 import { Problem } from "./problem.ts";
 import { speakerNames } from "./replicas.ts";
 
@@ -23,10 +24,12 @@ export async function runNats(options: {
   const folder = join(dataDir, "nats");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const logFile = join(dataDir, "logs", "nats.log");
+  const pidFile = join(folder, "nats.pid");
+  rmSync(pidFile, { force: true });
   const start = async (): Promise<Run> => {
     const run = await startChild({
       program: options.binary,
-      args: ["-c", join(root, "deploy", "nats", "nats-server.conf"), "-P", join(folder, "nats.pid")],
+      args: ["-c", join(root, "deploy", "nats", "nats-server.conf"), "-P", pidFile],
       cwd: folder,
       env: { PATH: process.env.PATH, ...natsEnvironment(folder, port, options.publicNkeys) },
       logFile,
@@ -36,7 +39,9 @@ export async function runNats(options: {
     await run.stop(0);
     throw new Problem(`nats-server did not start on port ${port}: ${state} (see ${logFile})`);
   };
-  return started(keepRunning({ name: "NATS", start, changed: options.changed, say: options.say }));
+  const guard = startGuard({ pidFile, signal: "TERM", marker: pidFile });
+  const keeper = keepRunning({ name: "NATS", start, changed: options.changed, say: options.say });
+  return started(guarded(keeper, guard));
 }
 
 /** The variables of deploy/nats/nats-server.conf; quoted inside, as its syntax wants for paths. */

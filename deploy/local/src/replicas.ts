@@ -1,16 +1,7 @@
+import { type ServiceName, serviceNames } from "@muster/kit";
 import { Problem } from "./problem.ts";
 
-/** The processes of the cluster in the order of their start; the gateway is last and stops first. */
-export const serviceNames = [
-  "identity",
-  "tenancy",
-  "audit",
-  "device-logs",
-  "webhook-dispatcher",
-  "agent-release",
-] as const;
-
-export type ServiceName = (typeof serviceNames)[number];
+export { type ServiceName, serviceNames };
 
 /** Processes beside a service's own that run its code as another database role, without RPC port and message bus. */
 export const workers = {

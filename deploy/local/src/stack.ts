@@ -4,12 +4,12 @@ import { sleep } from "@muster/kit";
 import { type Base, startBase } from "./base.ts";
 import { rotateLog } from "./child.ts";
 import type { LocalConfig } from "./config.ts";
-import { type Lock, openDataFolder, readJson, takeDataFolder, writeJson } from "./data-folder.ts";
+import { guardSuffix, type Lock, openDataFolder, readJson, takeDataFolder, writeJson } from "./data-folder.ts";
 import { firstAdmin } from "./first-admin.ts";
 import type { Keeper } from "./keep-running.ts";
 import { loadKeys } from "./keys.ts";
 import { migrateServices } from "./migrate-services.ts";
-import { portState, stablePorts } from "./ports.ts";
+import { claimPort, portState, stablePorts } from "./ports.ts";
 import { codeOf, Problem } from "./problem.ts";
 import { signal } from "./process-table.ts";
 import { instancesOf, type Program, portNames, runProgram } from "./programs.ts";
@@ -31,6 +31,7 @@ export class Stack {
   #publish: () => void = () => undefined;
   #base: Promise<Base> | null = null;
   #stopping: Promise<void> | null = null;
+  readonly #stopped = new AbortController();
 
   constructor(config: LocalConfig, say: (line: string) => void) {
     this.#config = config;
@@ -47,6 +48,8 @@ export class Stack {
     const { leftOver } = this.#lock;
     if (leftOver.length > 0) this.#say(`  ended what a killed launcher left running: ${leftOver.join(", ")}`);
     for (const each of gatewayPorts) await requirePort(each, host);
+    // Whoever started this launcher may have claimed them for it.
+    for (const each of gatewayPorts) await claimPort(each);
     rmSync(this.#stackFile, { force: true });
     rotateLogs(join(dataDir, "logs"));
     const keys = loadKeys(dataDir);
@@ -75,7 +78,7 @@ export class Stack {
       writeJson(this.#stackFile, stack);
     };
 
-    await migrateServices(database, dataDir);
+    await migrateServices(database, dataDir, this.#stopped.signal);
     if (this.#stopping) return;
     this.#step("migrations", "six schemas");
 
@@ -122,6 +125,7 @@ export class Stack {
 
   /** Stops gateway, services, NATS, PostgreSQL, in this order, within 15 s. */
   stop(): Promise<void> {
+    this.#stopped.abort();
     this.#stopping ??= this.#stopAll();
     return this.#stopping;
   }
@@ -160,7 +164,10 @@ export class Stack {
   }
 
   #pids(): Record<string, number> {
-    const running = [...this.#keepers].map(([name, keeper]) => [name, keeper.pid()] as const);
+    const running = [...this.#keepers].flatMap(([name, keeper]) => [
+      [name, keeper.pid()] as const,
+      [`${name}${guardSuffix}`, keeper.guardPid ?? null] as const,
+    ]);
     return Object.fromEntries(running.filter((entry): entry is [string, number] => entry[1] !== null));
   }
 

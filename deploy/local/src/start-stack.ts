@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { freePort } from "./ports.ts";
 import { gone, signal } from "./process-table.ts";
+import { parseReplicas } from "./replicas.ts";
 import type { StackFile } from "./stack-file.ts";
 
 export type StartOptions = {
@@ -39,10 +40,11 @@ export async function startStack(options: StartOptions = {}): Promise<RunningSta
   const dataDir = options.dataDir ?? temporaryDataDir();
   const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
   if (!existsSync(main)) throw new Error(`${main} is not built: run \`npm run build\` first`);
+  const gateways = parseReplicas(options.env?.MUSTER_REPLICAS ?? process.env.MUSTER_REPLICAS ?? "").gateway;
   const child = spawn(process.execPath, ["--enable-source-maps", main], {
     env: {
       ...process.env,
-      PORT: String(options.port ?? (await freePort())),
+      PORT: String(options.port ?? (await freePort(new Set(), gateways))),
       MUSTER_DATA_DIR: dataDir,
       ...(options.adminPassword ? { BOOTSTRAP_ADMIN_PASSWORD: options.adminPassword } : {}),
       ...options.env,

@@ -1,4 +1,5 @@
 import { toJSONSchema, type z } from "zod";
+import { nameSentence } from "../../src/routes/schemas.ts";
 
 type Property = {
   type?: string;
@@ -8,6 +9,7 @@ type Property = {
   maxItems?: number;
   format?: string;
   pattern?: string;
+  description?: string;
 };
 type ObjectSchema = { properties?: Record<string, Property>; required?: string[] };
 
@@ -41,6 +43,17 @@ function wrongTypes(property: Property): unknown[] {
 const limitOf = (property: Property, limit: "maxLength" | "maxItems"): number | undefined =>
   property[limit] ?? property.anyOf?.map((one) => limitOf(one, limit)).find((n) => n !== undefined);
 
+/** One of each kind that cannot be seen, or breaks the line (libs/kit, name.test.ts has them all). */
+const notInNames = {
+  "a line break": "\n",
+  "an escape": "\u001b",
+  "a line separator": "\u2028",
+  "a zero-width space": "\u200b",
+  "a zero-width joiner": "\u200d",
+  "an override of direction": "\u202e",
+  "a byte order mark": "\ufeff",
+};
+
 /** What a field refuses besides other types. */
 function outOfBounds(property: Property): [what: string, value: unknown][] {
   const types = typesOf(property);
@@ -48,6 +61,9 @@ function outOfBounds(property: Property): [what: string, value: unknown][] {
   if (types.includes("string")) {
     found.push(["too long", "x".repeat((limitOf(property, "maxLength") ?? 70 * kib) + 1)]);
     found.push(["with NUL", "a\0b"], ["with half a surrogate pair", "a\ud800"]);
+  }
+  if (property.description === nameSentence) {
+    for (const [what, character] of Object.entries(notInNames)) found.push([`with ${what}`, `a${character}b`]);
   }
   if (types.includes("array"))
     found.push(["too many", Array((limitOf(property, "maxItems") ?? 200_000) + 1).fill("x")]);

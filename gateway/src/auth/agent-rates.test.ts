@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { createAgentRates } from "./agent-rates.ts";
-import type { Counted } from "./rate-bucket.ts";
+import type { Counted, Rate } from "./rate-bucket.ts";
 
 describe("the hourly limit of agents", () => {
   let nowMs = Date.parse("2026-01-01T00:00:00Z");
@@ -14,6 +14,7 @@ describe("the hourly limit of agents", () => {
       },
     },
     limit: 300,
+    perMinute: 60,
     max: 10,
     now: () => nowMs,
   });
@@ -33,5 +34,20 @@ describe("the hourly limit of agents", () => {
   it("begins anew after an hour", () => {
     nowMs += 3_600_000;
     expect(rates.count("a")).toMatchObject({ admitted: true, remaining: 299 });
+  });
+
+  it("lets a minute's requests through at once, then as many as time brings back, each agent by itself", () => {
+    let atMs = 0;
+    const endless = { admitted: true, limit: 1, remaining: 1, resetSeconds: 1, afterSeconds: 1 };
+    const leased = { count: () => endless };
+    const within = createAgentRates({ rates: leased, limit: 100_000, perMinute: 120, max: 10, now: () => atMs });
+    const count = (id: string) => within.count(id) as Rate;
+    for (let n = 0; n < 120; n++) expect(count("a").admitted).toBe(true);
+    expect(count("a")).toMatchObject({ admitted: false, limit: 100_000, afterSeconds: 1 });
+    expect(count("b").admitted).toBe(true);
+    atMs += 1_000;
+    expect([1, 2, 3].map(() => count("a").admitted)).toEqual([true, true, false]);
+    atMs += 3_600_000;
+    expect(count("a").admitted).toBe(true);
   });
 });

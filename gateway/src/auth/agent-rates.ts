@@ -7,7 +7,7 @@ export type AgentRates = {
   count(deviceId: string): Rate | Promise<Rate>;
 };
 
-type Window = { endsAtMs: number; used: number };
+type Window = { endsAtMs: number; used: number; left: number; atMs: number };
 
 const hourMs = 3_600_000;
 /** Share of an agent's hourly limit that each gateway admits by itself. */
@@ -16,16 +16,18 @@ const ownShare = 0.01;
 /**
  * Hourly limits of agents. An agent makes a few hundred requests an hour where the limit is 100,000, and there are many of them: the first
  * hundredth of the limit is counted in this gateway alone, and only what goes beyond it is leased at identity. With one gateway the limit is
- * exact but for that hundredth at the turn of the hour; each further gateway adds a hundredth at most.
+ * exact but for that hundredth at the turn of the hour; each further gateway adds a hundredth at most. Within the hour an agent has a minute's
+ * requests at once and then as many as time brings back (token bucket), so that it leaves its organization's share to its neighbours.
  */
 export function createAgentRates(options: {
   rates: Pick<RateLimiter, "count">;
   limit: number;
+  perMinute: number;
   /** Agents remembered; one that is forgotten begins its hundredth again. */
   max: number;
   now?: () => number;
 }): AgentRates {
-  const { rates, limit, max, now = Date.now } = options;
+  const { rates, limit, perMinute, max, now = Date.now } = options;
   const own = Math.floor(limit * ownShare);
   const windows = new LRUCache<string, Window>({ max });
 
@@ -34,9 +36,17 @@ export function createAgentRates(options: {
       const atMs = now();
       let window = windows.get(deviceId);
       if (window === undefined || window.endsAtMs <= atMs) {
-        window = { endsAtMs: atMs + hourMs, used: 0 };
+        window = { endsAtMs: atMs + hourMs, used: 0, left: window?.left ?? perMinute, atMs: window?.atMs ?? atMs };
         windows.set(deviceId, window);
       }
+      window.left = Math.min(perMinute, window.left + (Math.max(0, atMs - window.atMs) * perMinute) / 60_000);
+      window.atMs = atMs;
+      if (window.left < 1) {
+        const afterSeconds = Math.max(1, Math.ceil(((1 - window.left) * 60) / perMinute));
+        const remaining = Math.max(0, limit - window.used);
+        return { admitted: false, limit, remaining, resetSeconds: Math.ceil(atMs / 1000) + afterSeconds, afterSeconds };
+      }
+      window.left -= 1;
       if (window.used < own) {
         window.used += 1;
         const resetSeconds = Math.ceil(window.endsAtMs / 1000);

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { AppError, createLogger } from "@muster/kit";
+import { AppError, createLogger, sessionEnded } from "@muster/kit";
 import { type Principal, PrincipalSchema } from "@muster/proto/muster/identity/v1/session_pb";
 import type { Session } from "../route.ts";
 import type { AccessToken } from "./access-token.ts";
@@ -210,7 +210,7 @@ describe("a revoked session", () => {
 
   it("that identity names is not asked for again for 2 s", async () => {
     const asked = sessions.get(token);
-    questions[0]?.refuse(new AppError("session_revoked", "Session is revoked"));
+    questions[0]?.refuse(sessionEnded());
     await expect(asked).rejects.toMatchObject({ code: "session_revoked" });
     nowMs += 1_999;
     expect(codeOf(() => sessions.get(token))).toBe("session_revoked");
@@ -224,7 +224,7 @@ describe("a revoked session", () => {
     await cached();
     nowMs += freshMs;
     sessions.get(token);
-    questions[1]?.refuse(new AppError("session_revoked", "Session is revoked"));
+    questions[1]?.refuse(sessionEnded());
     await settle();
     expect(codeOf(() => sessions.get(token))).toBe("session_revoked");
   });

@@ -1,5 +1,5 @@
 import { equals } from "@bufbuild/protobuf";
-import { AppError, counter, gauge, type Logger } from "@muster/kit";
+import { AppError, counter, gauge, type Logger, sessionEnded } from "@muster/kit";
 import { type Principal, PrincipalSchema } from "@muster/proto/muster/identity/v1/session_pb";
 import { LRUCache } from "lru-cache";
 import type { Session } from "../route.ts";
@@ -56,14 +56,14 @@ export function createSessionCache(options: SessionCacheOptions): SessionCache {
 
   const ask = async (sessionId: string, userId: string): Promise<Session> => {
     const principal = await resolve(sessionId, userId);
-    if (revokedIds.has(sessionId)) throw refused();
-    if (principal.sessionId !== sessionId || principal.userId !== userId) throw refused();
+    if (revokedIds.has(sessionId)) throw sessionEnded();
+    if (principal.sessionId !== sessionId || principal.userId !== userId) throw sessionEnded();
     return sessionOf(principal);
   };
 
   return {
     get({ sessionId, userId, userVersion }) {
-      if (revokedIds.has(sessionId)) throw refused();
+      if (revokedIds.has(sessionId)) throw sessionEnded();
       return cache.get(
         sessionId,
         () => ask(sessionId, userId),
@@ -82,8 +82,4 @@ export function createSessionCache(options: SessionCacheOptions): SessionCache {
       return cache.size;
     },
   };
-}
-
-function refused(): AppError {
-  return new AppError("session_revoked", "Session is revoked");
 }

@@ -23,7 +23,7 @@ export type ExchangeOptions = {
   deps: Deps;
   authenticate: Authenticate;
   rates: Pick<RateLimiter, "count">;
-  shedder: Pick<Shedder, "enter" | "enterOrganization" | "leave">;
+  shedder: Pick<Shedder, "enter" | "enterOrganization" | "enterAgent" | "leave" | "leaveAgent">;
   /** Requests an hour of one session. */
   sessionRateLimit: number;
   agentRates: AgentRates;
@@ -49,6 +49,8 @@ export type Exchange = {
   rate: Rate | null;
   /** The organization whose share of the request's class it takes. */
   placeOf: string | null;
+  /** The agent among whose requests it is counted; null before and for all others. */
+  placeOfAgent: string | null;
 };
 
 /** The caller of what must be asked before anyone is authenticated. */
@@ -78,6 +80,10 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
       throw new AppError("rate_limited", "Rate limit exceeded", { retryAfterSeconds: afterSeconds });
     }
     const { orgId } = session.caller;
+    if (session.kind === "agent") {
+      options.shedder.enterAgent(session.id);
+      exchange.placeOfAgent = session.id;
+    }
     if (orgId !== null) {
       options.shedder.enterOrganization(served.load, orgId);
       exchange.placeOf = orgId;

@@ -14,8 +14,9 @@ const waiting: (() => void)[] = [];
 const held = (load: LoadClass, access: Route["access"] = { auth: "none" }): Route =>
   route({
     method: "GET",
-    path: `/test/${load}/${access.auth}`,
+    path: `/test/${load}/${access.auth}${access.auth === "agent" ? "/:id" : ""}`,
     access,
+    ...(access.auth === "agent" ? { params: z.object({ id: z.uuid() }) } : {}),
     load,
     tag: "Test",
     summary: "Waits",
@@ -43,6 +44,7 @@ beforeAll(async () => {
       ...routes,
       held("interactive"),
       held("interactive", { auth: "any" }),
+      held("ingest", { auth: "agent" }),
       held("vital"),
       atOnce("export"),
       atOnce("ingest"),
@@ -50,6 +52,8 @@ beforeAll(async () => {
     env: {
       IN_FLIGHT_MAX_INTERACTIVE: "8",
       IN_FLIGHT_MAX_EXPORT: "1",
+      AGENT_IN_FLIGHT_MAX: "3",
+      AGENT_REQUESTS_PER_MINUTE: "12",
       EVENT_LOOP_LAG_MAX_MS: "100",
     },
   });
@@ -104,6 +108,36 @@ describe("a gateway whose places are taken", () => {
     expect((await get("/api/v1/test/ingest/at-once")).status).toBe(200);
     letGo();
     await Promise.all(replies);
+  });
+
+  it("gives one agent few of them, so that its neighbours in the organization have theirs, and its places back", async () => {
+    const mine = services.newAgent();
+    const neighbour = services.newAgent({ orgId: mine.record.orgId, partnerId: mine.record.partnerId });
+    const asks = ({ token, record }: typeof mine) =>
+      [`/api/v1/test/ingest/agent/${record.deviceId}`, `Authorization: Bearer ${token}`] as const;
+    for (let round = 0; round < 2; round++) {
+      const replies = await hold(3, ...asks(mine));
+      const refused = await get(...asks(mine));
+      expect([refused.status, refused.json.code, refused.headers.get("retry-after")]).toEqual([
+        429,
+        "rate_limited",
+        "1",
+      ]);
+      replies.push(...(await hold(1, ...asks(neighbour))));
+      letGo();
+      expect(await statuses(replies)).toEqual([200, 200, 200, 200]);
+    }
+    expect(await shedBecause("ingest", "agent")).toBe(2);
+  });
+
+  it("holds one agent to its requests a minute and says when the next is taken", async () => {
+    const { token, record } = services.newAgent();
+    const ask = () => get(`/api/v1/agents/${record.deviceId}/channel`, `Authorization: Bearer ${token}`);
+    const replies = [];
+    for (let n = 0; n < 13; n++) replies.push(await ask());
+    expect(replies.map(({ status }) => status)).toEqual([...Array(12).fill(426), 429]);
+    expect(Number(replies[12]?.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(Number(replies[12]?.headers.get("retry-after"))).toBeLessThanOrEqual(5);
   });
 
   it("gives one organization a quarter of them, and its places back", async () => {

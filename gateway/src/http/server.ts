@@ -107,6 +107,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         startedMs,
         rate: null,
         placeOf: null,
+        placeOfAgent: null,
       };
       const result = await runRow(options, exchange);
       status = found.row.status ?? 200;
@@ -126,7 +127,10 @@ export function createGateway(options: GatewayOptions): Gateway {
       status = await sendError(request, response, served, requestId, thrown, lines);
     } finally {
       // There is an exchange from the moment a place was taken.
-      if (exchange !== null) options.shedder.leave(exchange.served.load, exchange.placeOf);
+      if (exchange !== null) {
+        options.shedder.leave(exchange.served.load, exchange.placeOf);
+        if (exchange.placeOfAgent !== null) options.shedder.leaveAgent(exchange.placeOfAgent);
+      }
       observer.ended({ route, status, startedMs, requestId: requestId ?? "", error });
     }
   };

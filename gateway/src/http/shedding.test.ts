@@ -5,8 +5,9 @@ import { createShedder, type Shedder } from "./shedding.ts";
 let shedder: Shedder;
 beforeEach(() => {
   shedder = createShedder({
-    caps: { export: 2, ingest: 4, interactive: 8 },
+    caps: { export: 2, enrollment: 3, ingest: 4, interactive: 8 },
     organizationPercent: 25,
+    agentMax: 3,
     lagMaxMs: 200,
   });
 });
@@ -23,9 +24,20 @@ const outcomeOf = (action: () => void) => {
 const enter = (load: LoadClass) => outcomeOf(() => shedder.enter(load));
 const refused = "overloaded 1";
 
+describe("places of one agent", () => {
+  it("are its own, few, and come back", () => {
+    const one = () => outcomeOf(() => shedder.enterAgent("a"));
+    expect([one(), one(), one(), one()]).toEqual(["admitted", "admitted", "admitted", "rate_limited 1"]);
+    expect(outcomeOf(() => shedder.enterAgent("b"))).toBe("admitted");
+    shedder.leaveAgent("a");
+    expect([one(), one()]).toEqual(["admitted", "rate_limited 1"]);
+  });
+});
+
 describe("places of a class", () => {
   it.each([
     ["export", 2],
+    ["enrollment", 3],
     ["ingest", 4],
     ["interactive", 8],
   ] as const)("of %s are %d, and come back with the requests", (load, cap) => {
@@ -73,7 +85,7 @@ describe("an organization", () => {
 });
 
 describe("event-loop lag", () => {
-  const classes: readonly LoadClass[] = ["export", "ingest", "interactive", "vital"];
+  const classes: readonly LoadClass[] = ["export", "enrollment", "ingest", "interactive", "vital"];
   const admitted = () =>
     classes.filter((load) => {
       const open = enter(load) === "admitted";
@@ -86,8 +98,8 @@ describe("event-loop lag", () => {
       shedder.observeLag(p99Ms);
       return admitted().length;
     });
-    expect(seen).toEqual([4, 3, 2, 1, 1, 2, 3, 4, 4]);
+    expect(seen).toEqual([5, 4, 3, 2, 1, 2, 3, 4, 5]);
     shedder.observeLag(201);
-    expect(admitted()).toEqual(["ingest", "interactive", "vital"]);
+    expect(admitted()).toEqual(["enrollment", "ingest", "interactive", "vital"]);
   });
 });

@@ -2,7 +2,7 @@ import { AppError, counter, gauge } from "@muster/kit";
 import type { LoadClass } from "../route.ts";
 
 /** Classes that may be shed, the first of them first. */
-const sheddable = ["export", "ingest", "interactive"] as const;
+const sheddable = ["export", "enrollment", "ingest", "interactive"] as const;
 export type SheddableClass = (typeof sheddable)[number];
 
 export type SheddingOptions = {
@@ -10,6 +10,8 @@ export type SheddingOptions = {
   caps: Readonly<Record<SheddableClass, number>>;
   /** Percent of a class that one organization may hold. */
   organizationPercent: number;
+  /** Requests of one agent that may be under way at once. */
+  agentMax: number;
   /** Milliseconds of event-loop lag (p99 of a second) above which classes are shed. */
   lagMaxMs: number;
 };
@@ -19,6 +21,9 @@ export type Shedder = {
   enter(load: LoadClass): void;
   /** The same within the organization's share of the class. */
   enterOrganization(load: LoadClass, orgId: string): void;
+  /** A place among those of one agent. Throws AppError `rate_limited`. */
+  enterAgent(deviceId: string): void;
+  leaveAgent(deviceId: string): void;
   /** Gives back what was taken; `orgId` when the organization's place was, too. */
   leave(load: LoadClass, orgId: string | null): void;
   /** The lag of the second that has passed: one more class is shed after each bad second, one fewer after each good one. */
@@ -39,16 +44,18 @@ const lag = gauge("gateway_event_loop_lag_p99_seconds", "Event-loop lag, p99 of 
 const levels = gauge("gateway_shed_classes", "Classes that are shed because of event-loop lag.");
 
 /** Refuses early what this process could only serve late, so that what must work goes on: `vital` is never refused. */
-export function createShedder({ caps, organizationPercent, lagMaxMs }: SheddingOptions): Shedder {
+export function createShedder({ caps, organizationPercent, agentMax, lagMaxMs }: SheddingOptions): Shedder {
   let level = 0;
+  const byAgent = new Map<string, number>();
   const placeOf = (name: SheddableClass, rank: number): Place => {
     const share = Math.max(1, Math.floor((caps[name] * organizationPercent) / 100));
     return { rank, cap: caps[name], share, inFlight: 0, byOrganization: new Map() };
   };
   const places: Record<SheddableClass, Place> = {
     export: placeOf("export", 0),
-    ingest: placeOf("ingest", 1),
-    interactive: placeOf("interactive", 2),
+    enrollment: placeOf("enrollment", 1),
+    ingest: placeOf("ingest", 2),
+    interactive: placeOf("interactive", 3),
   };
 
   return {
@@ -69,6 +76,19 @@ export function createShedder({ caps, organizationPercent, lagMaxMs }: SheddingO
       }
       if (own.held >= share) throw refusal(load, "organization");
       own.held += 1;
+    },
+    enterAgent(deviceId) {
+      const held = byAgent.get(deviceId) ?? 0;
+      if (held >= agentMax) {
+        shed.inc({ class: "ingest", reason: "agent" });
+        throw new AppError("rate_limited", "Too many requests of this agent are under way", { retryAfterSeconds: 1 });
+      }
+      byAgent.set(deviceId, held + 1);
+    },
+    leaveAgent(deviceId) {
+      const held = byAgent.get(deviceId) ?? 0;
+      if (held > 1) byAgent.set(deviceId, held - 1);
+      else byAgent.delete(deviceId);
     },
     leave(load, orgId) {
       if (load === "vital") return;

@@ -76,15 +76,26 @@ function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchem
         }
       : {}),
     responses: {
-      [String(row.status ?? 200)]: {
-        description: "Success",
-        headers: { ...requestIdHeader, ...fileHeaders(row) },
-        content: contentOf(row, jsonSchemaOf(row.reply, "output", components)),
-      },
+      [String(row.status ?? 200)]: row.status === 101 ? upgraded : successOf(row, components),
       ...errorReplies(row, errorSchema),
     },
   };
 }
+
+const upgraded = {
+  description: "Switching protocols: from here on the connection is a WebSocket",
+  headers: {
+    Upgrade: { schema: { type: "string", const: "websocket" } },
+    Connection: { schema: { type: "string", const: "Upgrade" } },
+    "Sec-WebSocket-Accept": { description: "RFC 6455, section 4.2.2.", schema: { type: "string" } },
+  },
+};
+
+const successOf = (row: Route, components: Map<string, JsonSchema>) => ({
+  description: "Success",
+  headers: { ...requestIdHeader, ...fileHeaders(row) },
+  content: contentOf(row, jsonSchemaOf(row.reply, "output", components)),
+});
 
 /** Whether a request may come without a body, which the gateway reads as `{}`; a PATCH without one is 400 `no_updates`. */
 const mayBeEmpty = ({ method, body }: Route) => method !== "PATCH" && body?.safeParse({}).success === true;

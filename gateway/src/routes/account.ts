@@ -60,7 +60,7 @@ const reset = route({
   body: z.object({ token: z.string().min(1).max(255), password: newPassword }),
   noStore: true,
   reply: success,
-  errors: ["invalid_token", "overloaded"],
+  errors: ["invalid_token", "rate_limited", "overloaded"],
   async handle({ body, rpc }, { services }) {
     await services.account.resetPassword(body, await rpc());
     return { success: true as const };

@@ -87,6 +87,7 @@ export const agentChannel = route({
   description: "Live queries come over it (docs/agent-channel.md).",
   params: idParams,
   load: "ingest",
+  status: 101,
   reply: z.object({}),
   errors: ["upgrade_required"],
   handle() {

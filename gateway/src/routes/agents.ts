@@ -1,7 +1,7 @@
 import { AppError } from "@muster/kit";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
-import { id, idOut, idParams, nameIn, timeOut } from "./schemas.ts";
+import { addressIn, id, idOut, idParams, nameIn, timeOut } from "./schemas.ts";
 
 const tag = "Agents";
 const versionIn = z.string().min(1).max(50);
@@ -44,7 +44,7 @@ const enroll = route({
     "it did not get: it takes no second use of the key as long as no token of the device was used.",
   body: enrollment,
   gzip: true,
-  load: "ingest",
+  load: "enrollment",
   noStore: true,
   status: 201,
   reply: z.object({
@@ -107,10 +107,7 @@ const heartbeat = route({
     watchdogVersion: optionalVersion,
     status: z.string().max(50).nullish().meta({ description: "What the agent says of itself." }),
     metrics: metrics.nullish(),
-    ipAddresses: z
-      .array(z.union([z.ipv4(), z.ipv6()]))
-      .max(32)
-      .nullish(),
+    ipAddresses: z.array(addressIn).max(32).nullish(),
   }),
   load: "ingest",
   reply: z.object({

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { userOf } from "../auth/principal.ts";
 import { Rendered } from "../http/reply.ts";
 import { type Credential, type KeyHolder, type Route, route } from "../route.ts";
-import { idOut, success, timeOrNull, timeOut } from "./schemas.ts";
+import { idOut, nameIn, success, timeOrNull, timeOut } from "./schemas.ts";
 
 const tag = "Sessions";
 
@@ -102,7 +102,7 @@ const refresh = route({
   body: z.object({ refreshToken: z.string().min(1).max(1_024) }),
   noStore: true,
   reply: tokens.meta({ id: "TokenPair" }),
-  errors: ["invalid_refresh_token", "session_revoked"],
+  errors: ["invalid_refresh_token", "session_revoked", "rate_limited"],
   async handle({ body, rpc }, { services }) {
     const { tokens: pair } = await services.sessions.refresh(body, await rpc());
     if (!pair) throw new Error("identity answered a refresh without tokens");
@@ -119,11 +119,11 @@ const acceptInvite = route({
   body: z.object({
     token: z.string().min(1).max(255),
     password: z.string().min(12).max(1_024),
-    name: z.string().trim().min(1).max(255).optional(),
+    name: nameIn.optional(),
   }),
   noStore: true,
   reply: success,
-  errors: ["invalid_token", "overloaded"],
+  errors: ["invalid_token", "rate_limited", "overloaded"],
   async handle({ body, rpc }, { services }) {
     await services.users.acceptInvite({ ...body, name: body.name ?? "" }, await rpc());
     return { success: true as const };

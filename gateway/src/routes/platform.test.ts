@@ -65,6 +65,14 @@ describe("GET /api/v1/openapi.json", () => {
       paths: Record<string, Record<string, Operation>>;
     };
 
+  it("says that the agent channel switches protocols", async () => {
+    const { paths } = await load();
+    const responses = paths["/api/v1/agents/{id}/channel"]?.get?.responses ?? {};
+    expect(responses["101"]).toHaveProperty("headers.Upgrade");
+    expect(responses).not.toHaveProperty("200");
+    expect(responses).toHaveProperty("426");
+  });
+
   it("is valid OpenAPI 3.1", async () => {
     const result = await new Validator().validate(await load());
     expect(result).toMatchObject({ valid: true });

@@ -1,6 +1,6 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { clampPage } from "@muster/kit";
+import { clampPage, nameFault, nameMax } from "@muster/kit";
 import type { PageInfo } from "@muster/proto/muster/common/v1/page_pb";
 import { z } from "zod";
 
@@ -90,7 +90,28 @@ export const objectOut = z.record(z.string(), z.unknown());
 export const objectIn = z.record(z.string(), z.unknown());
 export const objectsBodyLimitBytes = 256 * 1024;
 
-export const nameIn = z.string().trim().min(1).max(255);
+/** What the OpenAPI document says of each name. */
+export const nameSentence = "On one line, without control or invisible characters.";
+
+/** A name as clients send it: the one rule of libs/kit. The bounds stand beside it for the OpenAPI document. */
+export const nameIn = z
+  .string()
+  .trim()
+  .min(1)
+  .max(nameMax)
+  .superRefine((name, { addIssue }) => {
+    const fault = nameFault(name);
+    if (fault) addIssue({ code: "custom", message: fault });
+  })
+  .meta({ description: nameSentence });
+
+/** An address as interfaces list it; the zone of a link-local one (`fe80::1%eth0`) means nothing elsewhere and is cut off. */
+export const addressIn = z
+  .string()
+  .max(128)
+  .overwrite((text) => text.replace(/^([0-9a-f:.]*:[0-9a-f:.]*)%[^%\s]{1,64}$/i, "$1"))
+  .pipe(z.union([z.ipv4(), z.ipv6()]))
+  .meta({ description: "IPv4 or IPv6; a zone (`%eth0`) is taken and not kept." });
 export const slugIn = z.string().min(1).max(100);
 /** A cap as clients send it. */
 export const capIn = z.int().min(0).max(2_147_483_647);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs, timestampNow } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { AppError, createLogger, newApiKeyText, Readiness, uuidv7 } from "@muster/kit";
+import { AppError, createLogger, newApiKeyText, Readiness, sessionEnded, uuidv7 } from "@muster/kit";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import {
   type AgentRecord,
@@ -78,7 +78,7 @@ export async function startFakeServices(): Promise<FakeServices> {
     resolveSession({ sessionId }) {
       resolved += 1;
       const principal = people.get(sessionId);
-      if (!principal) throw new AppError("session_revoked", "Session is revoked");
+      if (!principal) throw sessionEnded();
       return { principal };
     },
     logout: () => ({}),
@@ -123,6 +123,7 @@ export async function startFakeServices(): Promise<FakeServices> {
   const log = createLogger("fake-services", "error");
   const readiness = new Readiness();
   readiness.set("ready");
+  const verifier = createVerifier({ directory, audience: "muster-internal", service: "fake", log });
   const port = await servePort({
     name: "fake",
     version: "9.9.9",
@@ -134,7 +135,7 @@ export async function startFakeServices(): Promise<FakeServices> {
       register(PartnerService, delegate(PartnerService, tenancy)),
       register(AuditLogService, delegate(AuditLogService, audit)),
     ],
-    verifier: createVerifier({ directory, audience: "muster-internal", service: "fake", log }),
+    verifier,
     log,
     readiness,
     drainDelayMs: 0,
@@ -207,6 +208,7 @@ export async function startFakeServices(): Promise<FakeServices> {
     },
     async close() {
       await port.drain();
+      verifier.close();
       await rm(directory, { recursive: true, force: true });
     },
   };

@@ -128,6 +128,11 @@ export function validationError(fieldErrors: FieldErrors, formErrors: string[] =
   return new AppError("validation_failed", "Validation failed", { facts: { details: { formErrors, fieldErrors } } });
 }
 
+/** The session behind a credential has ended, whoever finds it out: gateway and identity say the same. */
+export function sessionEnded(): AppError {
+  return new AppError("session_revoked", "Session has ended");
+}
+
 export function isErrorCode(value: string): value is ErrorCode {
   return (errorCodes as readonly string[]).includes(value);
 }

@@ -7,7 +7,15 @@ export {
   encodeAgentFrame,
 } from "./agent-frame.ts";
 export { apiKeyPrefix, looksLikeApiKey, newApiKeyText } from "./api-key-text.ts";
-export { AppError, type ErrorCode, errorCodes, type FieldErrors, isErrorCode, validationError } from "./app-error.ts";
+export {
+  AppError,
+  type ErrorCode,
+  errorCodes,
+  type FieldErrors,
+  isErrorCode,
+  sessionEnded,
+  validationError,
+} from "./app-error.ts";
 export {
   type Actor,
   type ActorType,
@@ -19,12 +27,22 @@ export {
   systemCaller,
   zeroUuid,
 } from "./caller.ts";
-export { ConfigError, flag, loadConfig, processSettings, redactConfig, serviceSettings, whole } from "./config.ts";
+export {
+  ConfigError,
+  flag,
+  loadConfig,
+  processSettings,
+  redactConfig,
+  serviceSettings,
+  startConfig,
+  whole,
+} from "./config.ts";
 export { decodeCursor, encodeCursor } from "./cursor.ts";
 export { type EventType, eventTypes, isEventType, testEventType } from "./event-types.ts";
 export { type Process, runProcess, type Stop } from "./lifecycle.ts";
 export { createLogger, type Logger } from "./logger.ts";
 export { counter, gauge, histogram } from "./metrics.ts";
+export { nameFault, nameMax } from "./name.ts";
 export { clampPage, type Page } from "./page.ts";
 export { type Permission, permissionSentences, permissions } from "./permissions.ts";
 export { Readiness } from "./readiness.ts";
@@ -39,4 +57,5 @@ export {
   scopesOpen,
 } from "./scopes.ts";
 export { isSealed, type SecretBox, secretBox } from "./secret-box.ts";
+export { type ServiceName, serviceNames } from "./service-names.ts";
 export { isUuid, uuidv7 } from "./uuid.ts";

@@ -65,6 +65,8 @@ export async function runProcess(options: Options, start: (process: Process) => 
   process.on("SIGINT", () => void end(0, "SIGINT"));
   // Under a launcher: its channel closing means that it is gone, and nobody would ever stop this process.
   if (process.send) process.on("disconnect", () => void end(0, "launcher gone"));
+  // It may have gone while this process was still loading.
+  if (process.send && !process.connected) return end(0, "launcher gone");
   const fatal = (err: unknown) => {
     log.fatal({ err }, "uncaught error");
     void end(1, "uncaught error");

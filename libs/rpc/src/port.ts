@@ -34,8 +34,8 @@ export type PortOptions = {
 export type RpcPort = {
   port: number;
   /**
-   * NOT_SERVING and `Connection: close` in every answer for the drain delay; then no new connections, GOAWAY, 408 on idle ones, so that
-   * no client is in doubt; grace, then whatever is left is cut. Resolves when all is closed.
+   * NOT_SERVING and `Connection: close` in every answer for the drain delay; then GOAWAY, 408 on idle and new connections, so that
+   * no client is in doubt, and no more of those once none came for a moment; grace, then whatever is left is cut. Resolves when all is closed.
    */
   drain(): Promise<void>;
 };
@@ -60,7 +60,14 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
   const shortPath = createShortPath(routes.unary, limits);
   const stock = createStockPath(routes, limits, log);
   let draining = false;
+  let leaving = false;
+  let taken = 0;
   const dismissed = new WeakSet<Socket>();
+  const dismiss = (socket: Socket) => {
+    if (dismissed.has(socket)) return;
+    dismissed.add(socket);
+    socket.end(notRead);
+  };
 
   const h1 = createHttpServer(
     {
@@ -108,6 +115,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
   const undecided = new Set<Socket>();
   const open = gauge("muster_rpc_server_connections", "Open connections of the RPC port.");
   const net = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) => {
+    taken += 1;
     sockets.add(socket);
     open.set(sockets.size);
     socket.on("close", () => {
@@ -116,6 +124,12 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
       h1Sockets.delete(socket);
       open.set(sockets.size);
     });
+    if (leaving) {
+      socket.on("error", () => socket.destroy());
+      dismiss(socket);
+      socket.resume();
+      return;
+    }
     undecided.add(socket);
     sniff(socket, limits.firstBytesMs, (protocol) => {
       undecided.delete(socket);
@@ -143,10 +157,13 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     });
   });
 
-  const dismiss = (socket: Socket) => {
-    if (dismissed.has(socket)) return;
-    dismissed.add(socket);
-    socket.end(notRead);
+  /** The kernel accepts before us, and cuts that with the listener, request and all: who still comes is sent away first. */
+  const untilNobodyComes = async () => {
+    const endsMs = performance.now() + lateMs;
+    for (let before = -1; before < taken && performance.now() < endsMs; ) {
+      before = taken;
+      await new Promise((resolve) => setTimeout(resolve, quietMs));
+    }
   };
 
   const drainOnce = async (): Promise<void> => {
@@ -154,7 +171,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     health.drain();
     if (options.drainDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, options.drainDelayMs));
     health.close();
-    const closed = new Promise<void>((resolve) => net.close(() => resolve()));
+    leaving = true;
     for (const session of sessions) session.close();
     for (const socket of undecided) dismiss(socket);
     // A closed connection alone would leave a client that writes this moment in doubt whether its call was carried out.
@@ -164,6 +181,8 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     dismissIdle();
     // Calls that began before the drain leave connections that are idle only now.
     const sweep = setInterval(dismissIdle, 50);
+    await untilNobodyComes();
+    const closed = new Promise<void>((resolve) => net.close(() => resolve()));
     const cut = setTimeout(() => {
       for (const session of sessions) session.destroy();
       for (const socket of sockets) socket.destroy();
@@ -184,6 +203,10 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     },
   };
 }
+
+/** How long nobody must have come before the listener is closed, and for how long that is waited for at most, in ms. */
+const quietMs = 50;
+const lateMs = 1_000;
 
 /** "408 Request Timeout" says that no request was read, so that any may be repeated (RFC 9110, 15.5.9). */
 const notRead = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";

@@ -7,6 +7,8 @@ const shunMs = 1_000;
 const leaveMs = 2_000;
 const connectMs = 2_000;
 
+const noOrigins: readonly string[] = [];
+
 const clientOptions = {
   pipelining: 1,
   // Deadlines are the call's own; these would cost a timer per request.
@@ -21,8 +23,8 @@ const clientOptions = {
 export type Target = { origin: string; pool: Pool; renewAtMs: number; shunnedUntilMs: number };
 
 export type Targets = {
-  /** The next server in turn that has not just refused. */
-  next(): Target;
+  /** The next server in turn that has not just refused; if all have, the one of longest ago. Not one of `tried` while there are others. */
+  next(tried?: readonly string[]): Target;
   shun(target: Target): void;
   /** Passes over a server that answers with `Connection: close`: nothing of ours is on its connections when it cuts them. */
   leave(target: Target): void;
@@ -52,21 +54,25 @@ export function createTargets(baseUrls: readonly string[], connections: number, 
   let turn = Math.floor(Math.random() * targets.length);
 
   return {
-    next() {
+    next(tried = noOrigins) {
       const nowMs = performance.now();
-      for (let tried = 0; ; tried++) {
+      let best: Target | undefined;
+      for (let looked = 0; looked < targets.length; looked++) {
         turn = turn + 1 < targets.length ? turn + 1 : 0;
         const target = targets[turn] as Target;
-        if (target.shunnedUntilMs > nowMs && tried < targets.length) continue;
-        // The pool as a whole, not undici's clientTtl: with every client too old that leaves the next request waiting for
-        // a client that is only ever made by the request after it.
-        if (target.renewAtMs <= nowMs) {
-          retire(target.pool);
-          target.pool = openPool(target.origin);
-          target.renewAtMs = nextRenewal(nowMs);
-        }
-        return target;
+        if (tried.includes(target.origin) && tried.length < targets.length) continue;
+        if (best === undefined || target.shunnedUntilMs < best.shunnedUntilMs) best = target;
+        if (target.shunnedUntilMs <= nowMs) break;
       }
+      const target = best as Target;
+      // The pool as a whole, not undici's clientTtl: with every client too old that leaves the next request waiting for
+      // a client that is only ever made by the request after it.
+      if (target.renewAtMs <= nowMs) {
+        retire(target.pool);
+        target.pool = openPool(target.origin);
+        target.renewAtMs = nextRenewal(nowMs);
+      }
+      return target;
     },
     shun(target) {
       target.shunnedUntilMs = performance.now() + shunMs;

@@ -96,6 +96,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
       };
       const targets = allowedMs > longCallMs ? longCalls : shortCalls;
       let target = targets.next();
+      const tried: string[] = [];
       const call = new UnaryCall({
         method,
         described,
@@ -103,7 +104,8 @@ export function createTransport(options: TransportOptions): RpcTransport {
         servers: options.baseUrls.length,
         again(again, connected) {
           if (!connected) targets.shun(target);
-          target = targets.next();
+          tried.push(target.origin);
+          target = targets.next(tried);
           targets.dispatchFresh(target, request, again);
         },
         leaving: () => targets.leave(target),

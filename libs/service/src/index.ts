@@ -2,6 +2,14 @@ export { type AuditFact, auditEvent, auditPartition } from "./audit-event.ts";
 export { encryptionKeys, encryptionSettings } from "./encryption-keys.ts";
 export { requireMfa, requirePermission, requireScope } from "./guards.ts";
 export { idempotentTx, type ReplyBox, sealedReplies } from "./idempotent.ts";
+export {
+  inSight,
+  type ListPage,
+  type NewestList,
+  type OrderedList,
+  readListPage,
+  readNewestPage,
+} from "./newest-page.ts";
 export { type PlatformFact, platformEvent } from "./platform-event.ts";
 export { type Reencrypted, type ReencryptOptions, reencrypt } from "./reencrypt.ts";
 export { runService, type ServiceContext, type ServiceDefinition } from "./run-service.ts";
@@ -10,7 +18,9 @@ export { type TenancySnapshot, tenancySnapshot } from "./tenancy-snapshot.ts";
 export {
   followTenancy,
   type OnDeviceChanges,
+  type OnPurged,
   type OnTenantChange,
+  type PurgedTenant,
   reconcileTenants,
   startReconciling,
   type TenantCopyDeps,

@@ -13,7 +13,11 @@ const settings = z.object({
  */
 export async function migrateOnly(service: string, dirs: readonly MigrationDir[]): Promise<void> {
   let log = createLogger(service);
+  // Under a launcher: its channel closing means that it is gone. PostgreSQL takes back what was not committed.
+  const leave = () => process.exit(1);
+  if (process.send) process.on("disconnect", leave);
   try {
+    if (process.send && !process.connected) leave();
     const config = loadConfig(settings);
     log = createLogger(service, config.LOG_LEVEL);
     await migrate({ url: config.DATABASE_URL, service, dirs: [...dirs], log });
@@ -21,5 +25,8 @@ export async function migrateOnly(service: string, dirs: readonly MigrationDir[]
   } catch (err) {
     log.fatal({ err }, "migration failed");
     process.exitCode = 1;
+  } finally {
+    process.off("disconnect", leave);
+    if (process.connected) process.disconnect?.();
   }
 }

@@ -24,6 +24,12 @@ export type OnTenantChange = (tx: Tx, change: TenantChange) => Promise<void> | v
 /** Told of the device events of a batch, oldest first and repeats included, in the transaction that takes the batch in. */
 export type OnDeviceChanges = (tx: Tx, changes: readonly DeviceChanged[]) => Promise<void>;
 
+/** A tenant whose data is to be deleted: all that belongs to the organization, or to the partner and its organizations. */
+export type PurgedTenant = { kind: "organization" | "partner"; id: string };
+
+/** Told of each tenant whose data is to be deleted, repeats included, in the transaction that takes the event. */
+export type OnPurged = (tx: Tx, tenant: PurgedTenant) => Promise<void>;
+
 export type TenantCopyDeps = {
   db: Database;
   /** Name of the service: its durable on TENANCY. */
@@ -31,6 +37,7 @@ export type TenantCopyDeps = {
   log: Logger;
   onChange?: OnTenantChange;
   onDevices?: OnDeviceChanges;
+  onPurged?: OnPurged;
 };
 
 const checkEveryMs = 86_400_000;
@@ -63,13 +70,19 @@ export function followTenancy(bus: Pick<Bus, "consume">, deps: TenantCopyDeps): 
       onPoison: async (message, reason) => void (await letters.put(letterOf(message, reason))),
     },
     async (batch) => {
-      const { onDevices } = deps;
+      const { onDevices, onPurged } = deps;
       const read: Read[] = batch
         .filter(({ subject }) => isTenantSubject(subject))
-        .map((message) => ({ message, device: null, ...readChange(message) }));
+        .map((message) => ({ message, device: null, purged: null, ...readChange(message) }));
       if (onDevices) {
         const devices = batch.filter(({ subject }) => isDeviceSubject(subject));
-        read.push(...devices.map((message) => ({ message, change: null, ...readDevice(message) })));
+        read.push(...devices.map((message) => ({ message, change: null, purged: null, ...readDevice(message) })));
+      }
+      if (onPurged) {
+        for (const message of batch.filter(({ subject }) => isPurgeSubject(subject))) {
+          const { change, reason } = readChange(message);
+          read.push({ message, device: null, change: null, purged: change, reason });
+        }
       }
       if (read.length === 0) return;
       await deps.db.tx(systemOf(deps), async (tx) => {
@@ -83,6 +96,9 @@ export function followTenancy(bus: Pick<Bus, "consume">, deps: TenantCopyDeps): 
         for (const { kind } of changes) eventsCounter.inc({ kind });
         const devices = read.flatMap(({ device }) => (device ? [device] : []));
         if (onDevices && devices.length > 0) await onDevices(tx, devices);
+        for (const { purged } of read) {
+          if (purged) await onPurged?.(tx, { kind: purged.kind as PurgedTenant["kind"], id: purged.id });
+        }
         if (devices.length > 0) eventsCounter.inc({ kind: "device" }, devices.length);
       });
     },
@@ -174,7 +190,17 @@ function isTenantSubject(subject: string): boolean {
   return tenantKinds.some((k) => k === kind) && ["created", "updated", "deleted"].includes(change ?? "");
 }
 
-type Read = { message: BusMessage; change: TenantChanged | null; device: DeviceChanged | null; reason: string | null };
+type Read = {
+  message: BusMessage;
+  change: TenantChanged | null;
+  device: DeviceChanged | null;
+  purged: TenantChanged | null;
+  reason: string | null;
+};
+
+function isPurgeSubject(subject: string): boolean {
+  return /^tenancy\.(?:organization|partner)\.purged$/.test(subject);
+}
 
 function isDeviceSubject(subject: string): boolean {
   return /^tenancy\.device\.(?:created|updated|decommissioned)$/.test(subject);

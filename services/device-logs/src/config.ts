@@ -17,6 +17,12 @@ export const settings = {
   LOG_QUERY_TIMEOUT_MS: whole(3_000, 100, 60_000).describe(
     "Milliseconds that a query of stored logs may take; then its time range is too wide.",
   ),
+  LIVE_QUERIES_PER_ORGANIZATION: whole(64, 1, 100_000).describe(
+    "Live queries of one organization's devices under way at once; more are refused with 429. Counted by each process for itself.",
+  ),
+  LIVE_QUERIES_MAX: whole(500, 1, 100_000).describe(
+    "Live queries of all devices under way at once in this process; more are refused with 503.",
+  ),
   LIVE_QUERY_TIMEOUT_MS: whole(30_000, 100, 30_000).describe(
     "Milliseconds within which a device must have answered a live query.",
   ),

@@ -6,10 +6,12 @@ import { runService } from "@muster/service";
 import { logAppender } from "./appender.ts";
 import { migrations, settings, version } from "./config.ts";
 import { deviceCopy, tenancyDevices } from "./device-copy.ts";
+import { askPurge, startPurges } from "./jobs/purge.ts";
 import { startUpkeep } from "./jobs/retention.ts";
 import { liveLogService } from "./rpc/live.ts";
 import { deviceLogService } from "./rpc/log.ts";
 import { floodControl } from "./rules/flood.ts";
+import { livePlaces } from "./rules/live-places.ts";
 import { applyDevices } from "./store/devices.ts";
 
 await runService({
@@ -17,7 +19,7 @@ await runService({
   version,
   settings,
   migrations,
-  tenantCopy: { onDevices: applyDevices },
+  tenantCopy: { onDevices: applyDevices, onPurged: askPurge },
   async start({ db, config, process, onBus }) {
     const now = () => new Date();
     const { log } = process;
@@ -35,6 +37,8 @@ await runService({
       now,
     });
     process.onStop("partitions and retention", () => upkeep.stop());
+    const purges = startPurges({ db, log });
+    process.onStop("purges", () => purges.stop());
     let relay: Relay | null = null;
     onBus(async (bus) => {
       relay = bus.relay;
@@ -42,7 +46,8 @@ await runService({
     });
     const flood = floodControl({ rowsPerMinute: config.DEVICE_LOG_ROWS_PER_MINUTE, nowMs: () => performance.now() });
     const stored = { db, devices, appender: logAppender(db), flood, queryTimeoutMs: config.LOG_QUERY_TIMEOUT_MS, now };
-    const live = { db, devices, relay: () => relay, timeoutMs: config.LIVE_QUERY_TIMEOUT_MS, now };
+    const places = livePlaces({ perOrganization: config.LIVE_QUERIES_PER_ORGANIZATION, all: config.LIVE_QUERIES_MAX });
+    const live = { db, devices, places, relay: () => relay, timeoutMs: config.LIVE_QUERY_TIMEOUT_MS, now };
     return [register(DeviceLogService, deviceLogService(stored)), register(LiveLogService, liveLogService(live))];
   },
 });

@@ -1,27 +1,30 @@
 import { isUniqueViolation } from "@muster/db";
-import { AppError, type CallContext, validationError } from "@muster/kit";
+import { AppError, type CallContext, nameFault, validationError } from "@muster/kit";
 import { personEvent } from "./events/audit.ts";
 import { userChanged } from "./events/auth.ts";
 import type { UserDeps } from "./rpc/user.ts";
 import { tokenHash } from "./rules/opaque-token.ts";
 import { checkNewPassword } from "./rules/password-policy.ts";
-import { personNameFault } from "./rules/person-name.ts";
+import { hasLeft } from "./rules/password-sign-in.ts";
 import { principalCaller } from "./rules/principal.ts";
 import { activateUser, findInvite, useInvite } from "./store/invites.ts";
 import { findPrincipal } from "./store/people.ts";
+import { refusedToken } from "./unknown-keys.ts";
 
 /** Sets an invited person's password, once. Throws `invalid_token`, and `validation_failed` on the password or the name. */
 export async function acceptInvite(
-  { db, passwords, now }: Pick<UserDeps, "db" | "passwords" | "now">,
+  deps: Pick<UserDeps, "db" | "passwords" | "unknownTokens" | "now">,
   context: CallContext,
   { token, password, name }: { token: string; password: string; name: string },
 ): Promise<void> {
-  const nameFault = name.trim() === "" ? null : personNameFault(name);
-  if (nameFault) throw validationError({ name: [nameFault] });
+  const { db, passwords, now } = deps;
+  const fault = name.trim() === "" ? null : nameFault(name);
+  if (fault) throw validationError({ name: [fault] });
   const invite = await findInvite(db, tokenHash(token));
-  if (!invite || invite.used_at || invite.expires_at <= now()) throw invalidToken();
+  if (!invite) throw await refusedToken(deps, context, invalidToken());
+  if (invite.used_at || invite.expires_at <= now()) throw invalidToken();
   const person = await findPrincipal(db, invite.user_id);
-  if (person?.status !== "invited") throw invalidToken();
+  if (person?.status !== "invited" || hasLeft(person)) throw invalidToken();
   checkNewPassword(password, person.email);
   const passwordHash = await passwords.hash(password, context);
   const caller = principalCaller(person);

@@ -1,5 +1,5 @@
 import type { Tx } from "@muster/db";
-import { AppError, type CallContext } from "@muster/kit";
+import { AppError, type CallContext, sessionEnded } from "@muster/kit";
 import { requireMfa } from "@muster/service";
 import { appliedEverywhere } from "./events/applied-everywhere.ts";
 import { personEvent } from "./events/audit.ts";
@@ -8,6 +8,7 @@ import { type MailQueue, originOf } from "./mail-queue.ts";
 import type { SessionDeps } from "./rpc/session.ts";
 import { hasFactor } from "./rules/factors.ts";
 import { tokenHash } from "./rules/opaque-token.ts";
+import { mayUsePassword } from "./rules/password-sign-in.ts";
 import { principalCaller, principalMessage } from "./rules/principal.ts";
 import { newRecoveryCodes, recoveryCodeHash } from "./rules/recovery-codes.ts";
 import { tryFactor } from "./second-factor.ts";
@@ -52,7 +53,7 @@ export async function waitingSignIn(
   const challenge = await findChallenge(deps.db, tokenHash(mfaToken));
   if (!challenge || challenge.used_at || challenge.expires_at <= deps.now()) throw invalidMfaToken();
   const principal = await findPrincipal(deps.db, challenge.user_id);
-  if (principal?.status !== "active") throw invalidMfaToken();
+  if (!mayUsePassword(principal)) throw invalidMfaToken();
   return { principal, challengeId: challenge.id };
 }
 
@@ -68,7 +69,7 @@ export async function stepUp(deps: FactorDeps, context: CallContext, proof: Proo
   const session = await tryFactor(deps, context, principal, { refusal: proof.refusal }, async (tx) => {
     if (!(await proof.isRight(tx, principal, { sessionId }))) return null;
     const stepped = await stepUpSession(tx, sessionId, principal.user_id, now);
-    if (!stepped) throw new AppError("session_revoked", "Session has ended");
+    if (!stepped) throw sessionEnded();
     tx.emit(changed);
     const details = { factor: proof.factor };
     tx.emit(personEvent(context, principal, { action: "user.mfa.verify", details }, now));
@@ -99,7 +100,7 @@ export async function enrolled(
   const hashes = added.isFirst ? recoveryCodes.map(recoveryCodeHash) : null;
   const version = await factorAdded(tx, principal.user_id, hashes, now);
   if (!(await stepUpSession(tx, sessionId, principal.user_id, now))) {
-    throw new AppError("session_revoked", "Session has ended");
+    throw sessionEnded();
   }
   const message = userChanged(principal.user_id, version);
   tx.emit(message);
@@ -130,7 +131,7 @@ export async function signedInPerson(
     throw new AppError("user_session_required", "A user session is required");
   }
   const principal = await findPrincipal(deps.db, actor.id);
-  if (principal?.status !== "active") throw new AppError("session_revoked", "Session has ended");
+  if (principal?.status !== "active") throw sessionEnded();
   return { principal, sessionId };
 }
 

@@ -53,6 +53,10 @@ export const settings = {
   UNKNOWN_KEYS_PER_MINUTE: whole(300, 1, 1_000_000).describe(
     "API keys that nobody knows, allowed from one address (IPv6: from one /64) within a minute.",
   ),
+  UNKNOWN_TOKENS_PER_MINUTE: whole(300, 1, 1_000_000).describe(
+    "Refresh tokens, invitations and password links that nobody knows, allowed from one address (IPv6: from one /64) " +
+      "within a minute.",
+  ),
   FORGOT_PASSWORD_PER_ACCOUNT: whole(3, 1, 1_000_000).describe(
     "Mails with a password link within an hour, per account.",
   ),
@@ -108,6 +112,7 @@ export const settings = {
     "Milliseconds to wait for a partner, organization or site that tenancy has only just made.",
   ),
   SESSION_MAX_DAYS: whole(30, 1, 365).describe("Days after sign-in at which a session ends."),
+  SESSION_RETENTION_DAYS: whole(30, 1, 3_650).describe("Days for which the row of a session that has ended is kept."),
 };
 
 /** The public address of these settings (interface, "Configuration affecting authentication"). */

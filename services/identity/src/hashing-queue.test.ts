@@ -95,6 +95,26 @@ describe("the queue of password checks", () => {
     expect(await patient).toBe("done");
   });
 
+  it("takes the first for what it is told to expect: not everybody is let in while nothing was measured", async () => {
+    const { work, end } = works();
+    const queue = hashingQueue({ concurrency: 1, queueMax: 100, expectedMs: 1_000 });
+    const within = () => from("a", performance.now() + 3_500);
+    const codes = Array.from({ length: 10 }, () => codeOf(queue.run(work("x", []), within())));
+    for (let i = 0; i < 3; i++) await end();
+    expect((await Promise.all(codes)).filter((code) => code === "done")).toHaveLength(3);
+  });
+
+  it("learns nothing from work that was refused: who waits is told how long real work takes", async () => {
+    const { work, end } = works();
+    const queue = hashingQueue({ concurrency: 1, queueMax: 100, expectedMs: 1_000 });
+    const refused = () => Promise.reject(Object.assign(new Error("no"), { code: "rate_limited" }));
+    for (let i = 0; i < 50; i++) expect(await codeOf(queue.run(refused))).toBe("rate_limited");
+    const running = queue.run(work("running", []));
+    expect(await codeOf(queue.run(work("late", []), from("a", performance.now() + 900)))).toBe("overloaded");
+    await end();
+    await running;
+  });
+
   it("goes on after work that failed", async () => {
     const queue = hashingQueue({ concurrency: 1, queueMax: 10 });
     const failing = codeOf(queue.run(() => Promise.reject(Object.assign(new Error("no"), { code: "failed" }))));

@@ -2,8 +2,6 @@ import { AppError, gauge } from "@muster/kit";
 import type { Waiting } from "./passwords.ts";
 
 export type HashingQueue = {
-  /** Throws `overloaded` as `run` would now. */
-  requireTurn(waiting?: Waiting): void;
   /**
    * Runs work when its turn comes. Throws `overloaded` when the queue, or the half of it that one address may fill, is full, or when
    * the turn would come past the deadline; `deadline_exceeded` when the caller leaves before.
@@ -16,15 +14,26 @@ type Job = { start(): void };
 /** Weight of the newest duration in the average that waiting times are told from. */
 const newest = 0.2;
 
-/** A few at a time; those that wait take turns by client address, so that nobody's flood keeps another's sign-in out. */
-export function hashingQueue({ concurrency, queueMax }: { concurrency: number; queueMax: number }): HashingQueue {
+/**
+ * A few at a time; those that wait take turns by client address, so that nobody's flood keeps another's sign-in out. `expectedMs` is
+ * what one is taken to last before the first has ended.
+ */
+export function hashingQueue({
+  concurrency,
+  queueMax,
+  expectedMs = 0,
+}: {
+  concurrency: number;
+  queueMax: number;
+  expectedMs?: number;
+}): HashingQueue {
   const lanes = new Map<string, Job[]>();
   const perLane = Math.ceil(queueMax / 2);
   const queued = gauge("identity_password_queue", "Password checks waiting or running");
   const wait = gauge("identity_password_queue_seconds", "How long one that came now would wait, in seconds");
   let running = 0;
   let count = 0;
-  let averageMs = 0;
+  let averageMs = expectedMs;
 
   const waitMs = () => ((count + running) * averageMs) / concurrency;
   const told = () => {
@@ -86,7 +95,6 @@ export function hashingQueue({ concurrency, queueMax }: { concurrency: number; q
   };
 
   return {
-    requireTurn,
     async run(work, waiting) {
       requireTurn(waiting);
       if (running < concurrency) running += 1;
@@ -94,10 +102,12 @@ export function hashingQueue({ concurrency, queueMax }: { concurrency: number; q
       told();
       const startedMs = performance.now();
       try {
-        return await work();
-      } finally {
+        const result = await work();
+        // Not of work that was refused: that ends early, and whoever waits would be told too short a time.
         const tookMs = performance.now() - startedMs;
         averageMs = averageMs === 0 ? tookMs : averageMs * (1 - newest) + tookMs * newest;
+        return result;
+      } finally {
         const job = next();
         if (job) {
           count -= 1;

@@ -20,6 +20,7 @@ import { announceTenant } from "./events/tenants.ts";
 import { bootstrapAdministrator } from "./jobs/bootstrap.ts";
 import { startEdgeCleanup } from "./jobs/edge-cleanup.ts";
 import { startMail } from "./jobs/send-mail.ts";
+import { startSessionCleanup } from "./jobs/session-cleanup.ts";
 import { startSweeping } from "./jobs/sweep-reservations.ts";
 import { mailDelivery } from "./mail-delivery.ts";
 import { mailQueue } from "./mail-queue.ts";
@@ -68,8 +69,11 @@ await runService({
     );
     const boxOf = (purpose: string) => secretBox(encryptionKeys(config), purpose);
     const replies = boxOf(secretPurposes.replies);
+    const perMinute = { max: config.UNKNOWN_TOKENS_PER_MINUTE, windowMs: 60_000 };
+    const unknownTokens = unknownKeys({ db, limit: perMinute, now, kind: "token" });
     const sessions = {
       db,
+      unknownTokens,
       log: process.log,
       passwords: hashing,
       tokens: accessTokens(config.JWT_PRIVATE_KEYS, config.ACCESS_TOKEN_TTL_SECONDS),
@@ -93,6 +97,7 @@ await runService({
     });
     const users = {
       db,
+      unknownTokens,
       mail,
       log: process.log,
       passwords: hashing,
@@ -122,6 +127,13 @@ await runService({
     const cleanup = startEdgeCleanup({ db, log: process.log });
     const unknown = unknownKeys({ db, limit: { max: config.UNKNOWN_KEYS_PER_MINUTE, windowMs: 60_000 }, now });
     process.onStop("edge clean-up", () => cleanup.stop());
+    const sessionCleanup = startSessionCleanup({
+      db,
+      retentionDays: config.SESSION_RETENTION_DAYS,
+      log: process.log,
+      now,
+    });
+    process.onStop("session clean-up", () => sessionCleanup.stop());
     return [
       register(SessionService, sessionService(sessions)),
       register(MfaService, mfaService(factors)),

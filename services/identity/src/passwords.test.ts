@@ -29,6 +29,24 @@ describe("passwords", () => {
     expect(today.isStale(await today.hash("pw"))).toBe(false);
   });
 
+  it("asks for the hash when the turn has come, and derives nothing for who is refused there", async () => {
+    const store = passwords({ logN: 10, queueMax: 10, concurrency: 1 });
+    const hash = await store.hash("right");
+    let [asking, most] = [0, 0];
+    const ask = async () => {
+      most = Math.max(most, ++asking);
+      await new Promise(setImmediate);
+      asking -= 1;
+      return hash;
+    };
+    const all = ["right", "wrong", "right"].map((password) => store.verify(password, ask));
+    expect(await Promise.all(all)).toEqual([true, false, true]);
+    expect(most).toBe(1);
+    const refused = new Error("refused");
+    await expect(store.verify("right", () => Promise.reject(refused))).rejects.toBe(refused);
+    expect(await store.verify("right", ask)).toBe(true);
+  });
+
   it("refuses with overloaded when the queue is full, and goes on", async () => {
     const store = passwords({ logN: 10, queueMax: 1, concurrency: 1 });
     const all = await Promise.allSettled([1, 2, 3, 4].map(() => store.verify("x", null)));

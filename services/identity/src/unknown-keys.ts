@@ -1,5 +1,6 @@
 import type { Database } from "@muster/db";
-import { systemCaller } from "@muster/kit";
+import { type AppError, type CallContext, systemCaller } from "@muster/kit";
+import { tooManyFailures } from "./attempts.ts";
 import { type AttemptLimit, attemptsLeft, limitedUntilMs, withFailures } from "./rules/attempt-limit.ts";
 import { clientNetwork } from "./rules/client-network.ts";
 import { addFailures, type Counted, lockToCount } from "./store/failures.ts";
@@ -17,7 +18,7 @@ export function unknownKeys(deps: {
   limit: AttemptLimit;
   now: () => Date;
   /** What is counted apart from all others. */
-  kind?: "api-key" | "enrollment";
+  kind?: "api-key" | "enrollment" | "token";
 }): UnknownKeys {
   const { db, limit, now, kind = "api-key" } = deps;
   let waiting = new Map<string, Waiting[]>();
@@ -75,4 +76,14 @@ export function unknownKeys(deps: {
         if (!counting) void countAll();
       }),
   };
+}
+
+/** What a token that nobody knows is answered: the given refusal, or `rate_limited` once too many came from the caller's address. */
+export async function refusedToken(
+  { unknownTokens, now }: { unknownTokens: UnknownKeys; now: () => Date },
+  { meta }: Pick<CallContext, "meta">,
+  refusal: AppError,
+): Promise<AppError> {
+  const until = await unknownTokens.count(meta.clientAddress);
+  return until ? tooManyFailures(until, now()) : refusal;
 }

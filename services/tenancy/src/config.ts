@@ -7,4 +7,7 @@ export const settings = {
   HEARTBEAT_INTERVAL_SECONDS: whole(60, 1, 3_600).describe(
     "Seconds between the heartbeats of an agent; a device that missed three is offline.",
   ),
+  TENANT_PURGE_DAYS: whole(30, 1, 3_650).describe(
+    "Days after the deletion of an organization or partner at which services are told to delete its data.",
+  ),
 };

@@ -8,6 +8,7 @@ import { register } from "@muster/rpc";
 import { runService } from "@muster/service";
 import { migrations, settings, version } from "./config.ts";
 import { startPresenceWatch } from "./jobs/presence-watch.ts";
+import { startPurging } from "./jobs/purge.ts";
 import { deviceService } from "./rpc/device.ts";
 import { deviceGroupService } from "./rpc/device-group.ts";
 import { organizationService } from "./rpc/organization.ts";
@@ -26,6 +27,8 @@ await runService({
     const deps = { db, now: () => new Date(), heartbeatIntervalSeconds };
     const watch = startPresenceWatch({ db, log: process.log, heartbeatIntervalSeconds });
     process.onStop("presence watch", () => watch.stop());
+    const purging = startPurging({ db, log: process.log, days: config.TENANT_PURGE_DAYS, now: deps.now });
+    process.onStop("purges", () => purging.stop());
     return [
       register(PartnerService, partnerService(deps)),
       register(OrganizationService, organizationService(deps)),

@@ -3,17 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { serviceNames } from "@muster/kit";
 import { generateNkey } from "../nkey.ts";
 
-export const natsServices = [
-  "identity",
-  "tenancy",
-  "audit",
-  "device-logs",
-  "webhook-dispatcher",
-  "agent-release",
-  "gateway",
-] as const;
+export const natsServices = [...serviceNames, "gateway"] as const;
 
 export type NatsService = (typeof natsServices)[number];
 

@@ -70,7 +70,8 @@ export async function sealMessages(deps: Deps, batch: readonly BusMessage[], poi
       entries.push(notice);
     }
   }
-  if (entries.length > 0) sealedRows.inc(await sealBatch(deps.db, entries, rejected));
+  const mayRepeat = batch.some(({ deliveries }) => deliveries > 1);
+  if (entries.length > 0) sealedRows.inc(await sealBatch(deps.db, entries, rejected, mayRepeat));
   batchRows.observe(batch.length);
 }
 

@@ -98,7 +98,25 @@ function parseDetails(text: string): Record<string, unknown> {
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
     throw new UnsealableError("details are no object");
   }
-  return cleanValue(parsed, 0) as Record<string, unknown>;
+  // Nearly always nothing is to be cleaned, and nothing to be copied.
+  return (isClean(parsed, 0) ? parsed : cleanValue(parsed, 0)) as Record<string, unknown>;
+}
+
+/** Whether `cleanValue` would change nothing. */
+function isClean(value: unknown, depth: number): boolean {
+  if (depth > maxDepth) return false;
+  if (typeof value === "string") return wellFormed(value) === value;
+  if (typeof value === "number") {
+    return Number.isFinite(value) && !Object.is(value, -0) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+  }
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every((item) => isClean(item, depth + 1));
+  // Only own properties: JSON.parse gives no others, but `__proto__` among them.
+  for (const key in value) {
+    if (key === "__proto__" || wellFormed(key) !== key) return false;
+    if (!isClean((value as Record<string, unknown>)[key], depth + 1)) return false;
+  }
+  return true;
 }
 
 /** Strings well-formed and without NUL (jsonb refuses both), unsafe integers as strings, depth bounded. */

@@ -1,3 +1,4 @@
+import { isAscii } from "node:buffer";
 import { fromBinary, ScalarType } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
@@ -25,6 +26,8 @@ export function decodeEvent(body: Uint8Array): EventBody {
 function decodePlainly(body: Uint8Array): EventBody | null {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const event = emptyEvent();
+  // Decoded in one go, texts are pieces of it; otherwise one by one.
+  const ascii = isAscii(bytes) ? bytes.toString("latin1") : null;
   let at = 0;
   while (at < bytes.length) {
     // A tag of two bytes: the fields from 16 on.
@@ -49,9 +52,9 @@ function decodePlainly(body: Uint8Array): EventBody | null {
       if (!time) return null;
       event.timestamp = time;
     } else if (name && (tag & 7) === 2) {
-      const text = bytes.toString("utf8", at, end);
+      const text = ascii === null ? bytes.toString("utf8", at, end) : ascii.substring(at, end);
       // Perhaps no UTF-8, which fromBinary refuses; or a byte order mark, which it drops.
-      if (text.includes("\ufffd") || text.startsWith("\ufeff")) return null;
+      if (ascii === null && (text.includes("\ufffd") || text.startsWith("\ufeff"))) return null;
       event[name] = text;
     } else return null;
     at = end;

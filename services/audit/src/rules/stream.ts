@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { AppError, type FieldErrors, validationError } from "@muster/kit";
+import { AppError, type FieldErrors, nameFault, validationError } from "@muster/kit";
 import type { ChainRow } from "./chain-row.ts";
 import { renderRow } from "./export-line.ts";
 
@@ -20,7 +20,8 @@ const visibleText = /^[\x20-\x7e]*$/;
 export function newStream(input: StreamInput, hasArchive: boolean): StreamFields {
   const errors: FieldErrors = {};
   const name = input.name.trim();
-  if (name === "" || [...name].length > 255) errors.name = ["1 to 255 characters"];
+  const fault = nameFault(name);
+  if (fault) errors.name = [fault];
   const type = streamTypes.find((known) => known === input.type);
   if (!type) errors.type = [`One of ${streamTypes.join(", ")}`];
   if (type === "archive" && !hasArchive) errors.type = ["No storage is configured for streams"];

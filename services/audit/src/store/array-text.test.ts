@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
 import { systemCaller } from "@muster/kit";
 import { type TestDatabase, testDatabase } from "@muster/testing";
-import { plainArray, textArray } from "./array-text.ts";
+import { arrayOf, plainArray, quoted } from "./array-text.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -11,6 +11,12 @@ beforeAll(async () => {
 afterAll(() => database?.drop());
 const read = <R>(statement: ReturnType<typeof sql>) =>
   database.db.read<R>({ caller: systemCaller("audit") }, statement);
+
+const textArray = (values: readonly (string | null)[]) =>
+  arrayOf(
+    values.map((value) => [quoted(value)]),
+    0,
+  );
 
 describe("an array as text", () => {
   it("arrives as it was, whatever the texts hold", async () => {

@@ -13,17 +13,15 @@ export function plainArray(values: readonly (string | number | null)[]): string 
   return `${text}}`;
 }
 
-/** An array of any texts. */
-export function textArray(values: readonly (string | null)[]): string {
-  let text = "{";
-  for (let i = 0; i < values.length; i++) {
-    if (i > 0) text += ",";
-    text += quoted(values[i] ?? null);
-  }
-  return `${text}}`;
+/** An array of one cell of each line: plain values and such as went through `quoted`. */
+export function arrayOf(lines: readonly (readonly (string | number | null)[])[], column: number): string {
+  const elements = new Array<string | number>(lines.length);
+  for (let i = 0; i < lines.length; i++) elements[i] = lines[i]?.[column] ?? "NULL";
+  return `{${elements.join(",")}}`;
 }
 
-function quoted(value: string | null): string {
+/** Any text as an element of an array; null is NULL. */
+export function quoted(value: string | null): string {
   if (value === null) return "NULL";
   const slashed = value.includes("\\") ? value.replace(/\\/g, "\\\\") : value;
   return slashed.includes('"') ? `"${slashed.replace(/"/g, '\\"')}"` : `"${slashed}"`;

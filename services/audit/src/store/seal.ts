@@ -22,54 +22,65 @@ type HeadRow = { chain_id: string; seq: number; checksum: string | null };
 
 type Chain = { chainId: string; orgId: string | null; partnerId: string | null; entries: Entry[] };
 
+/** How a batch is sealed when it was not a plain one: repeats looked up, numbers given behind the heads or the last rows. */
+type Care = { lookUp: boolean; after: "heads" | "rows" };
+
 /**
  * Seals a batch in one transaction: heads locked in sorted order, repeats dropped by (chain, id), one insert, heads moved.
  * A refused message is put aside when its notice is new, so that a repeat leaves no second letter. Returns how many rows
- * were new. Two sealers on one chain wait for one another; neither can fork it.
+ * were new. Two sealers on one chain wait for one another; neither can fork it. `mayRepeat` looks for repeats at once; otherwise
+ * the unique index finds them, and then the batch is sealed anew.
  */
 export async function sealBatch(
   db: Database,
   entries: readonly Entry[],
   rejected: readonly Rejected[],
+  mayRepeat: boolean,
 ): Promise<number> {
-  try {
-    return await sealAfter(db, entries, rejected, "heads");
-  } catch (error) {
-    if (!isNumberTaken(error)) throw error;
-    // A head that somebody set back, or a row put in beyond it. The rows go behind what is there and link to what the head
-    // says, so that verification shows it, and neither the chain nor its neighbours wait for somebody to repair it.
-    return await sealAfter(db, entries, rejected, "rows");
+  let care: Care = { lookUp: mayRepeat || rejected.length > 0, after: "heads" };
+  for (;;) {
+    try {
+      return await sealWith(db, entries, rejected, care);
+    } catch (error) {
+      const taken = takenIn(error);
+      if (taken === "id" && !care.lookUp) care = { ...care, lookUp: true };
+      // A head that somebody set back, or a row put in beyond it. The rows go behind what is there and link to what the head
+      // says, so that verification shows it, and neither the chain nor its neighbours wait for somebody to repair it.
+      else if (taken === "number" && care.after === "heads") care = { lookUp: true, after: "rows" };
+      else throw error;
+    }
   }
 }
 
-function isNumberTaken(error: unknown): boolean {
+/** What a row of the batch has that a stored one has already. */
+function takenIn(error: unknown): "id" | "number" | null {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
-  return code === "23505" && typeof constraint === "string" && /^audit_log_\d\d_pkey$/.test(constraint);
+  if (code !== "23505" || typeof constraint !== "string") return null;
+  if (/^audit_log_\d\d_pkey$/.test(constraint)) return "number";
+  return /^audit_log_\d\d_chain_id_id_key$/.test(constraint) ? "id" : null;
 }
 
-async function sealAfter(
+async function sealWith(
   db: Database,
   entries: readonly Entry[],
   rejected: readonly Rejected[],
-  after: "heads" | "rows",
+  { lookUp, after }: Care,
 ): Promise<number> {
   const letters = deadLetters(db);
   const chains = chainsOf(entries);
   return db.tx({ caller: systemCaller("audit") }, async (tx) => {
     // In one flight; each statement sees what was committed when the one before it ended, so the look for repeats comes
     // after the locks.
-    const [, rows, known] = await Promise.all([addHeads(tx, chains), lockHeads(tx, chains), storedIds(tx, entries)]);
+    const [, rows, known] = await Promise.all([
+      addHeads(tx, chains),
+      lockHeads(tx, chains),
+      lookUp ? storedIds(tx, entries) : nothing,
+    ]);
     const heads = new Map<string, Head>(rows.map(({ chain_id, seq, checksum }) => [chain_id, { seq, checksum }]));
     const lastRows = after === "rows" ? await lastSeqs(tx, heads) : new Map<string, number>();
-    const fresh = new Set<string>();
     const sealed = chains.flatMap(({ chainId, entries: all }) => {
-      const news = all.filter(({ id }) => {
-        const key = `${chainId}/${id}`;
-        const isNew = !known.has(key) && !fresh.has(key);
-        fresh.add(key);
-        return isNew;
-      });
       const head = heads.get(chainId) as Head;
+      const news = newOf(all, known);
       return sealChain({ ...head, seq: Math.max(head.seq, lastRows.get(chainId) ?? 0) }, news, randomBytes);
     });
     const writes: Promise<unknown>[] = [];
@@ -80,6 +91,18 @@ async function sealAfter(
     }
     await Promise.all(writes);
     return sealed.length;
+  });
+}
+
+const nothing: ReadonlySet<string> = new Set();
+
+/** Entries of one chain without those that are stored, each once. */
+function newOf(entries: readonly Entry[], known: ReadonlySet<string>): readonly Entry[] {
+  const ids = new Set<string>();
+  return entries.filter(({ chainId, id }) => {
+    const isNew = !ids.has(id) && (known.size === 0 || !known.has(`${chainId}/${id}`));
+    ids.add(id);
+    return isNew;
   });
 }
 

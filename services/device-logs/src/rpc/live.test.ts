@@ -15,7 +15,7 @@ beforeAll(async () => {
   const open = (name: "device-logs" | "gateway") =>
     openBus({ servers: nats.url, seed: nats.seeds[name], name, replicas: 1, log });
   [bus, gateway] = await Promise.all([open("device-logs"), open("gateway")]);
-  service = await startDeviceLogs({ relay: bus.relay, liveTimeoutMs: 6_500 });
+  service = await startDeviceLogs({ relay: bus.relay, liveTimeoutMs: 6_500, liveQueriesPerOrganization: 6 });
 });
 afterAll(async () => {
   await service?.stop();
@@ -157,6 +157,35 @@ describe("a live query", () => {
     await until("the cancel", () => held.heard.some(({ type }) => type === "cancel"));
     expect(held.heard[0]?.timeoutMs).toBeGreaterThan(4_000);
     held.stop();
+  });
+
+  it("is refused as the fifth of a device and the seventh of an organization, and taken again when one has ended", async () => {
+    const [device, neighbour] = [service.device(), service.device()];
+    const sibling = service.device({ orgId: device.orgId, partnerId: device.partnerId });
+    const waiting: (() => void)[] = [];
+    const holdings = await Promise.all(
+      [device, sibling, neighbour].map((each) =>
+        holding(each, 1, (_query, say) => {
+          say({ type: "accepted" });
+          waiting.push(() => say({ type: "chunk", seq: 0, last: true }, json({ logs: [aDescriptor] })));
+        }),
+      ),
+    );
+    const first = Array.from({ length: 4 }, () => outcome(list(device)));
+    await until("four under way", () => waiting.length === 4);
+    expect(await outcome(list(device))).toBe("device_busy");
+    const more = [outcome(list(sibling)), outcome(list(sibling))];
+    await until("six under way", () => waiting.length === 6);
+    expect(await outcome(list(sibling))).toBe("rate_limited");
+    const other = outcome(list(neighbour));
+    await until("the other organization's", () => waiting.length === 7);
+    for (const answer of waiting.splice(0)) answer();
+    expect(await Promise.all([...first, ...more, other])).toEqual(Array(7).fill("ok"));
+    const again = outcome(list(device));
+    await until("one more", () => waiting.length === 1);
+    waiting[0]?.();
+    expect(await again).toBe("ok");
+    for (const { stop } of holdings) stop();
   });
 
   it("fails clearly, long before its time is up, when the gateway died with it", async () => {

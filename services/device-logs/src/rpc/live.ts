@@ -13,6 +13,7 @@ import { callContext } from "@muster/rpc";
 import { auditEvent, requirePermission } from "@muster/service";
 import type { DeviceCopy } from "../device-copy.ts";
 import { type LiveQueryDeps, liveQuery, type Question } from "../live-query.ts";
+import type { LivePlaces } from "../rules/live-places.ts";
 import {
   type EventLogReply,
   type LiveEventReply,
@@ -24,13 +25,13 @@ import {
 } from "../rules/live-reply.ts";
 import type { DeviceRow } from "../store/devices.ts";
 
-export type LiveDeps = LiveQueryDeps & { db: Database; devices: DeviceCopy; now: () => Date };
+export type LiveDeps = LiveQueryDeps & { db: Database; devices: DeviceCopy; places: LivePlaces; now: () => Date };
 
 const maxNameLength = 512;
 
 /** Event logs read on the device itself. */
 export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogService> {
-  const { db, devices, now } = deps;
+  const { db, devices, places, now } = deps;
 
   /** Asks, reads the answer, and leaves a `data.access` row before anybody sees it. */
   const query = async <T>(
@@ -41,6 +42,7 @@ export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogServic
   ): Promise<T> => {
     const device = await devices.find(context, deviceId);
     const { actor } = context.caller;
+    const leave = places.enter(device.id, device.org_id);
     const reply = await liveQuery(deps, {
       deviceId: device.id,
       operation,
@@ -48,7 +50,7 @@ export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogServic
       principal: { type: actor.type, id: actor.id },
       online: device.status === "online" || device.status === "updating",
       signal: context.signal,
-    });
+    }).finally(leave);
     const answer = read(reply);
     await db.tx(context, async (tx) => tx.emit(accessed(context, device, { operation, ...params }, now())));
     return answer;

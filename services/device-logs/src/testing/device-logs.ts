@@ -15,13 +15,20 @@ import { deviceCopy } from "../device-copy.ts";
 import { liveLogService } from "../rpc/live.ts";
 import { deviceLogService } from "../rpc/log.ts";
 import { floodControl } from "../rules/flood.ts";
+import { livePlaces } from "../rules/live-places.ts";
 import { applyDevices } from "../store/devices.ts";
 
 export type TestDevice = { deviceId: string; orgId: string; partnerId: string; siteId: string };
 
 /** The service on a real port and a real database; tenancy is a list of devices. */
 export async function startDeviceLogs(
-  options: { relay?: Relay; rowsPerMinute?: number; queryTimeoutMs?: number; liveTimeoutMs?: number } = {},
+  options: {
+    relay?: Relay;
+    rowsPerMinute?: number;
+    queryTimeoutMs?: number;
+    liveTimeoutMs?: number;
+    liveQueriesPerOrganization?: number;
+  } = {},
 ) {
   const database: TestDatabase = await testDatabase({
     service: "device-logs",
@@ -50,7 +57,15 @@ export async function startDeviceLogs(
     queryTimeoutMs: options.queryTimeoutMs ?? 3_000,
     now,
   };
-  const live = { db, devices, relay: () => options.relay ?? null, timeoutMs: options.liveTimeoutMs ?? 30_000, now };
+  const places = livePlaces({ perOrganization: options.liveQueriesPerOrganization ?? 64, all: 500 });
+  const live = {
+    db,
+    devices,
+    places,
+    relay: () => options.relay ?? null,
+    timeoutMs: options.liveTimeoutMs ?? 30_000,
+    now,
+  };
   const port = await testPort("device-logs", [
     register(DeviceLogService, deviceLogService(stored)),
     register(LiveLogService, liveLogService(live)),

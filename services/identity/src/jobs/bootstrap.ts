@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { type Database, sql } from "@muster/db";
-import { type Logger, systemCaller, uuidv7 } from "@muster/kit";
+import { ConfigError, type Logger, systemCaller, uuidv7 } from "@muster/kit";
 import type { Passwords } from "../passwords.ts";
+import { newPasswordFault } from "../rules/password-policy.ts";
 import { hasAdministrator, insertFirstAdministrator } from "../store/roles.ts";
 
 type Deps = { db: Database; passwords: Passwords; log: Logger; now: () => Date };
 
-/** Makes the first platform administrator when there is none. A generated password is logged once and kept nowhere. */
+/** Makes the first platform administrator when there is none. Throws ConfigError on a given password that nobody may have. A generated password is logged once and kept nowhere. */
 export async function bootstrapAdministrator(
   { db, passwords, log, now }: Deps,
   admin: { email: string; password: string | undefined },
@@ -14,6 +15,8 @@ export async function bootstrapAdministrator(
   await db.tx({ caller: systemCaller("identity") }, async (tx) => {
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtext('identity.bootstrap'))`);
     if (await hasAdministrator(tx)) return;
+    const fault = admin.password === undefined ? null : newPasswordFault(admin.password, admin.email);
+    if (fault) throw new ConfigError([`BOOTSTRAP_ADMIN_PASSWORD: ${fault}`]);
     const password = admin.password ?? randomBytes(18).toString("base64url");
     const passwordHash = await passwords.hash(password);
     const user = { id: uuidv7(), email: admin.email, name: "Platform administrator", passwordHash };

@@ -94,13 +94,37 @@ describe("a forgotten password", () => {
   it("has links that end after an hour, with a newer password, and with each other", async () => {
     const who = await person(identity);
     const [first, second] = [await linkOf(who), await linkOf(who)];
-    expect(await codeOf(stranger().resetPassword({ token: first, password: "short" }))).toBe("validation_failed");
+    for (const bad of ["short", "Password1234", who.email]) {
+      expect(await codeOf(stranger().resetPassword({ token: first, password: bad }))).toBe("validation_failed");
+    }
     await stranger().resetPassword({ token: second, password: newPassword });
     expect(await codeOf(stranger().resetPassword({ token: first, password }))).toBe("invalid_token");
     const third = await linkOf(who);
     pass(3_601_000);
     expect(await codeOf(stranger().resetPassword({ token: third, password }))).toBe("invalid_token");
     expect(await codeOf(stranger().resetPassword({ token: "pwr_nonsense", password }))).toBe("invalid_token");
+  });
+
+  it("and an invitation are asked for by at most so many unknown tokens a minute from one address", async () => {
+    const from = (address: string) => identity.accountAs(callers.service("gateway"), address);
+    const guess = (address: string) => outcomeOf(from(address).resetPassword({ token: "pwr_nothing", password }));
+    const accept = (address: string) =>
+      outcomeOf(identity.usersAs(callers.service("gateway"), address).acceptInvite({ token: "inv_nothing", password }));
+    const refresh = (address: string) => outcomeOf(identity.stranger(address).refresh({ refreshToken: "nothing" }));
+    const here = "203.0.113.77";
+    const codes: string[] = [];
+    for (let i = 0; i < 10; i++) {
+      for (const each of [guess, accept, refresh]) codes.push((await each(here)).code);
+    }
+    expect(new Set(codes)).toEqual(new Set(["invalid_token", "invalid_refresh_token"]));
+    for (const each of [guess, accept, refresh]) {
+      expect(await each(here)).toMatchObject({ code: "rate_limited", retryAfterSeconds: 60 });
+      expect((await each("203.0.113.78")).code).not.toBe("rate_limited");
+    }
+    // Somebody else's guesses take nothing from who holds a token.
+    const who = await person(identity);
+    const token = await linkOf(who);
+    expect(await codeOf(from(here).resetPassword({ token, password: newPassword }))).toBe("answered");
   });
 
   it("opens once although twenty come with the link together", async () => {
@@ -140,6 +164,23 @@ describe("a forgotten password", () => {
     expect(smtp.received.slice(before).map(({ to }) => to)).toEqual([active.email]);
   });
 
+  it("is mailed to nobody whose tenant has ended, nor set by a link from before", async () => {
+    const [churned, deleted, suspended] = [await person(identity), await person(identity), await person(identity)];
+    const everybody = [churned, deleted, suspended];
+    const links: string[] = [];
+    for (const who of everybody) links.push(await linkOf(who));
+    await identity.setStatus("organization", churned.orgId, "churned");
+    await identity.setStatus("partner", deleted.partnerId, "active", true);
+    await identity.setStatus("organization", suspended.orgId, "suspended");
+    const before = smtp.received.length;
+    for (const { email } of everybody) expect(await codeOf(forgot(email))).toBe("answered");
+    await sendDueMail(posting);
+    expect(smtp.received.slice(before).map(({ to }) => to)).toEqual([suspended.email]);
+    const codes: string[] = [];
+    for (const token of links) codes.push(await codeOf(stranger().resetPassword({ token, password: newPassword })));
+    expect(codes).toEqual(["invalid_token", "invalid_token", "answered"]);
+  });
+
   it("is mailed three times an hour, whatever the case of the e-mail, and answered alike beyond", async () => {
     const who = await person(identity);
     await sendDueMail(posting);
@@ -172,6 +213,12 @@ describe("changing one's password", () => {
       codeOf(account.changePassword({ currentPassword, newPassword: wanted }));
     expect(await change("not it", newPassword)).toBe("invalid_credentials");
     expect(await change(password, "short")).toBe("validation_failed");
+    expect(
+      await outcomeOf(account.changePassword({ currentPassword: password, newPassword: "Passw0rd-2026" })),
+    ).toEqual({
+      code: "validation_failed",
+      details: { formErrors: [], fieldErrors: { newPassword: [expect.stringContaining("Too easy to guess")] } },
+    });
     expect(await change(password, password)).toBe("validation_failed");
     expect(await change(password, newPassword)).toBe("answered");
     expect(await codeOf(identity.stranger().refresh({ refreshToken: other.refreshToken }))).toBe(

@@ -1,7 +1,15 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { AppError, type CallContext, clampPage, isUuid, systemCaller, validationError } from "@muster/kit";
+import {
+  AppError,
+  type CallContext,
+  clampPage,
+  isUuid,
+  sessionEnded,
+  systemCaller,
+  validationError,
+} from "@muster/kit";
 import { type AccountService, type SessionInfo, SessionInfoSchema } from "@muster/proto/muster/identity/v1/account_pb";
 import { callContext } from "@muster/rpc";
 import { tooManyFailures } from "../attempts.ts";
@@ -23,6 +31,7 @@ import { addFailures, type Counted, limitedUntil, lockToCount } from "../store/f
 import { findPasswordReset, setPassword, usePasswordReset } from "../store/password-resets.ts";
 import { findOwnPassword, findPrincipal } from "../store/people.ts";
 import { findOwnSession, listOwnSessions, type OwnSession } from "../store/sessions.ts";
+import { refusedToken } from "../unknown-keys.ts";
 import { endedJustNow } from "./session.ts";
 
 export type AccountDeps = FactorDeps & { forgotLimits: { perAccount: AttemptLimit; perAddress: AttemptLimit } };
@@ -89,7 +98,8 @@ async function resetPassword(
   { token, password }: { token: string; password: string },
 ) {
   const link = await findPasswordReset(deps.db, tokenHash(token));
-  if (!link || link.used_at || link.expires_at <= deps.now()) throw invalidToken();
+  if (!link) throw await refusedToken(deps, context, invalidToken());
+  if (link.used_at || link.expires_at <= deps.now()) throw invalidToken();
   const person = await findPrincipal(deps.db, link.user_id);
   if (!mayUsePassword(person)) throw invalidToken();
   checkNewPassword(password, person.email);
@@ -123,7 +133,7 @@ async function changePassword(
     if (passwordHash === null) return null;
     const now = deps.now();
     if (!(await setPassword(tx, principal.user_id, passwordHash, now))) {
-      throw new AppError("session_revoked", "Session has ended");
+      throw sessionEnded();
     }
     tx.emit(personEvent(context, principal, { action: "user.password.change" }, now));
     const to = { email: principal.email, name: principal.name };

@@ -268,6 +268,20 @@ describe("changing an API key", () => {
     expect(await codeOf(change(id, { name: "renamed" }, ["name"], person))).toBe("answered");
   });
 
+  it("raises no limit and opens no address of a key whose scopes the person does not hold now", async () => {
+    const { id } = await made();
+    const person = await keys.person(callers.orgAdmin(tenant.partnerId, tenant.orgId), ["organizations:write"]);
+    const denied = { code: "delegation_denied", scopes: ["devices:read"] };
+    expect(await outcomeOf(change(id, { rateLimit: 100_000 }, ["rate_limit"], person))).toEqual(denied);
+    expect(await outcomeOf(change(id, { allowedIps: [] }, ["allowed_ips"], person))).toEqual(denied);
+    expect(await outcomeOf(change(id, { name: "x", rateLimit: 5 }, ["name", "rate_limit"], person))).toEqual(denied);
+    expect((await admin().getApiKey({ id })).apiKey).toMatchObject({ name: "CI", rateLimit: 1000 });
+    // As it will be: without scopes it grants nothing.
+    const less = change(id, { scopes: [], rateLimit: 5 }, ["scopes", "rate_limit"], person);
+    expect(await codeOf(less)).toBe("answered");
+    expect(await codeOf(change(id, { rateLimit: 7 }, ["rate_limit"], person))).toBe("answered");
+  });
+
   it("and rotating it need an active key: neither revoked nor past its expiry", async () => {
     const [revoked, expired] = [await made(), await made({ expiresAt: timestampFromDate(minutes(1)) })];
     await admin().revokeApiKey({ id: revoked.id });

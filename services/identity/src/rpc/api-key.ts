@@ -96,12 +96,14 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       requireWriter(context);
       const at = now();
       const given = changedKeyFields(updateMask?.paths ?? [], apiKey ?? create(ApiKeySchema));
-      const held = given.scopes ? await heldNow(deps, context) : [];
+      // All but its name makes the key worth more: then it is granted anew, as it will be.
+      const grants = given.scopes !== undefined || given.rateLimit !== undefined || given.allowedIps !== undefined;
+      const held = grants ? await heldNow(deps, context) : [];
       const { row, changeId } = await change(context, id, async (tx) => {
         const stored = await lock(tx, context, id);
-        if (given.scopes) {
-          requireHeld(held, given.scopes);
-          if (stored.principal_id) requireWithin((await readPrincipal(tx, stored.principal_id)).scopes, given.scopes);
+        if (grants) requireHeld(held, given.scopes ?? stored.scopes);
+        if (given.scopes && stored.principal_id) {
+          requireWithin((await readPrincipal(tx, stored.principal_id)).scopes, given.scopes);
         }
         requireActive(stored, at);
         const { name, scopes, rate_limit: rateLimit, allowed_ips: allowedIps } = stored;

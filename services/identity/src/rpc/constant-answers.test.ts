@@ -28,9 +28,13 @@ beforeAll(async () => {
       work().derivations++;
       return deps.passwords.hash(secret, waiting);
     },
-    verify: (secret, stored, waiting) => {
-      work().derivations++;
-      return deps.passwords.verify(secret, stored, waiting);
+    verify(secret, stored, waiting) {
+      const counted = async () => {
+        const hash = typeof stored === "function" ? await stored() : stored;
+        work().derivations++;
+        return hash;
+      };
+      return deps.passwords.verify(secret, counted, waiting);
     },
   };
   const service = sessionService({ ...deps, passwords, db: recorded(deps.db) });
@@ -90,6 +94,22 @@ function recorded(db: Database): Database {
 const setStatus = (userId: string, status: string) =>
   identity.db.tx(identity.system, (tx) => tx.execute(sql`UPDATE users SET status = ${status} WHERE id = ${userId}`));
 
+/** The right passwords of people whose organization or partner has ended. */
+async function peopleOfEndedTenants(): Promise<Record<string, { email: string; password: string }>> {
+  const found: Record<string, { email: string; password: string }> = {};
+  for (const kind of ["partner", "organization"] as const) {
+    for (const [status, isDeleted] of [
+      ["churned", false],
+      ["active", true],
+    ] as const) {
+      const who = await person(identity);
+      await identity.setStatus(kind, kind === "partner" ? who.partnerId : who.orgId, status, isDeleted);
+      found[`somebody whose ${kind} is ${isDeleted ? "deleted" : status}`] = { email: who.email, password };
+    }
+  }
+  return found;
+}
+
 /** One account of each kind, and a password to try. */
 async function accounts(): Promise<Record<string, { email: string; password: string }>> {
   const [active, disabled, shut] = [await person(identity), await person(identity), await person(identity)];
@@ -104,11 +124,25 @@ async function accounts(): Promise<Record<string, { email: string; password: str
     "a disabled account and its right password": { email: disabled.email, password },
     "a disabled account and a wrong password": { email: shut.email, password: "not the password" },
     "an invitation that was not accepted": { email: invited, password },
+    ...(await peopleOfEndedTenants()),
   };
 }
 
 const tryOf = (credentials: { email: string; password: string }, clientAddress: string) =>
   outcomeOf(port.client(SessionService, callers.service("gateway"), { clientAddress }).login(credentials));
+
+describe("a sign-in at a tenant that does not serve", () => {
+  it.each([
+    ["partner", "suspended"],
+    ["partner", "pending"],
+    ["organization", "suspended"],
+    ["organization", "trial"],
+  ] as const)("%s %s is let in: each request says why it is refused", async (kind, status) => {
+    const who = await person(identity);
+    await identity.setStatus(kind, kind === "partner" ? who.partnerId : who.orgId, status);
+    expect(await tryOf({ email: who.email, password }, "192.0.2.52")).toEqual({ code: "answered" });
+  });
+});
 
 describe("a refused sign-in", () => {
   it("says the same, after one derivation and the same statements, whatever the reason", async () => {

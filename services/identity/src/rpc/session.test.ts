@@ -16,20 +16,22 @@ import { passwords } from "../passwords.ts";
 import { seededRoles } from "../rules/catalogue.ts";
 import { seedRoles } from "../store/roles.ts";
 import { fiveMinutes } from "../testing/identity.ts";
+import { unknownKeys } from "../unknown-keys.ts";
 import { sessionService } from "./session.ts";
 
 const password = "a long enough password";
 const system = { caller: systemCaller("identity") };
+const schema = {
+  service: "identity" as const,
+  dirs: [tenantMigrations, { label: "identity", path: fileURLToPath(new URL("../../migrations/", import.meta.url)) }],
+};
 let database: TestDatabase;
 let port: TestPort;
 let clock = new Date();
 let email: string;
 
 beforeAll(async () => {
-  database = await testDatabase({
-    service: "identity",
-    dirs: [tenantMigrations, { label: "identity", path: fileURLToPath(new URL("../../migrations/", import.meta.url)) }],
-  });
+  database = await testDatabase(schema);
   const { db } = database;
   const hashing = passwords({ logN: 10, queueMax: 50 });
   const now = () => clock;
@@ -42,6 +44,7 @@ beforeAll(async () => {
   const sessions = sessionService({
     db,
     log,
+    unknownTokens: unknownKeys({ db, limit: { max: 30, windowMs: 60_000 }, now, kind: "token" }),
     passwords: hashing,
     tokens: accessTokens(`k1:${pkcs8}`, 900),
     box: secretBox(`s1:${randomBytes(32).toString("base64")}`, "session"),
@@ -221,5 +224,20 @@ describe("the first administrator", () => {
     );
     const rows = await database.db.read(system, sql`SELECT email FROM users WHERE scope = 'system'`);
     expect(rows).toEqual([{ email }]);
+  });
+
+  it("is not made with a password that is tried first: the start says so", async () => {
+    const log = createLogger("identity-test", "error");
+    const fresh = await testDatabase(schema);
+    await seedRoles(fresh.db, seededRoles, clock);
+    const deps = { db: fresh.db, passwords: passwords({ logN: 10, queueMax: 50 }), log, now: () => clock };
+    const start = (given: string) => bootstrapAdministrator(deps, { email, password: given });
+    try {
+      await expect(start("Muster-2026!")).rejects.toThrow(/BOOTSTRAP_ADMIN_PASSWORD: Too easy to guess/);
+      expect(await fresh.db.read(system, sql`SELECT 1 FROM users`)).toEqual([]);
+      await start(password);
+    } finally {
+      await fresh.drop();
+    }
   });
 });

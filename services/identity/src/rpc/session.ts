@@ -1,5 +1,5 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { AppError, type CallContext, isUuid, type Logger, type SecretBox, uuidv7 } from "@muster/kit";
+import { AppError, type CallContext, isUuid, type Logger, type SecretBox, sessionEnded, uuidv7 } from "@muster/kit";
 import type { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { callContext } from "@muster/rpc";
 import { countLogin, type LoginLimits, loginAttempt, tooManyFailures } from "../attempts.ts";
@@ -18,14 +18,23 @@ import { isGenuine, judgeRefresh, parseRefreshToken } from "../rules/refresh-tok
 import { familyPlace, newFamily, type SessionFamilyDeps, tokenPair } from "../session-families.ts";
 import { findFactors, insertChallenge } from "../store/factors.ts";
 import { limitedUntil, readFailures } from "../store/failures.ts";
-import { findLogin, findPrincipal, type PrincipalRow, passwordStands, recordRehash } from "../store/people.ts";
+import {
+  findLogin,
+  findPrincipal,
+  type LoginCandidate,
+  type PrincipalRow,
+  passwordStands,
+  recordRehash,
+} from "../store/people.ts";
 import { findSession, lockSession, rotateSession, type SessionRow } from "../store/sessions.ts";
+import { refusedToken, type UnknownKeys } from "../unknown-keys.ts";
 
 export type SessionDeps = SessionFamilyDeps & {
   passwords: Passwords;
   totpBox: SecretBox;
   loginLimits: LoginLimits;
   log: Logger;
+  unknownTokens: UnknownKeys;
 };
 
 const dayMs = 86_400_000;
@@ -40,7 +49,7 @@ export function sessionService(deps: SessionDeps): ServiceImpl<typeof SessionSer
     logout: (_request, handler) => logout(deps, callContext(handler)),
     async resolveSession({ sessionId, userId }) {
       const session = isUuid(sessionId) ? await findSession(deps.db, sessionId) : null;
-      if (!session || session.user_id !== userId || hasEnded(session, deps.now())) throw revoked();
+      if (!session || session.user_id !== userId || hasEnded(session, deps.now())) throw sessionEnded();
       return { principal: principalMessage(await activePrincipal(deps, session.user_id), facts(session)) };
     },
     getJwks: async () => ({ jwksJson: await deps.tokens.jwksJson() }),
@@ -53,14 +62,20 @@ async function login(
   { email, password }: { email: string; password: string },
 ) {
   const { db, passwords } = deps;
-  passwords.requireTurn(context);
   const attempt = loginAttempt(deps.loginLimits, context.meta.clientAddress, email);
   const both = [attempt.account, attempt.address];
-  const [failures, candidate] = await Promise.all([readFailures(db, both), findLogin(db, email)]);
-  const limited = limitedUntil(failures, both, deps.now());
-  // Before the derivation: who may not try costs nothing.
-  if (limited) throw tooManyFailures(limited, deps.now());
-  const matches = await passwords.verify(password, candidate?.password_hash ?? null, context);
+  const asked: { candidate: LoginCandidate | null } = { candidate: null };
+  // Nothing is asked of the database before the turn has come: a hundred that come together are no load but the one at work.
+  const storedHash = async () => {
+    const [failures, found] = await Promise.all([readFailures(db, both), findLogin(db, email)]);
+    const limited = limitedUntil(failures, both, deps.now());
+    // Before the derivation: who may not try costs nothing.
+    if (limited) throw tooManyFailures(limited, deps.now());
+    asked.candidate = found;
+    return found?.password_hash ?? null;
+  };
+  const matches = await passwords.verify(password, storedHash, context);
+  const { candidate } = asked;
   // Asked for whoever it is: each refusal takes the same statements, the same derivation and the same words.
   const found = await findPrincipal(db, candidate?.user_id ?? uuidv7());
   const principal = matches && mayUsePassword(found) ? found : null;
@@ -116,9 +131,10 @@ function noteInBackground(deps: SessionDeps, context: CallContext, principal: Pr
 async function refresh(deps: SessionDeps, context: CallContext, text: string) {
   const token = parseRefreshToken(text);
   const session = token ? await findSession(deps.db, token.sessionId) : null;
-  if (!token || !session) throw refusedRefresh();
-  const secret = deps.box.open(session.family_secret, familyPlace(session.session_id));
-  if (!isGenuine(token, secret)) throw refusedRefresh();
+  const secret = session ? deps.box.open(session.family_secret, familyPlace(session.session_id)) : null;
+  if (!token || !session || !secret || !isGenuine(token, secret)) {
+    throw await refusedToken(deps, context, refusedRefresh());
+  }
   const principal = await activePrincipal(deps, session.user_id);
   const caller = principalCaller(principal, facts(session));
 
@@ -151,7 +167,7 @@ async function logout(deps: SessionDeps, context: CallContext) {
   const { sessionId, actor } = context.caller;
   if (!sessionId) throw new AppError("user_session_required", "A user session is required");
   const principal = await findPrincipal(deps.db, actor.id);
-  if (!principal) throw revoked();
+  if (!principal) throw sessionEnded();
   const now = deps.now();
   const messages = await deps.db.tx(context, async (tx) => {
     const ended = await endSessions(tx, context, principal, { only: sessionId }, "logout", now);
@@ -176,7 +192,7 @@ export async function endedJustNow(deps: Pick<SessionDeps, "db" | "now">, sessio
 
 async function activePrincipal(deps: Pick<SessionDeps, "db">, userId: string): Promise<PrincipalRow> {
   const principal = await findPrincipal(deps.db, userId);
-  if (principal?.status !== "active") throw revoked();
+  if (principal?.status !== "active") throw sessionEnded();
   return principal;
 }
 
@@ -193,4 +209,3 @@ const hasEnded = (s: SessionRow, now: Date) => s.revoked_at !== null || s.idle_e
 /** One answer for every reason: strangers learn nothing about accounts. */
 const refusedLogin = () => new AppError("invalid_credentials", "Invalid email or password");
 const refusedRefresh = () => new AppError("invalid_refresh_token", "Invalid or expired refresh token");
-const revoked = () => new AppError("session_revoked", "Session has ended");

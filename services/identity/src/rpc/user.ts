@@ -15,6 +15,7 @@ import { auditRefusals } from "../refusals.ts";
 import { userChange } from "../rules/changed-user.ts";
 import { seededRoleId } from "../store/roles.ts";
 import { findUser, listUsers, type UserRow } from "../store/users.ts";
+import type { UnknownKeys } from "../unknown-keys.ts";
 import { requirePerson, requireWholeOrganization, wordOrNull } from "./key-guards.ts";
 import { organizationFilter, partnerFilter } from "./list-filters.ts";
 
@@ -22,6 +23,7 @@ export type UserDeps = {
   db: Database;
   log: Logger;
   passwords: Passwords;
+  unknownTokens: UnknownKeys;
   mail: MailQueue;
   now: () => Date;
   mfaMaxAgeMinutes: number;

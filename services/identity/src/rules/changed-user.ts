@@ -1,7 +1,6 @@
-import { AppError, type FieldErrors, isUuid, validationError } from "@muster/kit";
+import { AppError, type FieldErrors, isUuid, nameFault, validationError } from "@muster/kit";
 import { type Held, requireAbove } from "./delegation.ts";
 import { isRoleOf, maxListed, noOrganization, type OrgGrant, orgGrants, type Role, roleNotFound } from "./new-user.ts";
-import { personNameFault } from "./person-name.ts";
 
 /** The fields of a change that were given. `siteIds: null` lifts the limit to sites. */
 export type UserChange = {
@@ -31,7 +30,7 @@ export function userChange(paths: readonly string[], input: Input): UserChange {
   };
   if (paths.includes("name")) {
     change.name = input.name;
-    const fault = personNameFault(input.name);
+    const fault = nameFault(input.name);
     if (fault) errors.name = [fault];
   }
   if (paths.includes("role_id")) {

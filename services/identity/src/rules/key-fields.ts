@@ -1,4 +1,4 @@
-import { type FieldErrors, validationError } from "@muster/kit";
+import { type FieldErrors, nameFault, validationError } from "@muster/kit";
 import { canonicalCidr } from "./cidr.ts";
 
 const maxRanges = 50;
@@ -26,13 +26,10 @@ export function keyChecks(): KeyChecks {
   const count = (field: string, value: number) =>
     check(field, Number.isInteger(value) && value >= 1 && value <= most, `A whole number from 1 to ${most}`, value);
   return {
-    name: (value) =>
-      check(
-        "name",
-        value.trim() !== "" && value.length <= 255 && !value.includes("\0"),
-        "1 to 255 characters, none of them NUL",
-        value,
-      ),
+    name(value) {
+      const fault = nameFault(value);
+      return check("name", fault === null, fault ?? "", value);
+    },
     rateLimit: (value) => count("rateLimit", value),
     maxUsage: (value) => count("maxUsage", value),
     expiresAt: (value, now) => check("expiresAt", value > now && isStorable(value), "Must be a time to come", value),

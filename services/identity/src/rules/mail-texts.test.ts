@@ -27,6 +27,42 @@ describe("a mail", () => {
     },
   );
 
+  it.each([
+    "https://evil.example/login",
+    "evil.example",
+    "www.evil.example",
+    "HTTP:\\\\evil.example",
+    "call evil@evil.example",
+    "evil。example",
+    "evil．example／x",
+    "mailto:evil@evil.example",
+    "tel:+4912345",
+  ])("makes no link of the name %s, in text nor in HTML", (name) => {
+    const mail = mailText({
+      kind: "invite",
+      to: { email: "ada@example.com", name },
+      invitedBy: name,
+      link: "https://x.example/accept-invite?token=t",
+      expiresAt: at,
+    });
+    const others = mails.slice(1).map((each) => mailText({ ...each, to: { email: "ada@example.com", name } }));
+    const isLink = /[a-z][a-z0-9+.-]*:[^\s]|[^\s@]+@[^\s@]+|[^\s.]\.[^\s.]|。\S/iu;
+    for (const { text, html, link } of [mail, ...others]) {
+      const own = link === null ? [] : [link];
+      const words = own
+        .reduce((rest, url) => rest.replaceAll(url, ""), text)
+        .replace(/\b192\.0\.2\.1\b|\d\d:\d\d/g, "");
+      expect(words).not.toMatch(isLink);
+      expect((html.match(/<a /g) ?? []).length).toBe(own.length);
+      expect(html.replace(/<[^>]*>/g, "").replace(/192\.0\.2\.1|\d\d:\d\d/g, "")).not.toMatch(isLink);
+    }
+  });
+
+  it("leaves names as they are otherwise", () => {
+    const name = "Dr. Ada Lovelace-King III, O’Brien & Söhne";
+    expect(mailText({ kind: "password_changed", to: { email: "a@example.com", name }, at, from }).text).toContain(name);
+  });
+
   it("has no line that a name or a device wrote", () => {
     const lines = "Ada\r\n\r\nYour account is locked\u2028now";
     const { text } = mailText({

@@ -17,14 +17,20 @@ export function mailText(mail: Mail): MailText {
     case "invite":
       return written(
         "You are invited to Muster",
-        [`Hello ${mail.to.name},`, `${mail.invitedBy} invites you to Muster. Choose a password to begin:`],
+        [
+          `Hello ${unlinked(mail.to.name)},`,
+          `${unlinked(mail.invitedBy)} invites you to Muster. Choose a password to begin:`,
+        ],
         { label: "Accept the invitation", url: mail.link },
         [`The link works once, until ${utc(mail.expiresAt)}.`, "If you expected no invitation, do nothing."],
       );
     case "password_reset":
       return written(
         "Set a new Muster password",
-        [`Hello ${mail.to.name},`, `Somebody asked for a new password for this account (${whence(mail.from)}).`],
+        [
+          `Hello ${unlinked(mail.to.name)},`,
+          `Somebody asked for a new password for this account (${whence(mail.from)}).`,
+        ],
         { label: "Set a new password", url: mail.link },
         [
           `The link works once, until ${utc(mail.expiresAt)}. A new password ends all sessions.`,
@@ -35,7 +41,7 @@ export function mailText(mail: Mail): MailText {
       return written(
         "Your Muster password was changed",
         [
-          `Hello ${mail.to.name},`,
+          `Hello ${unlinked(mail.to.name)},`,
           `your password was changed on ${utc(mail.at)} (${whence(mail.from)}).`,
           "If it was not you, ask for a new password at once and tell your administrator.",
         ],
@@ -46,7 +52,7 @@ export function mailText(mail: Mail): MailText {
       return written(
         "A second factor was added to your Muster account",
         [
-          `Hello ${mail.to.name},`,
+          `Hello ${unlinked(mail.to.name)},`,
           `${mail.factor === "totp" ? "An authenticator app" : "A passkey"} was added to your account on ${utc(mail.at)} (${whence(mail.from)}).`,
           "If it was not you, change your password at once and tell your administrator.",
         ],
@@ -74,6 +80,11 @@ function written(
 
 const utc = (at: Date) => `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 const whence = ({ address, device }: Origin) => (address === null ? device : `${device}, ${address}`);
+/**
+ * A name of which no mail program makes a link: they do it of addresses in any text, and a name is the word of whoever invited. What
+ * joins the parts of an address gets a space behind it: `evil. example`, `Dr. Smith`.
+ */
+export const unlinked = (name: string) => name.normalize("NFKC").replace(/([.:@\u3002])(?=\S)/g, "$1 ");
 /** Lines are ours alone, whatever a name brings. */
 export const oneLine = (text: string) => text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
 const escaped = (text: string) => oneLine(text).replace(/[&<>"']/g, (letter) => `&#${letter.codePointAt(0)};`);

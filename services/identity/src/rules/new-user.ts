@@ -1,6 +1,5 @@
-import { AppError, type Caller, type FieldErrors, isUuid, type Scope, validationError } from "@muster/kit";
+import { AppError, type Caller, type FieldErrors, isUuid, nameFault, type Scope, validationError } from "@muster/kit";
 import { requireHeldAccess, requireHeldPermissions } from "./delegation.ts";
-import { personNameFault } from "./person-name.ts";
 
 export type Role = {
   id: string;
@@ -51,8 +50,8 @@ export function newUser(caller: Caller, input: InviteInput, role: Role): NewUser
   const siteIds = [...new Set(input.siteIds)];
   const orgAccess = wantedGrant(scope, input.orgAccess, orgIds);
   if (!/^[^\s@]+@[^\s@]+$/.test(input.email) || input.email.length > 255) errors.email = ["An e-mail address"];
-  const nameFault = personNameFault(input.name);
-  if (nameFault) errors.name = [nameFault];
+  const fault = nameFault(input.name);
+  if (fault) errors.name = [fault];
   for (const field of ["partnerId", "orgId"] as const) {
     if (input[field] !== "" && !isUuid(input[field])) errors[field] = ["Must be a UUID"];
   }

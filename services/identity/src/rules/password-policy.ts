@@ -1,8 +1,18 @@
 import { validationError } from "@muster/kit";
+import { isCommonPassword } from "./common-password.ts";
 
-/** 12 to 1,024 characters and not the e-mail itself; throws `validation_failed` on `field`. */
+/** What is wrong with a new password of this person, or null: 12 to 1,024 characters, not their e-mail, and none that is tried first. */
+export function newPasswordFault(password: string, email: string): string | null {
+  if ([...password].length < 12 || password.length > 1_024) return "12 to 1,024 characters";
+  if (password.trim().toLowerCase() === email.toLowerCase()) return "Must not be the e-mail address";
+  if (isCommonPassword(password, email)) {
+    return "Too easy to guess: no well-known password, name or e-mail, also not with digits or signs around it, and no pattern";
+  }
+  return null;
+}
+
+/** Throws `validation_failed` on `field` with what is wrong. */
 export function checkNewPassword(password: string, email: string, field = "password"): void {
-  const bad = (text: string) => validationError({ [field]: [text] });
-  if ([...password].length < 12 || password.length > 1_024) throw bad("12 to 1,024 characters");
-  if (password.trim().toLowerCase() === email.toLowerCase()) throw bad("Must not be the e-mail address");
+  const fault = newPasswordFault(password, email);
+  if (fault) throw validationError({ [field]: [fault] });
 }

@@ -1,7 +1,17 @@
+type Person = { status: string; partner_status: string | null; org_status: string | null };
+
+/** A tenant in which nobody signs in any more. One that is suspended or waits lets its people in as far as to read why (403). */
+const ended = ["churned", "deleted"];
+
 /**
- * Whether a password opens, and may be reset for, this account at all. The one place that decides it: an account governed by
- * a provider that enforces single sign-on is refused here, so that it looks like every other refusal.
+ * Whether a password opens, and may be reset for, this account at all. The one place that decides it: an account of a tenant that
+ * has ended, and one governed by a provider that enforces single sign-on, is refused here, so that it looks like every other refusal.
  */
-export function mayUsePassword<P extends { status: string }>(person: P | null): person is P {
-  return person?.status === "active";
+export function mayUsePassword<P extends Person>(person: P | null): person is P {
+  return person?.status === "active" && !hasLeft(person);
+}
+
+/** Whether the person's partner or organization has ended. */
+export function hasLeft({ partner_status: partner, org_status: org }: Omit<Person, "status">): boolean {
+  return [partner, org].some((status) => status !== null && ended.includes(status));
 }

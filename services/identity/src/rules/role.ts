@@ -3,6 +3,7 @@ import {
   type Caller,
   type FieldErrors,
   isUuid,
+  nameFault,
   type Permission,
   permissions,
   type Scope,
@@ -89,7 +90,8 @@ export function requireWritable(by: Caller, role: StoredRole): void {
 
 function checkFields({ name, description, permissions: wanted }: Fields, errors: FieldErrors): void {
   const isText = (text: string) => !text.includes("\0");
-  if (name.trim() === "" || name.length > 255 || !isText(name)) errors.name = ["1 to 255 characters"];
+  const fault = nameFault(name);
+  if (fault) errors.name = [fault];
   if (description.length > maxDescription || !isText(description)) {
     errors.description = [`At most ${maxDescription} characters`];
   }

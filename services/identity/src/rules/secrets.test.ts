@@ -30,9 +30,9 @@ describe("recovery codes", () => {
 
 describe("a new password", () => {
   it.each([
-    ["12 characters", "x".repeat(12), true],
-    ["1,024", "x".repeat(1_024), true],
-    ["12 characters of two units each", "😀".repeat(12), true],
+    ["12 characters", "xkqvzjwmpfth", true],
+    ["1,024", "xkqvzjwmpfthlbgd".repeat(64), true],
+    ["12 characters of two units each", "😀😁😂🤣😃😄😅😆😉😊😋😎", true],
     ["11", "x".repeat(11), false],
     ["11 of two units each", "😀".repeat(11), false],
     ["1,025", "x".repeat(1_025), false],

@@ -1,8 +1,8 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import { type CallContext, type Page, systemCaller } from "@muster/kit";
+import { inSight, type ListPage, readNewestPage } from "@muster/service";
 import type { NewApiKey } from "../rules/api-key.ts";
 import type { KeyMaterial } from "../rules/key-material.ts";
-import { inSight, type NewestPage, readNewestPage } from "./newest-page.ts";
 
 export type ApiKeyRow = {
   id: string;
@@ -54,7 +54,7 @@ export async function insertApiKey(
 export async function findApiKey(db: Database, who: CallContext, id: string): Promise<ApiKeyRow | null> {
   const [row] = await db.read<ApiKeyRow>(
     who,
-    sql`SELECT ${columns} FROM api_keys WHERE id = ${id} AND ${inSight(who.caller)}`,
+    sql`SELECT ${columns} FROM api_keys t WHERE id = ${id} AND ${inSight(who.caller)}`,
   );
   return row ?? null;
 }
@@ -62,7 +62,7 @@ export async function findApiKey(db: Database, who: CallContext, id: string): Pr
 /** That key, locked until the end of the transaction. */
 export async function lockApiKey(tx: Tx, who: CallContext, id: string): Promise<ApiKeyRow | null> {
   const [row] = await tx.query<ApiKeyRow>(
-    sql`SELECT ${columns} FROM api_keys WHERE id = ${id} AND ${inSight(who.caller)} FOR UPDATE`,
+    sql`SELECT ${columns} FROM api_keys t WHERE id = ${id} AND ${inSight(who.caller)} FOR UPDATE`,
   );
   return row ?? null;
 }
@@ -89,7 +89,7 @@ export function listApiKeys(
   { orgId, status }: ApiKeyFilter,
   now: Date,
   page: Page,
-): Promise<NewestPage<ApiKeyRow>> {
+): Promise<ListPage<ApiKeyRow>> {
   const ofOrganization = orgId === null ? sql`true` : sql`org_id = ${orgId}::uuid`;
   const where = sql`${ofOrganization} AND ${hasStatus(status, now)}`;
   return readNewestPage<ApiKeyRow>(db, who, { table: sql`api_keys`, columns, where }, page);

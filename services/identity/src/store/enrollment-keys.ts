@@ -1,9 +1,9 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
+import { inSight, type ListPage, readNewestPage } from "@muster/service";
 import type { NewEnrollmentKey, Pepper } from "../rules/enrollment-key.ts";
 import type { KeyMaterial } from "../rules/key-material.ts";
 import { ofTenant, type Tenant } from "./api-keys.ts";
-import { inSight, type NewestPage, readNewestPage } from "./newest-page.ts";
 
 export type EnrollmentKeyRow = {
   id: string;
@@ -47,7 +47,7 @@ export async function insertEnrollmentKey(
 export async function findEnrollmentKey(db: Database, who: CallContext, id: string): Promise<EnrollmentKeyRow | null> {
   const [row] = await db.read<EnrollmentKeyRow>(
     who,
-    sql`SELECT ${columns} FROM enrollment_keys WHERE id = ${id} AND ${inSight(who.caller)}`,
+    sql`SELECT ${columns} FROM enrollment_keys t WHERE id = ${id} AND ${inSight(who.caller)}`,
   );
   return row ?? null;
 }
@@ -55,7 +55,7 @@ export async function findEnrollmentKey(db: Database, who: CallContext, id: stri
 /** That key, locked until the end of the transaction. */
 export async function lockEnrollmentKey(tx: Tx, who: CallContext, id: string): Promise<EnrollmentKeyRow | null> {
   const [row] = await tx.query<EnrollmentKeyRow>(
-    sql`SELECT ${columns} FROM enrollment_keys WHERE id = ${id} AND ${inSight(who.caller)} FOR UPDATE`,
+    sql`SELECT ${columns} FROM enrollment_keys t WHERE id = ${id} AND ${inSight(who.caller)} FOR UPDATE`,
   );
   return row ?? null;
 }
@@ -67,7 +67,7 @@ export function listEnrollmentKeys(
   { orgId, expired }: { orgId: string | null; expired: boolean | null },
   now: Date,
   page: Page,
-): Promise<NewestPage<EnrollmentKeyRow>> {
+): Promise<ListPage<EnrollmentKeyRow>> {
   const ofOrganization = orgId === null ? sql`true` : sql`org_id = ${orgId}::uuid`;
   const ended = expired === null ? sql`true` : expired ? sql`expires_at <= ${now}` : sql`expires_at > ${now}`;
   const where = sql`${ofOrganization} AND ${ended}`;
@@ -94,7 +94,7 @@ export async function rotateEnrollmentKey(
 
 /** Removes a locked key; enrollments under way may end. */
 export async function deleteEnrollmentKey(tx: Tx, id: string): Promise<void> {
-  await tx.execute(sql`DELETE FROM enrollment_keys WHERE id = ${id}`);
+  await tx.execute(sql`DELETE FROM enrollment_keys t WHERE id = ${id}`);
 }
 
 /** Ends every key of a tenant that could still be used; gives their number. */

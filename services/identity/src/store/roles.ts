@@ -1,10 +1,8 @@
-import { create } from "@bufbuild/protobuf";
 import { type Database, isUniqueViolation, type Query, sql, type Tx } from "@muster/db";
 import {
   type CallContext,
   type Caller,
   decodeCursor,
-  encodeCursor,
   isUuid,
   type Page,
   type Scope,
@@ -12,7 +10,7 @@ import {
   uuidv7,
   validationError,
 } from "@muster/kit";
-import { type PageInfo, PageInfoSchema } from "@muster/proto/muster/common/v1/page_pb";
+import { type ListPage, type OrderedList, readListPage } from "@muster/service";
 import type { SeededRole } from "../rules/catalogue.ts";
 import { type NewRole, nameTaken } from "../rules/role.ts";
 
@@ -72,9 +70,6 @@ export type RoleRow = {
 const columns = sql`t.id, t.key, t.name, t.description, t.scope, t.permissions, t.partner_id, t.org_id, t.created_at,
   t.updated_at`;
 
-/** Rows that are counted one by one; a longer list says so many, as an estimate. */
-const exactCount = 50_000;
-
 export type RoleFilter = { partnerId: string | null; orgId: string | null; scope: string | null };
 
 /** A page of the roles that the caller sees and may give, seeded ones first, then by name (index roles_by_name). */
@@ -83,7 +78,7 @@ export async function listRoles(
   who: CallContext,
   { partnerId, orgId, scope }: RoleFilter,
   page: Page,
-): Promise<{ rows: RoleRow[]; info: PageInfo }> {
+): Promise<ListPage<RoleRow>> {
   const all: Query[] = [
     inSight(who.caller),
     ...(partnerId === null ? [] : [sql`t.partner_id = ${partnerId}`]),
@@ -91,33 +86,15 @@ export async function listRoles(
     ...(scope === null ? [] : [sql`t.scope = ${scope}`]),
   ];
   const wanted = all.reduce((before, next) => sql`${before} AND ${next}`);
-  const after = page.cursor === null ? sql`true` : afterPosition(page.cursor);
-  const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
-  const [rows, counted] = await db.tx(
-    who,
-    (tx) =>
-      Promise.all([
-        tx.query<RoleRow>(sql`
-          SELECT ${columns} FROM roles t WHERE ${wanted} AND ${after}
-          ORDER BY (t.key IS NULL), t.name, t.id LIMIT ${page.limit + 1} OFFSET ${offset}`),
-        page.skipCount
-          ? []
-          : tx.query<{ n: number }>(sql`
-              SELECT count(*) AS n FROM (SELECT FROM roles t WHERE ${wanted} LIMIT ${exactCount + 1}) AS counted`),
-      ]),
-    { readOnly: true },
-  );
-  const shown = rows.slice(0, page.limit);
-  const last = shown.at(-1);
-  const n = counted[0]?.n;
-  const info = create(PageInfoSchema, {
-    page: page.page,
-    limit: page.limit,
-    nextCursor: rows.length > page.limit && last ? encodeCursor([String(last.key === null), last.name, last.id]) : "",
-    totalIsEstimate: n !== undefined && n > exactCount,
-    ...(n === undefined ? {} : { total: BigInt(n) }),
-  });
-  return { rows: shown, info };
+  const list: OrderedList<RoleRow> = {
+    table: sql`roles`,
+    columns,
+    wanted,
+    order: sql`(t.key IS NULL), t.name, t.id`,
+    position: (row) => [String(row.key === null), row.name, row.id],
+    behind: afterPosition,
+  };
+  return readListPage(db, who, list, page);
 }
 
 /** One of those, or null. */

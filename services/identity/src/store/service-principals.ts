@@ -1,7 +1,7 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
+import { inSight, type ListPage, readNewestPage } from "@muster/service";
 import { ofTenant, type Tenant } from "./api-keys.ts";
-import { inSight, type NewestPage, readNewestPage } from "./newest-page.ts";
 
 export type PrincipalRecord = {
   id: string;
@@ -61,7 +61,7 @@ export async function lockPrincipal(tx: Tx, who: CallContext, id: string): Promi
   const reached = sql`id = ${id} AND ${inSight(who.caller)}`;
   // Read by a statement after the lock: the prefix is that of the key that the holder before left behind.
   const [, [row]] = await Promise.all([
-    tx.query(sql`SELECT FROM service_principals WHERE ${reached} FOR UPDATE`),
+    tx.query(sql`SELECT FROM service_principals t WHERE ${reached} FOR UPDATE`),
     tx.query<PrincipalRecord>(sql`SELECT ${columns} FROM service_principals t WHERE ${reached}`),
   ]);
   return row ?? null;
@@ -73,7 +73,7 @@ export function listServicePrincipals(
   who: CallContext,
   { orgId, status }: { orgId: string | null; status: string | null },
   page: Page,
-): Promise<NewestPage<PrincipalRecord>> {
+): Promise<ListPage<PrincipalRecord>> {
   const ofOrganization = orgId === null ? sql`true` : sql`org_id = ${orgId}::uuid`;
   const where = sql`${ofOrganization} AND ${status === null ? sql`true` : sql`status = ${status}`}`;
   return readNewestPage<PrincipalRecord>(db, who, { table: sql`service_principals`, columns, where }, page);

@@ -1,5 +1,13 @@
-import { type Database, sql, type Tx } from "@muster/db";
-import { type CallContext, decodeCursor, encodeCursor, isUuid, type Page, validationError } from "@muster/kit";
+import { type Database, type Query, sql, type Tx } from "@muster/db";
+import {
+  type CallContext,
+  decodeCursor,
+  encodeCursor,
+  isUuid,
+  type Page,
+  systemCaller,
+  validationError,
+} from "@muster/kit";
 import { ofTenant, type Tenant } from "./api-keys.ts";
 
 export type SessionRow = {
@@ -146,6 +154,23 @@ function readCursor(cursor: string): [string, string] {
   const [time = "", id = ""] = decodeCursor(cursor, 2);
   if (!isUuid(id) || Number.isNaN(Date.parse(time))) throw validationError({ cursor: ["Not a cursor of this list"] });
   return [time, id];
+}
+
+/** Removes up to `limit` families that were revoked before then; how many. Index sessions_revoked. */
+export const removeRevokedSessions = (db: Database, limit: number, before: Date): Promise<number> =>
+  removeSessions(db, sql`revoked_at < ${before}`, limit);
+
+/** Removes up to `limit` families whose longest life was over before then; how many. Index sessions_expiry. */
+export const removeExpiredSessions = (db: Database, limit: number, before: Date): Promise<number> =>
+  removeSessions(db, sql`expires_at < ${before}`, limit);
+
+function removeSessions(db: Database, which: Query, limit: number): Promise<number> {
+  return db.tx({ caller: systemCaller("identity") }, (tx) =>
+    tx.execute(sql`
+      DELETE FROM sessions s USING (
+        SELECT id FROM sessions WHERE ${which} LIMIT ${limit} FOR UPDATE SKIP LOCKED) ended
+      WHERE s.id = ended.id`),
+  );
 }
 
 /** Ends every living family of a partner's or an organization's people (index `sessions_tenant`); how many there were. */

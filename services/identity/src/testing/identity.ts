@@ -29,6 +29,7 @@ import { sessionService } from "../rpc/session.ts";
 import { userService } from "../rpc/user.ts";
 import { seededRoles } from "../rules/catalogue.ts";
 import { seedRoles } from "../store/roles.ts";
+import { unknownKeys } from "../unknown-keys.ts";
 
 export const identityDirs = [
   tenantMigrations,
@@ -57,7 +58,20 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
   const sealing = `s1:${randomBytes(32).toString("base64")}`;
   const box = secretBox(sealing, "session");
   const totpBox = secretBox(sealing, "totp");
-  const sessions = { db, log, passwords: hashing, tokens, box, totpBox, idleDays: 7, maxDays: 30, loginLimits, now };
+  const unknownTokens = unknownKeys({ db, limit: { max: 30, windowMs: 60_000 }, now, kind: "token" });
+  const sessions = {
+    db,
+    log,
+    unknownTokens,
+    passwords: hashing,
+    tokens,
+    box,
+    totpBox,
+    idleDays: 7,
+    maxDays: 30,
+    loginLimits,
+    now,
+  };
   const mailBox = secretBox(sealing, "mail");
   const publicUrl = "https://muster.example.test";
   const mail = mailQueue({ box: mailBox, publicUrl });
@@ -66,7 +80,17 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
   const anHour = (max: number) => ({ max, windowMs: 3_600_000 });
   const forgotLimits = { perAccount: anHour(3), perAddress: anHour(20) };
   const replies = secretBox(sealing, "replies");
-  const people = { db, log, mail, passwords: hashing, now, box: replies, mfaMaxAgeMinutes: 480, copyLagMs: 0 };
+  const people = {
+    db,
+    log,
+    unknownTokens,
+    mail,
+    passwords: hashing,
+    now,
+    box: replies,
+    mfaMaxAgeMinutes: 480,
+    copyLagMs: 0,
+  };
   const port = await testPort("identity", [
     register(SessionService, sessionService(sessions)),
     register(MfaService, mfaService(factors)),
@@ -156,7 +180,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     posting: { db, box: mailBox, mail, log, now },
     publicUrl,
     mfaAs: (caller: Caller) => port.client(MfaService, caller),
-    usersAs: (caller: Caller) => port.client(UserService, caller),
+    usersAs: (caller: Caller, address = "192.0.2.7") => port.client(UserService, caller, { clientAddress: address }),
     rolesAs: (caller: Caller) => port.client(RoleService, caller),
     /** Audit rows about a person, oldest first. */
     async auditOf(userId: string): Promise<AuditEvent[]> {

@@ -93,6 +93,41 @@ describe("creating a device", () => {
     expect(await outcome(fleet.createDevice(orgId))).toBe("ok");
   });
 
+  it.each([
+    ["in another case", "BOARD-7A", "board-7a"],
+    ["with spaces around it", "board-7b", "  board-7b\n"],
+    ["as a UUID in braces", "{4C4C4544-0042-3510-8052-B3C04F564D31}", "4c4c4544-0042-3510-8052-b3c04f564d31"],
+    ["as a UUID without dashes", "4c4c4544004235108052b3c04f564d32", "urn:uuid:4C4C4544-0042-3510-8052-B3C04F564D32"],
+  ])("knows a clone by its hardware id %s", async (_how, first, second) => {
+    const { orgId } = await fleet.tenant();
+    expect((await fleet.createDevice(orgId, { hardwareId: first })).device?.status).toBe("offline");
+    expect((await fleet.createDevice(orgId, { hardwareId: second })).device?.status).toBe("quarantined");
+  });
+
+  it.each([
+    "To Be Filled By O.E.M.",
+    "Default string",
+    "00000000-0000-0000-0000-000000000000",
+    "{FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF}",
+    "03000200-0400-0500-0006-000700080009",
+    "None",
+    "N/A",
+    "0000000000",
+    "System Serial Number",
+    "   ",
+  ])("takes nobody for a clone because of %j, which any board may say", async (hardwareId) => {
+    const { orgId } = await fleet.tenant();
+    const devices = await Promise.all([1, 2, 3].map(() => fleet.createDevice(orgId, { hardwareId })));
+    expect(devices.map(({ device }) => device?.status)).toEqual(["offline", "offline", "offline"]);
+  });
+
+  it("tells ids apart that differ by more than their spelling", async () => {
+    const { orgId } = await fleet.tenant();
+    for (const hardwareId of ["VMware-56 4d 01", "VMware-56 4d 02", "SN-11111112", "a", "b", "aaaa", "aa1"]) {
+      expect((await fleet.createDevice(orgId, { hardwareId })).device?.status).toBe("offline");
+    }
+  });
+
   it("quarantines a clone of a living device and leaves that one alone", async () => {
     const { partnerId, orgId } = await fleet.tenant();
     const hardwareId = "board-7";

@@ -20,7 +20,8 @@ export type ChangedTenant = {
 
 export type TenantChange = {
   tenant: ChangedTenant;
-  change: "created" | "updated" | "deleted";
+  /** `purged` tells whoever holds data of a tenant that was deleted long ago to delete it: the row stays as it is. */
+  change: "created" | "updated" | "deleted" | "purged";
   /** Action of the audit row (interface, "Audit events") and its details. */
   action: string;
   details: Record<string, unknown>;
@@ -45,7 +46,7 @@ export function recordChange(
   });
   tx.emit({
     subject: `tenancy.${kind}.${change}`,
-    msgId: `${orgId ?? partnerId}/${kind}-${id}-${version}`,
+    msgId: `${orgId ?? partnerId}/${kind}-${id}-${version}${change === "purged" ? "-purged" : ""}`,
     body: toBinary(TenantChangedSchema, event),
     traceparent: context.meta.traceparent,
   });

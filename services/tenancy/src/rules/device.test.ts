@@ -43,6 +43,9 @@ describe("a new device", () => {
     ["hostname", { hostname: "x".repeat(256) }],
     ["hostname", { hostname: "a\u0000b" }],
     ["hostname", { hostname: "\ud800" }],
+    ["hostname", { hostname: "WS-1\nWS-2" }],
+    ["hostname", { hostname: "WS\u001b[31m" }],
+    ["hostname", { hostname: "WS\u202eexe" }],
     ["os", { os: "beos" }],
     ["os", { os: "" }],
     ["arch", { arch: "mips" }],
@@ -53,6 +56,10 @@ describe("a new device", () => {
     ["serialNumber", { serialNumber: "x\u0000" }],
   ])("names the bad field %s", (field, change) => {
     expect(outcome(() => newDevice({ ...valid, ...change }))).toBe(`validation_failed ${field}`);
+  });
+
+  it("has its host name without the spaces and newlines around it", () => {
+    expect(newDevice({ ...valid, hostname: " WS-1\r\n" }).hostname).toBe("WS-1");
   });
 
   it("begins offline, or quarantined when a trusted device has its hardware id", () => {
@@ -75,6 +82,7 @@ describe("a change of a device", () => {
     ["no_updates", [], {}],
     ["no_updates", ["org_id", "status"], {}],
     ["validation_failed hostname", ["hostname"], { hostname: "" }],
+    ["validation_failed hostname", ["hostname"], { hostname: "A\u0085B" }],
     ["validation_failed siteId", ["site_id"], { siteId: "nowhere" }],
   ])("is refused with %s", (expected, paths, change) => {
     expect(outcome(() => deviceChange(paths, { ...patch, ...change }))).toBe(expected);

@@ -47,7 +47,7 @@ export function newDevice(input: DeviceInput): NewDevice {
     id: idField("id", input.id, check),
     orgId: idField("orgId", input.orgId, check),
     siteId: input.siteId === "" ? null : idField("siteId", input.siteId, check),
-    hostname: check.name("hostname", input.hostname),
+    hostname: hostnameField(input.hostname, check),
     os: check.oneOf("os", input.os, deviceSystems),
     arch: check.oneOf("arch", input.arch, deviceArchitectures),
     agentVersion: check.text("agentVersion", input.agentVersion, 50),
@@ -68,7 +68,7 @@ export function deviceChange(paths: readonly string[], patch: DevicePatch): Part
   const check = checks();
   const change: Partial<DeviceFields> = {};
   for (const path of given) {
-    if (path === "hostname") change.hostname = check.name("hostname", patch.hostname);
+    if (path === "hostname") change.hostname = hostnameField(patch.hostname, check);
     if (path === "auto_update_enabled") change.autoUpdateEnabled = patch.autoUpdateEnabled;
     if (path === "site_id") change.siteId = patch.siteId === "" ? null : idField("siteId", patch.siteId, check);
   }
@@ -122,6 +122,15 @@ export function requireRoom(whose: "organization" | "partner", living: number, l
 export function idField(field: string, value: string, check: Checks): string {
   if (!isUuid(value)) check.fail(field, "Must be a UUID");
   return value.toLowerCase();
+}
+
+/** Control characters, line separators and what turns the direction of text around make one name look like another. */
+const misleading = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
+
+function hostnameField(value: string, check: Checks): string {
+  const name = value.trim();
+  if (misleading.test(name)) check.fail("hostname", "Must not contain control characters");
+  return check.name("hostname", name);
 }
 
 function optionalText(field: string, value: string, max: number, check: Checks): string | null {

@@ -1,4 +1,4 @@
-import { type FieldErrors, validationError } from "@muster/kit";
+import { type FieldErrors, nameFault, validationError } from "@muster/kit";
 
 /** Bytes of a free-form object as JSON. */
 export const maxObjectBytes = 64 * 1024;
@@ -41,8 +41,9 @@ export function checks(): Checks {
     fail,
     text,
     name(field, value) {
-      if (value.trim() === "" || longerThan(value, 255)) fail(field, "1 to 255 characters");
-      return text(field, value, 255);
+      const fault = nameFault(value);
+      if (fault) fail(field, fault);
+      return value;
     },
     slug(field, value) {
       if (!slugPattern.test(value) || value.length > 100) {

@@ -67,14 +67,15 @@ export async function lockDevices(tx: Tx, caller: Caller, ids: readonly string[]
 }
 
 /**
- * The trusted living device of the organization that the hardware id belongs to, or null (index devices_hardware_owner). Nobody
- * else decides about that id until the end of the transaction.
+ * The trusted living device of the organization that the hardware id belongs to however it is spelled, or null, as for ids that tell no machine
+ * from another (index devices_hardware_identity). Nobody else decides about that id until the end of the transaction.
  */
 export async function findHardwareOwner(tx: Tx, orgId: string, hardwareId: string): Promise<string | null> {
-  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`hardware/${orgId}/${hardwareId}`}, 0))`);
+  await tx.execute(sql`
+    SELECT pg_advisory_xact_lock(hashtextextended(${`hardware/${orgId}/`} || hardware_identity(${hardwareId}::text), 0))`);
   const [row] = await tx.query<{ id: string }>(
-    sql`SELECT id FROM devices WHERE org_id = ${orgId}::uuid AND hardware_id = ${hardwareId} AND NOT hardware_shared
-        AND status NOT IN ('decommissioned', 'quarantined')`,
+    sql`SELECT id FROM devices WHERE org_id = ${orgId}::uuid AND hardware_identity(hardware_id) = hardware_identity(${hardwareId}::text)
+        AND NOT hardware_shared AND status NOT IN ('decommissioned', 'quarantined')`,
   );
   return row?.id ?? null;
 }

@@ -1,4 +1,4 @@
-import { AppError, type FieldErrors, isEventType, validationError } from "@muster/kit";
+import { AppError, type FieldErrors, isEventType, nameFault, validationError } from "@muster/kit";
 
 export type Header = { key: string; value: string };
 
@@ -108,7 +108,8 @@ function statusOf(text: string, errors: FieldErrors): StoredStatus {
 
 function nameOf(text: string, errors: FieldErrors): string {
   const name = text.trim();
-  if (name === "" || [...name].length > 255) errors.name = ["1 to 255 characters"];
+  const fault = nameFault(name);
+  if (fault) errors.name = [fault];
   return name;
 }
 

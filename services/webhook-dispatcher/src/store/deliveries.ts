@@ -1,6 +1,6 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
-import { inSight, type NewestPage, readNewestPage } from "./newest-page.ts";
+import { inSight, type ListPage, readNewestPage } from "@muster/service";
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "retrying";
 
@@ -56,7 +56,7 @@ export function listDeliveries(
   who: CallContext,
   { webhookId, status }: { webhookId: string; status: DeliveryStatus | null },
   page: Page,
-): Promise<NewestPage<DeliveryRow>> {
+): Promise<ListPage<DeliveryRow>> {
   const where = sql`t.webhook_id = ${webhookId} AND (${status}::text IS NULL OR t.status = ${status}::text)`;
   const list = { table: sql`webhook_deliveries`, columns: sql`${columns}, ${body}`, where };
   return readNewestPage<DeliveryRow>(db, who, list, page);
@@ -153,7 +153,7 @@ export function listDeadLetters(
   who: CallContext,
   { orgId, webhookId }: { orgId: string; webhookId: string | null },
   page: Page,
-): Promise<NewestPage<DeadLetterRow>> {
+): Promise<ListPage<DeadLetterRow>> {
   const where = sql`t.org_id = ${orgId} AND (${webhookId}::uuid IS NULL OR t.webhook_id = ${webhookId}::uuid)`;
   return readNewestPage(db, who, { table: sql`webhook_dead_letters`, columns: letterColumns, where }, page);
 }

@@ -1,7 +1,7 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
+import { inSight, type ListPage, readNewestPage } from "@muster/service";
 import { type ReplayStatus, type ReplayWanted, replayedId } from "../rules/replay.ts";
-import { inSight, type NewestPage, readNewestPage } from "./newest-page.ts";
 
 export type ReplayRow = {
   id: string;
@@ -59,7 +59,7 @@ export function listReplays(
   who: CallContext,
   webhookId: string,
   page: Page,
-): Promise<NewestPage<ReplayRow>> {
+): Promise<ListPage<ReplayRow>> {
   return readNewestPage(
     db,
     who,

@@ -1,8 +1,8 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
 import type { CallContext, Caller, Page, SecretBox } from "@muster/kit";
+import { inSight, type ListPage, readNewestPage } from "@muster/service";
 import type { RetryPolicy } from "../rules/schedule.ts";
 import type { Header, StoredStatus, WebhookFields } from "../rules/webhook.ts";
-import { inSight, type NewestPage, readNewestPage } from "./newest-page.ts";
 
 export type WebhookRow = {
   id: string;
@@ -129,7 +129,7 @@ export function listWebhooks(
   who: CallContext,
   { orgId, status }: { orgId: string; status: StoredStatus | null },
   page: Page,
-): Promise<NewestPage<WebhookRow & EndpointCounters>> {
+): Promise<ListPage<WebhookRow & EndpointCounters>> {
   const table = sql`(SELECT w.*, ${counters} FROM webhooks w JOIN webhook_endpoint_state s ON s.webhook_id = w.id)`;
   const list = {
     table,

@@ -1,0 +1,70 @@
+import { spawn, spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { freePort } from "@muster/local";
+import { until } from "@muster/testing";
+
+const launcher = fileURLToPath(new URL("../../deploy/local/dist/main.js", import.meta.url));
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** Command lines of living processes that name the data folder. */
+function processesOf(dataDir: string): string[] {
+  return commands().filter((command) => command.includes(dataDir));
+}
+
+function commands(): string[] {
+  if (!existsSync("/proc/self/cmdline")) {
+    return spawnSync("ps", ["-axww", "-o", "command="], { encoding: "utf8" }).stdout.split("\n");
+  }
+  return readdirSync("/proc").flatMap((pid) => {
+    try {
+      return /^\d+$/.test(pid) ? [readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ")] : [];
+    } catch {
+      // It ended meanwhile.
+      return [];
+    }
+  });
+}
+
+async function killedOnce(isTime: (said: string, processes: readonly string[]) => boolean): Promise<string> {
+  const dataDir = mkdtempSync(join(tmpdir(), "muster-killed-"));
+  folders.push(dataDir);
+  chmodSync(dataDir, 0o711);
+  const child = spawn(process.execPath, [launcher], {
+    env: { ...process.env, PORT: String(await freePort()), MUSTER_DATA_DIR: dataDir, PASSWORD_SCRYPT_LOG_N: "12" },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  await until("the moment", () => isTime(said, processesOf(dataDir)), 120_000);
+  expect(processesOf(dataDir).length).toBeGreaterThan(2);
+  child.kill("SIGKILL");
+  return dataDir;
+}
+
+describe("nothing of a cluster outlives its killed launcher", () => {
+  it("that was killed while the services were migrated", async () => {
+    const dataDir = await killedOnce((_, processes) => processes.some((each) => each.includes(" migrate ")));
+    await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
+  }, 240_000);
+
+  it("that was killed while the services started", async () => {
+    const dataDir = await killedOnce((_, all) =>
+      all.some((each) => each.includes("/services/identity/dist/main.js --")),
+    );
+    await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
+  }, 240_000);
+
+  it("that was killed when all was ready", async () => {
+    const dataDir = await killedOnce((said) => said.includes("Muster is ready"));
+    await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
+  }, 240_000);
+});

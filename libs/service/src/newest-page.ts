@@ -1,0 +1,104 @@
+import { create } from "@bufbuild/protobuf";
+import { type Database, type Query, sql } from "@muster/db";
+import {
+  type CallContext,
+  type Caller,
+  decodeCursor,
+  encodeCursor,
+  isUuid,
+  type Page,
+  validationError,
+} from "@muster/kit";
+import { type PageInfo, PageInfoSchema } from "@muster/proto/muster/common/v1/page_pb";
+
+/** Rows that are counted one by one; a longer list says so many, as an estimate. */
+const exactCount = 50_000;
+
+/**
+ * A filter may leave a handful of a million rows, or nearly all: a plan that is kept for any value would be wrong for one of
+ * them. Neither is worth compiling, nor further workers.
+ */
+const planForValues = sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
+  set_config('max_parallel_workers_per_gather', '0', true)`;
+
+export type ListPage<R> = { rows: R[]; info: PageInfo };
+
+/** A list of the rows `wanted` of a table, named `t` in every part; `position` is what `behind` makes its condition of. */
+export type OrderedList<R> = {
+  table: Query;
+  columns: Query;
+  wanted: Query;
+  order: Query;
+  position(row: R): string[];
+  behind(cursor: string): Query;
+};
+
+/** One page, and the total unless it is skipped, in one flight. Throws what `behind` throws on a foreign cursor. */
+export async function readListPage<R>(
+  db: Database,
+  who: CallContext,
+  { table, columns, wanted, order, position, behind }: OrderedList<R>,
+  page: Page,
+): Promise<ListPage<R>> {
+  const after = page.cursor === null ? sql`true` : behind(page.cursor);
+  const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
+  const read = sql`
+    SELECT ${columns} FROM ${table} AS t WHERE ${wanted} AND ${after}
+    ORDER BY ${order} LIMIT ${page.limit + 1} OFFSET ${offset}`;
+  const count = sql`
+    SELECT count(*) AS n FROM (SELECT FROM ${table} AS t WHERE ${wanted} LIMIT ${exactCount + 1}) AS counted`;
+  const [, rows, counted] = await db.readAll<[unknown, R, { n: number }]>(who, [
+    planForValues,
+    read,
+    page.skipCount ? sql`SELECT 0 AS n WHERE false` : count,
+  ]);
+  const shown = rows.slice(0, page.limit);
+  const last = shown.at(-1);
+  const n = counted[0]?.n;
+  const info = create(PageInfoSchema, {
+    page: page.page,
+    limit: page.limit,
+    nextCursor: rows.length > page.limit && last ? encodeCursor(position(last)) : "",
+    totalIsEstimate: n !== undefined && n > exactCount,
+    ...(n === undefined ? {} : { total: BigInt(n) }),
+  });
+  return { rows: shown, info };
+}
+
+/**
+ * A list ordered by (created_at, id), newest first; `where` is spliced in behind the caller's wall, which is that of rows of
+ * organizations unless `sight` is another.
+ */
+export type NewestList = { table: Query; columns: Query; where: Query; sight?: Query };
+
+/** One page of what the caller reaches, and the total unless it is skipped. Throws `validation_failed` on a foreign cursor. */
+export function readNewestPage<R extends { id: string; created_at: Date }>(
+  db: Database,
+  who: CallContext,
+  { table, columns, where, sight = inSight(who.caller) }: NewestList,
+  page: Page,
+): Promise<ListPage<R>> {
+  const list: OrderedList<R> = {
+    table,
+    columns,
+    wanted: sql`${sight} AND ${where}`,
+    order: sql`t.created_at DESC, t.id DESC`,
+    position: (row) => [row.created_at.toISOString(), row.id],
+    behind: beforePosition,
+  };
+  return readListPage(db, who, list, page);
+}
+
+/** The query's own wall beside row-level security, for rows of organizations of a table named `t`. */
+export function inSight(caller: Caller): Query {
+  if (caller.scope === "system") return sql`true`;
+  if (caller.scope === "organization") return sql`t.org_id = ${caller.orgId}`;
+  if (caller.orgAccess.mode === "all") return sql`t.partner_id = ${caller.partnerId}`;
+  return sql`t.partner_id = ${caller.partnerId} AND t.org_id = ANY (${[...caller.orgAccess.orgIds]}::uuid[])`;
+}
+
+function beforePosition(cursor: string): Query {
+  const [time = "", id = ""] = decodeCursor(cursor, 2);
+  if (!isUuid(id) || Number.isNaN(Date.parse(time))) throw validationError({ cursor: ["Not a cursor of this list"] });
+  return sql`(t.created_at, t.id) < (${time}::timestamptz, ${id}::uuid)`;
+}

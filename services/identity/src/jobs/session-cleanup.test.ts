@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { sql } from "@muster/db";
+import { codeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
+import { person, signedIn } from "../testing/people.ts";
+import { cleanSessions } from "./session-cleanup.ts";
+
+const dayMs = 86_400_000;
+let identity: TestIdentity;
+beforeAll(async () => {
+  identity = await startTestIdentity();
+});
+afterAll(() => identity?.close());
+
+const pass = (days: number) => {
+  identity.clock.now = new Date(identity.clock.now.getTime() + days * dayMs);
+};
+const clean = () => cleanSessions({ db: identity.db, retentionDays: 7, now: () => identity.clock.now });
+const idsOf = async (userId: string) => {
+  const rows = await identity.db.read<{ id: string }>(
+    identity.system,
+    sql`SELECT id FROM sessions WHERE user_id = ${userId} ORDER BY created_at`,
+  );
+  return rows.map(({ id }) => id);
+};
+
+describe("ended sessions", () => {
+  it("are kept for their days and then removed; living ones stay, and reuse of an old token is still found out", async () => {
+    const who = await person(identity);
+    const [revoked, living] = [await signedIn(identity, who), await signedIn(identity, who)];
+    await identity.sessionsAs(revoked.caller).logout({});
+    expect(await clean()).toBe(0);
+    pass(6);
+    const first = await identity.stranger().refresh({ refreshToken: living.refreshToken });
+    expect(await clean()).toBe(0);
+    pass(1.1);
+    expect(await clean()).toBe(1);
+    expect(await idsOf(who.userId)).toEqual([living.caller.sessionId]);
+    // The family of the one that stayed: an old token of it comes back.
+    await identity.stranger().refresh({ refreshToken: first.tokens?.refreshToken ?? "" });
+    pass(0.01);
+    expect(await codeOf(identity.stranger().refresh({ refreshToken: living.refreshToken }))).toBe(
+      "invalid_refresh_token",
+    );
+    const revocations = (await identity.auditOf(living.caller.sessionId ?? "")).filter(
+      ({ action }) => action === "session.revoke",
+    );
+    expect(revocations).toHaveLength(1);
+  });
+
+  it("that nobody ended go once their longest life and those days are over, and are refused like any other", async () => {
+    const who = await person(identity);
+    const { caller, refreshToken } = await signedIn(identity, who);
+    pass(36.9);
+    await clean();
+    expect(await idsOf(who.userId)).toEqual([caller.sessionId]);
+    pass(0.2);
+    await clean();
+    expect(await idsOf(who.userId)).toEqual([]);
+    expect(await codeOf(identity.stranger().refresh({ refreshToken }))).toBe("invalid_refresh_token");
+    const ids = { sessionId: caller.sessionId ?? "", userId: who.userId };
+    expect(await codeOf(identity.stranger().resolveSession(ids))).toBe("session_revoked");
+  });
+
+  it("are removed once, however many replicas clean together", async () => {
+    const who = await person(identity);
+    for (let i = 0; i < 20; i++) await identity.sessionsAs((await signedIn(identity, who)).caller).logout({});
+    pass(7.1);
+    const rows = await Promise.all([clean(), clean(), clean()]);
+    expect(rows.reduce((sum, each) => sum + each)).toBe(20);
+    expect(await idsOf(who.userId)).toEqual([]);
+  });
+});

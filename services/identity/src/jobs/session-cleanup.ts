@@ -1,0 +1,56 @@
+import type { Database } from "@muster/db";
+import { counter, type Logger } from "@muster/kit";
+import { removeExpiredSessions, removeRevokedSessions } from "../store/sessions.ts";
+
+const everyMs = 600_000;
+const batchRows = 2_000;
+const dayMs = 86_400_000;
+
+type Deps = { db: Database; retentionDays: number; log: Logger; now: () => Date };
+
+const removed = counter(
+  "identity_sessions_removed_total",
+  "Rows of ended sessions that were removed after their retention.",
+);
+
+/**
+ * Removes sessions that ended longer ago than they are kept; how many. A refresh token of a family that is gone is refused as one of
+ * a family that has ended: reuse is a matter of living families.
+ */
+export async function cleanSessions({ db, retentionDays, now }: Omit<Deps, "log">): Promise<number> {
+  const before = new Date(now().getTime() - retentionDays * dayMs);
+  let total = 0;
+  for (const remove of [removeRevokedSessions, removeExpiredSessions]) {
+    for (let rows = batchRows; rows === batchRows; ) {
+      rows = await remove(db, batchRows, before);
+      removed.inc(rows);
+      total += rows;
+    }
+  }
+  return total;
+}
+
+/** Cleans every ten minutes until stopped. Replicas that do it at once share the work. */
+export function startSessionCleanup(deps: Deps): { stop(): Promise<void> } {
+  let running: Promise<void> | null = null;
+  const clean = async () => {
+    try {
+      const rows = await cleanSessions(deps);
+      if (rows > 0) deps.log.info({ rows }, "ended sessions removed");
+    } catch (err) {
+      deps.log.warn({ err }, "ended sessions cannot be removed now");
+    } finally {
+      running = null;
+    }
+  };
+  const timer = setInterval(() => {
+    running ??= clean();
+  }, everyMs);
+  timer.unref();
+  return {
+    async stop() {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}

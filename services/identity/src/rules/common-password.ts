@@ -1,0 +1,81 @@
+import { dictionary } from "@zxcvbn-ts/language-common";
+
+/** Some 49,000 passwords from breaches, lower case. */
+const common: ReadonlySet<string> = new Set(dictionary["passwords-common"]);
+
+/** The platform's own name is the first that is tried on it. */
+const ownNames = ["muster", "admin", "administrator"];
+
+/** Digits and signs that stand for letters. */
+const spoken: Readonly<Record<string, string>> = {
+  "0": "o",
+  "1": "i",
+  "3": "e",
+  "4": "a",
+  "5": "s",
+  "7": "t",
+  "@": "a",
+  $: "s",
+  "!": "i",
+};
+
+const keyboard = "qwertyuiopasdfghjklzxcvbnm";
+const forwards = ["abcdefghijklmnopqrstuvwxyz", "0123456789".repeat(4), keyboard];
+const rows = forwards.flatMap((row) => [row, [...row].reverse().join("")]);
+
+/** Fewer different characters than this are a pattern, whatever the length. */
+const leastDistinct = 5;
+/** Digits in a row that add next to nothing: years, dates, 1234. */
+const fewDigits = 6;
+const fewSigns = 4;
+
+/**
+ * Whether a password is one that is tried first (NIST SP 800-63B, 5.1.1.2): a well-known one, also with its letters spelled in digits,
+ * with digits and signs around it, or repeated; the person's e-mail, its parts or the platform's name dressed up so; few different
+ * characters, or a row of the alphabet, the digits or the keyboard. Several words that are not these are not judged.
+ */
+export function isCommonPassword(password: string, email: string): boolean {
+  const text = password.normalize("NFKC").toLowerCase().trim();
+  if (common.has(text) || new Set(text).size < leastDistinct || isRow(text)) return true;
+  const own = new Set([...ownNames, ...partsOf(email)]);
+  const [local = ""] = email.toLowerCase().split("@");
+  const rest = local.length < 3 ? text : text.replaceAll(local, " ");
+  return isDressedUp(rest, own) || isDressedUp(spelledOut(rest), own);
+}
+
+/** Its letters are one known word or none, its digits and signs nothing of weight. */
+function isDressedUp(text: string, own: ReadonlySet<string>): boolean {
+  const words = new Set((text.match(/\p{L}+/gu) ?? []).map(once).filter((word) => !own.has(word)));
+  const isKnown = [...words].every((word) => common.has(word));
+  const signs = new Set(text.match(/[^\p{L}\p{N}\s]/gu));
+  const digits = text.match(/\p{N}+/gu) ?? [];
+  const areFew = words.size <= 1 && signs.size <= fewSigns;
+  return areFew && isKnown && digits.every((run) => once(run).length <= fewDigits || common.has(run) || isRow(run));
+}
+
+/** `@dm1n123` as `admin123`: digits at the end of a word are no letters of it. */
+function spelledOut(text: string): string {
+  return text.replace(/[\p{L}\p{N}@$!]+/gu, (run) => {
+    const end = /[\p{N}!]*$/u.exec(run)?.index ?? run.length;
+    return [...run.slice(0, end)].map((letter) => spoken[letter] ?? letter).join("") + run.slice(end);
+  });
+}
+
+/** `dragondragon` as `dragon`. */
+function once(word: string): string {
+  for (let size = 1; size <= word.length / 2; size++) {
+    const unit = word.slice(0, size);
+    if (word.length % size === 0 && unit.repeat(word.length / size) === word) return unit;
+  }
+  return word;
+}
+
+/** A piece of the alphabet, of the digits or of the keyboard, forwards or backwards. */
+function isRow(text: string): boolean {
+  return rows.some((row) => row.includes(text));
+}
+
+function partsOf(email: string): string[] {
+  const [local = "", domain = ""] = email.toLowerCase().split("@");
+  return [local, ...local.split(/[^\p{L}]+/u), ...domain.split(/[^\p{L}]+/u)].filter((part) => part.length > 1);
+}

@@ -1,0 +1,59 @@
+import type { Database } from "@muster/db";
+import { counter, type Logger, sleep, systemCaller, uuidv7 } from "@muster/kit";
+import { recordChange } from "../rpc/record-change.ts";
+import { takePurged } from "../store/purges.ts";
+
+const everyMs = 3_600_000;
+const dayMs = 86_400_000;
+const most = 100;
+
+const purged = counter("tenancy_tenants_purged_total", "Deleted tenants whose data the services were told to delete.");
+
+/**
+ * Says `tenancy.<organization|partner>.purged`, once, of each tenant that was deleted more than `days` ago; how many. Whoever holds data
+ * of it deletes that.
+ */
+export async function purgeOnce({ db, days, now }: { db: Database; days: number; now: () => Date }): Promise<number> {
+  const caller = systemCaller("tenancy");
+  const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+  const context = { caller, meta, deadlineMs: null, signal: new AbortController().signal };
+  const at = now();
+  for (let total = 0; ; ) {
+    const count = await db.tx({ caller }, async (tx) => {
+      const tenants = await takePurged(tx, new Date(at.getTime() - days * dayMs), at, most);
+      for (const { kind, id, name, version, partner_id: partnerId, status } of tenants) {
+        const orgId = kind === "organization" ? id : null;
+        const tenant = { kind, id, name, version, partnerId, orgId, status, deleted: true };
+        recordChange(tx, context, { tenant, change: "purged", action: `${kind}.purge`, details: {} }, at);
+      }
+      return tenants.length;
+    });
+    purged.inc(count);
+    total += count;
+    if (count === 0) return total;
+  }
+}
+
+/** Looks at start and every hour, until stopped. */
+export function startPurging(deps: { db: Database; log: Logger; days: number; now: () => Date }): {
+  stop(): Promise<void>;
+} {
+  const stopping = new AbortController();
+  const running = (async () => {
+    while (!stopping.signal.aborted) {
+      try {
+        const tenants = await purgeOnce(deps);
+        if (tenants > 0) deps.log.info({ tenants }, "tenants purged");
+      } catch (err) {
+        deps.log.warn({ err }, "deleted tenants cannot be purged now");
+      }
+      await sleep(everyMs, stopping.signal);
+    }
+  })();
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
