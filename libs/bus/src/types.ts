@@ -44,6 +44,11 @@ export type ConsumeOptions = {
 export type Handler = (batch: BusMessage[]) => Promise<void>;
 
 export type Consumer = {
+  /**
+   * Places in the stream: `settled`, up to which every message was acknowledged, by whichever replica; `delivered`, up to which they were handed out.
+   * Throws AppError `unavailable`.
+   */
+  floor(): Promise<{ settled: number; delivered: number }>;
   /** Ends after the batch in hand; what was not handled is given back. */
   stop(): Promise<void>;
 };

@@ -38,8 +38,9 @@ export function deviceCopy(deps: { db: Database; ask: AskTenancy; log: Logger; n
       if (row && now().getTime() - row.heard_at.getTime() > staleMs) {
         fill(id).catch((err: unknown) => log.info({ err }, "device not asked for again"));
       }
-      if (!row && isUuid(id) && !(await isKnown(db, id))) {
-        await fill(id);
+      if (!row && isUuid(id)) {
+        if (!(await isKnown(db, id))) await fill(id);
+        // Known also means: made known, by another request or an event, since it was looked for.
         row = await findDevice(db, context, id);
       }
       if (!row) throw new AppError("device_not_found", "Device not found");

@@ -219,6 +219,15 @@ describe("who reads", () => {
     expect(await outcome(reader.listAgentLogs({ deviceId: device.deviceId }))).toBe("ok");
   });
 
+  it("shows them to all who ask at once for a device that nobody has heard of", async () => {
+    for (let round = 0; round < 10; round++) {
+      const device = service.device();
+      const reader = service.logs(service.readerOf(device));
+      const asked = Array.from({ length: 8 }, () => outcome(reader.listAgentLogs({ deviceId: device.deviceId })));
+      expect(await Promise.all(asked)).toEqual(Array(8).fill("ok"));
+    }
+  });
+
   it("answers 404 on foreign, unknown and malformed ids, and says when only tenancy could tell", async () => {
     const device = service.device();
     const stranger = service.logs(service.readerOf(service.device()));

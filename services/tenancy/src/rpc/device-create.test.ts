@@ -123,7 +123,7 @@ describe("creating a device", () => {
 
   it("tells ids apart that differ by more than their spelling", async () => {
     const { orgId } = await fleet.tenant();
-    for (const hardwareId of ["VMware-56 4d 01", "VMware-56 4d 02", "SN-11111112", "a", "aa1"]) {
+    for (const hardwareId of ["VMware-56 4d 01", "VMware-56 4d 02", "SN-11111112", "a", "b", "aaaa", "aa1"]) {
       expect((await fleet.createDevice(orgId, { hardwareId })).device?.status).toBe("offline");
     }
   });
