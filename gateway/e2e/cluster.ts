@@ -95,6 +95,7 @@ async function start(directory: string, env: Record<string, string>): Promise<{ 
       LOGIN_FAILURES_PER_ADDRESS: "100000",
       FORGOT_PASSWORD_PER_ADDRESS: "100000",
       UNKNOWN_KEYS_PER_MINUTE: "100000",
+      UNKNOWN_TOKENS_PER_MINUTE: "100000",
       EVENT_LOOP_LAG_MAX_MS: "10000",
       IN_FLIGHT_MAX_EXPORT: "1000",
       NATS_SERVER_BIN: process.env.MUSTER_TEST_NATS_BIN,

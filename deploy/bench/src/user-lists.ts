@@ -56,10 +56,10 @@ async function fill(databaseUrl: string, rows: number, partnerId: string, orgId:
     await owner.query("ALTER TABLE identity.users DISABLE TRIGGER users_words");
     await owner.query(
       `INSERT INTO identity.users (id, email, name, scope, partner_id, org_id, role_id, status, created_at, updated_at)
-       SELECT gen_random_uuid(), 'p' || n || '@many.' || left($1::text, 8) || '.example',
+       SELECT gen_random_uuid(), 'p' || n || '@many.' || right($1::uuid::text, 12) || '.example',
               CASE WHEN n % 100000 = 1 THEN 'Rare ' WHEN n % 1000 = 2 THEN 'Grace ' WHEN n % 100 = 3 THEN 'Ada ' ELSE 'Max ' END
                 || CASE WHEN n > $3::int - 5000 THEN 'Old ' ELSE '' END || 'Smith',
-              'organization', $2, $1, (SELECT id FROM identity.roles WHERE key = 'org-viewer'),
+              'organization', $2::uuid, $1::uuid, (SELECT id FROM identity.roles WHERE key = 'org-viewer'),
               CASE WHEN n % 100000 = 4 THEN 'disabled' ELSE 'active' END, now() - n * interval '1 second', now()
        FROM generate_series(1, $3::int) AS n`,
       [orgId, partnerId, rows],

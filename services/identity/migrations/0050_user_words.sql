@@ -26,13 +26,13 @@ CREATE POLICY user_words_tenant ON user_words FOR ALL
   );
 
 -- What stands between white space, what stands between other signs in it, and what follows an @.
+-- Nothing of the schema is named in it, and no search_path is set: so it is inlined, and a million are filled in minutes, not in hours.
 CREATE FUNCTION words_of(name text, email text) RETURNS SETOF text
-LANGUAGE sql IMMUTABLE SET search_path = identity, pg_temp AS $$
-  WITH part AS (SELECT regexp_split_to_table(lower(name || ' ' || email), '\s+') AS text)
-  SELECT left(word, 255) FROM (
-    SELECT text AS word FROM part
-    UNION SELECT regexp_split_to_table(text, '[^[:alnum:]]+') FROM part
-    UNION SELECT substr(text, strpos(text, '@') + 1) FROM part WHERE strpos(text, '@') > 0
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT DISTINCT left(word, 255) FROM unnest(
+    regexp_split_to_array(lower(name || ' ' || email), '\s+')
+    || regexp_split_to_array(lower(name || ' ' || email), '[^[:alnum:]]+')
+    || lower(split_part(email, '@', 2))
   ) AS word WHERE word <> ''
 $$;
 

@@ -11,10 +11,14 @@ const last = String.fromCodePoint(0x10ffff);
 /** Where the people stand whose words are looked at. */
 export type SearchPlace = { partnerId: string | null; orgId: string | null };
 
-/** The people of whom every word of the search begins a word: a predicate on users t, and how many there are if they are few. */
-export type Found = { where: Query; isFew: boolean };
+/** A predicate on users t. */
+export type Found =
+  /** The people that were found: their number can be counted. */
+  | { isFew: true; where: Query }
+  /** Too many for that: `walk` asks each person of the list for their words, `lookUp` looks all of them up. */
+  | { isFew: false; walk: Query; lookUp: Query };
 
-/** Looks a search up in user_words; each of its indexes serves one kind of place. */
+/** Looks up of whom every word of the search begins a word; each index of user_words serves one kind of place. */
 export async function findByWords(db: Database, who: CallContext, query: string, place: SearchPlace): Promise<Found> {
   const words = [...new Set(query.trim().split(/\s+/u))].slice(0, mostWords);
   const within =
@@ -23,20 +27,33 @@ export async function findByWords(db: Database, who: CallContext, query: string,
       : place.partnerId !== null
         ? sql`w.partner_id = ${place.partnerId}`
         : sql`true`;
-  const lists = await db.readAll<{ id: string }[]>(who, [
+  const holders = (word: string) => sql`SELECT w.user_id AS id FROM user_words w WHERE ${within} AND ${begins(word)}`;
+  const [, ...lists] = await db.readAll<{ id: string }[]>(who, [
     // A plan for any word would read for the commonest.
     sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true) AS id`,
-    ...words.map(
-      (word) =>
-        sql`SELECT w.user_id AS id FROM user_words w WHERE ${within} AND ${begins(word)} LIMIT ${mostFound + 1}`,
-    ),
+    ...words.map((word) => sql`${holders(word)} LIMIT ${mostFound + 1}`),
   ]);
-  const rarest = lists.slice(1).reduce((best, list) => (list.length < best.length ? list : best));
-  const isFew = rarest.length <= mostFound;
-  const others = words.map((word) => sql`EXISTS (SELECT FROM user_words w WHERE w.user_id = t.id AND ${begins(word)})`);
-  const all = others.reduce((before, next) => sql`${before} AND ${next}`);
-  const ids = [...new Set(rarest.map(({ id }) => id))];
-  return { isFew, where: isFew ? sql`t.id = ANY (${ids}::uuid[]) AND ${all}` : all };
+  const found = words.map((word, i) => ({ word, ids: (lists[i] ?? []).map(({ id }) => id) }));
+  const [rarest, ...others] = found.sort((a, b) => a.ids.length - b.ids.length) as [Holders, ...Holders[]];
+  // A limit keeps the planner from joining all holders of a word before it looks at the list's order.
+  const has = ({ word }: Holders) =>
+    sql`(SELECT true FROM user_words w WHERE w.user_id = t.id AND ${begins(word)} LIMIT 1)`;
+  if (rarest.ids.length <= mostFound) {
+    const ids = [...new Set(rarest.ids)];
+    return { isFew: true, where: together(sql`t.id = ANY (${ids}::uuid[])`, others.map(has)) };
+  }
+  return {
+    isFew: false,
+    walk: together(has(rarest), others.map(has)),
+    lookUp: together(
+      sql`t.id IN (${holders(rarest.word)})`,
+      others.map(({ word }) => sql`t.id IN (${holders(word)})`),
+    ),
+  };
 }
+
+type Holders = { word: string; ids: string[] };
+
+const together = (first: Query, rest: readonly Query[]) => rest.reduce((all, next) => sql`${all} AND ${next}`, first);
 
 const begins = (word: string): Query => sql`w.word >= lower(${word}) AND w.word < lower(${word}) || ${last}`;

@@ -74,6 +74,9 @@ export type UserFilter = {
   query: string | null;
 };
 
+/** Milliseconds for which the list is walked before the holders of a word are looked up instead. */
+const walkMs = 1_000;
+
 /** A page of people, newest first (indexes users_…newest and users_…by_status). */
 export async function listUsers(
   db: Database,
@@ -88,17 +91,26 @@ export async function listUsers(
   };
   const found = query === null ? null : await findByWords(db, who, query, place);
   // Spelled out for what is given: each combination is a plan of its own, over its own index.
-  const all: Query[] = [
+  const given: Query[] = [
     ...(partnerId === null ? [] : [sql`t.partner_id = ${partnerId}`]),
     ...(orgId === null ? [] : [sql`t.org_id = ${orgId}`]),
     ...(roleId === null ? [] : [sql`t.role_id = ${roleId}`]),
     ...(status === null ? [] : [sql`t.status = ${status}`]),
-    ...(found === null ? [] : [found.where]),
   ];
-  const where = all.reduce((before, next) => sql`${before} AND ${next}`, sql`true`);
-  const list = { table: sql`users`, columns, where, sight: inSight(caller) };
-  if (found === null || found.isFew || page.skipCount) return readNewestPage<UserRow>(db, who, list, page);
-  const shown = await readNewestPage<UserRow>(db, who, list, { ...page, skipCount: true });
+  const listOf = (...search: Query[]) => {
+    const where = [...given, ...search].reduce((before, next) => sql`${before} AND ${next}`, sql`true`);
+    return { table: sql`users`, columns, where, sight: inSight(caller) };
+  };
+  if (found === null) return readNewestPage<UserRow>(db, who, listOf(), page);
+  if (found.isFew) return readNewestPage<UserRow>(db, who, listOf(found.where), page);
+  const uncounted = { ...page, skipCount: true };
+  // So many find a page soon, unless all of them stand at the far end of the list.
+  const soon = { ...who, deadlineMs: Math.min(performance.now() + walkMs, who.deadlineMs ?? Number.POSITIVE_INFINITY) };
+  const shown = await readNewestPage<UserRow>(db, soon, listOf(found.walk), uncounted).catch((error: unknown) => {
+    if (!(error instanceof AppError) || error.code !== "deadline_exceeded") throw error;
+    return readNewestPage<UserRow>(db, who, listOf(found.lookUp), uncounted);
+  });
+  if (page.skipCount) return shown;
   const isLast = page.cursor === null && shown.info.nextCursor === "" && (shown.rows.length > 0 || page.page === 1);
   shown.info.total = BigInt(isLast ? (page.page - 1) * page.limit + shown.rows.length : mostFound);
   shown.info.totalIsEstimate = !isLast;
