@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { openBus } from "@muster/bus";
-import { loadConfig, type Process, redactConfig, runProcess, sleep } from "@muster/kit";
+import { type Process, redactConfig, runProcess, sleep, startConfig } from "@muster/kit";
 import { createSigner } from "@muster/rpc";
 import { type App, startGateway } from "./app.ts";
 import { followAuthStream } from "./auth/auth-stream.ts";
@@ -8,15 +8,9 @@ import { type Config, configSchema } from "./config.ts";
 
 const version = String(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version);
 
-let config: Config;
-try {
-  config = loadConfig(configSchema);
-} catch (error) {
-  const message = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`gateway: ${message}\n`);
-  process.send?.({ type: "failed", message });
-  process.exit(1);
-}
+const loaded = startConfig("gateway", configSchema);
+if (!loaded) process.exit(1);
+const config: Config = loaded;
 
 await runProcess(
   {

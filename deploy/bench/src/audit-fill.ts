@@ -4,15 +4,15 @@ import type { TestDatabase } from "@muster/testing";
 
 export const yearMs = 365 * 86_400_000;
 const chunkRows = 50_000;
-const fillMs = 280_000;
+const fillMs = 600_000;
 
 export type Fleet = { partnerId: string; hotOrgId: string; orgIds: string[] };
 
 /**
- * `hotRows` rows of one organization and as many spread over 99 others of its partner and 100 of another, over the last
+ * `hotRows` rows of one organization and `coldRows` (as many) spread over 99 others of its partner and 100 of another, over the last
  * year, as the owner. Not sealed (checksums are made up), of the size and variety of real rows.
  */
-export async function fillLists(database: TestDatabase, hotRows: number): Promise<Fleet> {
+export async function fillLists(database: TestDatabase, hotRows: number, coldRows = hotRows): Promise<Fleet> {
   const owner = openDatabase({
     url: database.ownerUrl,
     max: 2,
@@ -28,7 +28,7 @@ export async function fillLists(database: TestDatabase, hotRows: number): Promis
     owner.tx({ caller: null, deadlineMs: endMs }, async (tx) => void (await tx.execute(statement)));
   try {
     const chunks = Math.ceil(hotRows / chunkRows);
-    const coldEach = Math.floor(hotRows / chunks / 199);
+    const coldEach = Math.floor(coldRows / chunks / 199);
     for (let chunk = 0; chunk < chunks; chunk++) {
       const from = chunk * chunkRows;
       await Promise.all([

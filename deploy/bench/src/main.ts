@@ -18,6 +18,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   usage: () => import("./usage.ts"),
   revocations: () => import("./revocations.ts"),
   "key-lists": () => import("./key-lists.ts"),
+  "user-lists": () => import("./user-lists.ts"),
   "login-timing": () => import("./login-timing.ts"),
   "audit-flow": () => import("./audit-flow.ts"),
   "audit-growth": () => import("./audit-growth.ts"),

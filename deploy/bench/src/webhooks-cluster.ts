@@ -221,9 +221,9 @@ async function fill(owner: pg.Client, rows: number, payloadBytes: number, at?: D
          SELECT gen_random_uuid() AS id, gen_random_uuid() AS event_id, h.id AS webhook_id, h.org_id, h.partner_id,
                 h.events[1] AS type, coalesce($3::timestamptz, date_trunc('milliseconds', now() - n * interval '10 milliseconds')) AS at
          FROM generate_series(1, $1::int) n
-         CROSS JOIN (SELECT (random() * 1e6)::int AS n) AS start
+         CROSS JOIN (SELECT (random() * 1e6)::int AS first) AS start
          JOIN (SELECT *, row_number() OVER (ORDER BY id) - 1 AS place, count(*) OVER () AS hooks FROM webhooks) h
-           ON h.place = (start.n + n) % h.hooks
+           ON h.place = (start.first + n) % h.hooks
        ), e AS (
          INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body)
          SELECT org_id, event_id, at, partner_id, type,

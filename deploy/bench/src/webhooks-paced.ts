@@ -37,8 +37,14 @@ export async function paced(bench: BenchWebhooks, rate: number, ms: number, roun
   await first.stop();
   const all = await bench.start("all");
   const bus = await bench.emitter();
+  // One statement after the other on its connection; the time is that of when it was due.
+  let filled: Promise<void> = Promise.resolve();
   const queue: Load = (perSecond, forMs) =>
-    everyTick(perSecond, forMs, (_sent, count) => bench.fill(count, payloadBytes, new Date()));
+    everyTick(perSecond, forMs, (_sent, count) => {
+      const at = new Date();
+      filled = filled.then(() => bench.fill(count, payloadBytes, at));
+      return filled;
+    });
   const events: Load = (perSecond, forMs) => everyTick(perSecond, forMs, publishTo(bus, bench));
   const rows = [];
   for (const [what, load] of [

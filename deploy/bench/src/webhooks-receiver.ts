@@ -48,7 +48,7 @@ function onRequest(request: IncomingMessage, response: ServerResponse): void {
       seen.set(id, before + 1);
       arrivals.add(`${request.socket.localPort} ${request.headers["x-service-event-id"]}`);
       const text = Buffer.concat(chunks).toString();
-      const at = /"timestamp":"([^"]+)"/.exec(text)?.[1];
+      const at = /"timestamp" ?: ?"([^"]+)"/.exec(text)?.[1];
       if (at && !isRetry) counts.latencies.push([request.socket.localPort ?? 0, Date.now() - Date.parse(at)]);
     }
     response.writeHead(200).end("ok");

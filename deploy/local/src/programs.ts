@@ -101,7 +101,8 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
       ...service,
       CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey,
       SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey,
-      STREAM_DIRECTORY: around.archiveDir,
+      // Unless the person has a bucket for them.
+      ...(process.env.STREAM_S3_BUCKET ? {} : { STREAM_DIRECTORY: around.archiveDir }),
     };
   }
   if (program !== "identity") return service;

@@ -115,7 +115,9 @@ const list = route({
     orgId: id.optional(),
     role: z.string().max(255).optional().meta({ description: "Id of a role, or key of a seeded one." }),
     status: status.optional(),
-    q: z.string().max(255).optional().meta({ description: "Part of a name or an e-mail address." }),
+    q: z.string().max(255).optional().meta({
+      description: "Up to 8 words, of which each begins a word of the name or the e-mail address, in any case.",
+    }),
   }),
   reply: z.object({ data: z.array(user), pagination }),
   errors: ["partner_not_found", "organization_not_found"],

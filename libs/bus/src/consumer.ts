@@ -1,7 +1,8 @@
 import { backoffMs, counter, sleep } from "@muster/kit";
-import type { Connection } from "./connection.ts";
+import { assertConnected, type Connection } from "./connection.ts";
 import { keepConsumer } from "./consumer-keeper.ts";
 import { createDelivery } from "./delivery.ts";
+import { busError } from "./errors.ts";
 import { type Held, openPull } from "./pull.ts";
 import type { ConsumeOptions, Consumer, Handler } from "./types.ts";
 
@@ -47,6 +48,15 @@ export function startConsumer(connection: Connection, options: ConsumeOptions, h
   });
 
   return {
+    async floor() {
+      assertConnected(connection);
+      try {
+        const { ack_floor, delivered } = await connection.untilLost(connection.jsm.consumers.info(stream, durable));
+        return { settled: ack_floor.stream_seq, delivered: delivered.stream_seq };
+      } catch (error) {
+        throw busError(`consumer ${stream}/${durable}`, error);
+      }
+    },
     stop: () => {
       stopping.abort();
       keeper.stop();

@@ -3,7 +3,7 @@ import { startConsumer } from "./consumer.ts";
 import { startFollower } from "./follower.ts";
 import { createRelay } from "./relay.ts";
 import { keepStream } from "./stream-keeper.ts";
-import { createTransport, keptMessages } from "./transport.ts";
+import { createTransport, keptMessages, newestMessage } from "./transport.ts";
 import type { Bus, BusOptions } from "./types.ts";
 
 /** Opens the bus: resolves when NATS is there, however long that takes; from then on it reconnects for ever. */
@@ -17,6 +17,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
   return {
     transport: createTransport(connection),
     kept: (stream, subject, most) => keptMessages(connection, stream, subject, most),
+    newest: (stream, subject) => newestMessage(connection, stream, subject),
     relay: createRelay(connection),
     ensureStream: (name) => keepStream(connection, options.name, name, options.replicas),
     consume: (settings, handler) => keep(startConsumer(connection, settings, handler)),

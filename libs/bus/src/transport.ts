@@ -98,3 +98,19 @@ export async function keptMessages(
     throw busError(`reading the messages of ${subject}`, error);
   }
 }
+
+/** Body of the newest message kept of a subject; null when there is none. */
+export async function newestMessage(
+  connection: Connection,
+  stream: string,
+  subject: string,
+): Promise<Uint8Array | null> {
+  assertConnected(connection);
+  try {
+    const query = { last_by_subj: subject };
+    return (await connection.untilLost(connection.jsm.streams.getMessage(stream, query))).data;
+  } catch (error) {
+    if (isMissing(error, "message")) return null;
+    throw busError(`reading the newest message of ${subject}`, error);
+  }
+}

@@ -44,6 +44,11 @@ export type ConsumeOptions = {
 export type Handler = (batch: BusMessage[]) => Promise<void>;
 
 export type Consumer = {
+  /**
+   * Places in the stream: `settled`, up to which every message was acknowledged, by whichever replica; `delivered`, up to which they were handed out.
+   * Throws AppError `unavailable`.
+   */
+  floor(): Promise<{ settled: number; delivered: number }>;
   /** Ends after the batch in hand; what was not handled is given back. */
   stop(): Promise<void>;
 };
@@ -91,6 +96,8 @@ export type Bus = {
   follow(options: FollowOptions, handlers: FollowHandlers): Follower;
   /** Bodies of the messages that a stream keeps of a subject, oldest first, at most `most` of them. Throws AppError `unavailable`. */
   kept(stream: StreamName, subject: string, most: number): Promise<Uint8Array[]>;
+  /** Body of the newest message that a stream keeps of a subject; null when it keeps none. Throws AppError `unavailable`. */
+  newest(stream: StreamName, subject: string): Promise<Uint8Array | null>;
   /** "ok", or what is wrong in words for `/readyz?verbose`. */
   check(): Promise<string>;
   /** Stops consumers and followers, drains, disconnects. */

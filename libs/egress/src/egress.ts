@@ -18,6 +18,8 @@ export type EgressOptions = {
   exceptions?: Exceptions;
   resolver?: Resolver;
   maxOrigins?: number;
+  /** PEM of the authority that certificates must come from instead of the system's; for tests. */
+  ca?: string;
 };
 
 export type Egress = {
@@ -38,10 +40,12 @@ export function openEgress({
   exceptions = noExceptions,
   resolver,
   maxOrigins = 1_024,
+  ca,
 }: EgressOptions): Egress {
   const names = resolver ?? createResolver();
   const { connections, timeoutMs } = profiles[profile];
-  const pools = openPools({ resolver: names, connections, maxOrigins, connectTimeoutMs: Math.min(10_000, timeoutMs) });
+  const connectTimeoutMs = Math.min(10_000, timeoutMs);
+  const pools = openPools({ resolver: names, connections, maxOrigins, connectTimeoutMs, ca });
   // What a URL says does not change; what its name resolves to is asked each time.
   const judged = new Map<string, Target>();
   const judge = (url: string): Target => {

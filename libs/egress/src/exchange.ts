@@ -160,6 +160,22 @@ function ends(signal: AbortSignal): Set<() => void> {
 
 const tls = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|ERR_OSSL|EPROTO)/;
 
+/** Patterns of OpenSSL's and Node's codes, and what they mean to whoever runs the receiver. */
+const tlsCauses: [RegExp, string][] = [
+  [/CERT_HAS_EXPIRED/, "the certificate has expired"],
+  [/CERT_NOT_YET_VALID/, "the certificate is not valid yet"],
+  [/SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(GET_ISSUER|VERIFY)/, "no trusted authority vouches for the certificate"],
+  [/SELF_SIGNED/, "the certificate is self-signed"],
+  [/ALTNAME_INVALID|HOSTNAME_MISMATCH/, "the certificate is for another name"],
+  [/PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|NO_PROTOCOLS/, "the receiver speaks no TLS 1.2 or newer"],
+  [/WRONG_VERSION_NUMBER|PACKET_LENGTH|HTTP_REQUEST|RECORD_/, "what listens on that port does not speak TLS"],
+];
+
+function tlsWords(code: string): string {
+  const [, words] = tlsCauses.find(([pattern]) => pattern.test(code)) ?? [];
+  return words ? `${words} (${code})` : code;
+}
+
 /** What went wrong, in words for the webhook's owner: never an address of ours, a URL or a stack. */
 function failure(error: Error & { code?: string }): { code: ExchangeError; message: string } {
   const first = (error as { errors?: (Error & { code?: string })[] }).errors?.[0];
@@ -176,7 +192,7 @@ function failure(error: Error & { code?: string }): { code: ExchangeError; messa
   }
   if (code === "UND_ERR_HEADERS_OVERFLOW")
     return { code: "bad_response", message: "The answer's headers are too large" };
-  if (tls.test(code)) return { code: "tls", message: `TLS failed: ${code}` };
+  if (tls.test(code)) return { code: "tls", message: `TLS failed: ${tlsWords(code)}` };
   switch (code) {
     case "ECONNREFUSED":
       return { code: "connection_refused", message: "Connection refused" };

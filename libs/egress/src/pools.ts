@@ -20,13 +20,19 @@ export type Pools = {
   origins(): number;
 };
 
-export type PoolOptions = { resolver: Resolver; connections: number; maxOrigins: number; connectTimeoutMs: number };
+export type PoolOptions = {
+  resolver: Resolver;
+  connections: number;
+  maxOrigins: number;
+  connectTimeoutMs: number;
+  ca: string | undefined;
+};
 
 /**
  * One pool per origin, the idle one that was used longest ago closed when there are too many. The address that was judged is the one
  * that is dialled, and judged once more after connecting.
  */
-export function openPools({ resolver, connections, maxOrigins, connectTimeoutMs }: PoolOptions): Pools {
+export function openPools({ resolver, connections, maxOrigins, connectTimeoutMs, ca }: PoolOptions): Pools {
   const pools = new Map<string, OriginPool>();
 
   const open = ({ origin, pinned }: Target): OriginPool => {
@@ -35,6 +41,7 @@ export function openPools({ resolver, connections, maxOrigins, connectTimeoutMs 
       allowH2: false,
       minVersion: "TLSv1.2",
       rejectUnauthorized: true,
+      ...(ca === undefined ? {} : { ca }),
       lookup: pinned === null ? judgedLookup(resolver) : pinnedLookup(pinned),
     } as buildConnector.BuildOptions);
     const entry: OriginPool = { pool: undefined as never, connects: 0, remoteAddress: null };

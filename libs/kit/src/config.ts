@@ -90,3 +90,20 @@ export const serviceSettings = {
     .string()
     .describe("Directory of public caller keys, <issuer>/<kid>.pem, re-read every 30 s."),
 };
+
+/**
+ * The settings of a process that starts; null when they are wrong. Then stderr and whoever started the process have been told, and it ends
+ * with status 1 as soon as nothing keeps it.
+ */
+export function startConfig<S extends z.ZodObject>(name: string, schema: S): z.infer<S> | null {
+  try {
+    return loadConfig(schema);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`${name}: ${message}\n`);
+    process.send?.({ type: "failed", message });
+    process.exitCode = 1;
+    process.disconnect?.();
+    return null;
+  }
+}

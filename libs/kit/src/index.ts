@@ -27,7 +27,16 @@ export {
   systemCaller,
   zeroUuid,
 } from "./caller.ts";
-export { ConfigError, flag, loadConfig, processSettings, redactConfig, serviceSettings, whole } from "./config.ts";
+export {
+  ConfigError,
+  flag,
+  loadConfig,
+  processSettings,
+  redactConfig,
+  serviceSettings,
+  startConfig,
+  whole,
+} from "./config.ts";
 export { decodeCursor, encodeCursor } from "./cursor.ts";
 export { type EventType, eventTypes, isEventType, testEventType } from "./event-types.ts";
 export { type Process, runProcess, type Stop } from "./lifecycle.ts";

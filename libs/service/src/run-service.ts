@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { type Bus, openBus, type StreamName, streamOwner } from "@muster/bus";
 import { checkSchema, type Database, migrate, openDatabase, type Privilege, startRelay } from "@muster/db";
-import { loadConfig, type Process, redactConfig, runProcess, serviceSettings, sleep } from "@muster/kit";
+import { type Process, redactConfig, runProcess, serviceSettings, sleep, startConfig } from "@muster/kit";
 import { createVerifier, type Registration, servePort } from "@muster/rpc";
 import { z } from "zod";
 import { startIdempotencyCleanup } from "./idempotent.ts";
@@ -62,18 +62,10 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
   if (process.argv[2] === "migrate") return migrateOnly(name, dirs);
   if (process.argv[2] === "reencrypt") return reencryptOnly(name, definition.sealed ?? []);
   type Config = z.infer<z.ZodObject<S & typeof serviceSettings>>;
-  let config: Config & z.infer<z.ZodObject<typeof serviceSettings>>;
-  try {
-    const own = { ...(tenantCopy ? tenantCopySettings : {}), ...definition.settings };
-    config = loadConfig(z.object({ ...serviceSettings, ...own })) as typeof config;
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`${name}: ${message}\n`);
-    process.send?.({ type: "failed", message });
-    process.exitCode = 1;
-    process.disconnect?.();
-    return;
-  }
+  type Settings = Config & z.infer<z.ZodObject<typeof serviceSettings>>;
+  const own = { ...(tenantCopy ? tenantCopySettings : {}), ...definition.settings };
+  const config = startConfig(name, z.object({ ...serviceSettings, ...own })) as Settings | null;
+  if (!config) return;
   await runProcess(
     {
       name,

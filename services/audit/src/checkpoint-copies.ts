@@ -1,57 +1,104 @@
 import type { Bus } from "@muster/bus";
-import type { Logger } from "@muster/kit";
+import { AppError, type Logger } from "@muster/kit";
 
 type Objects = {
   readonly name: string;
   list(prefix: string): AsyncIterable<{ key: string }>;
   get(key: string): Promise<Buffer | null>;
+  put(key: string, body: Uint8Array, options?: { lockUntil?: Date; contentType?: string }): Promise<void>;
 };
 
-/** As many as the stream CHECKPOINTS keeps of a chain. */
-const mostNotes = 24;
+/** A note that its chain contradicts. */
+export type Contradicted = { chainId: string; seq: number; head: string; note: string };
 
-/**
- * The newest checkpoints of a chain as they stand outside of the database: on the stream, and in the copies if there are any. Not the
- * newest alone: a chain that was cut and went on has a newer one that agrees with it. A place that does not answer is left out and
- * logged: its evidence is missing, the chain's own is not.
- */
-export function checkpointCopies(deps: {
+/** Checkpoints as they stand outside of the database: on the stream CHECKPOINTS, and in the copies if there are any. */
+export type Outside = {
+  /** Whether the stream can be asked. */
+  isReady(): boolean;
+  /**
+   * What verification compares a chain with: its newest checkpoints, and those that it contradicted once. Not the newest alone: a chain
+   * that was cut and went on has newer ones that agree with it. A place that does not answer is left out and logged: its evidence is
+   * missing, the chain's own is not.
+   */
+  copies(chainId: string): Promise<string[]>;
+  /** The newest checkpoint of a chain; null when there is none. Throws AppError `unavailable`. */
+  newest(chainId: string): Promise<string | null>;
+  /** Keeps a note where no newer checkpoint displaces it. Throws when one of the places does not take it. */
+  keep(note: Contradicted): Promise<void>;
+};
+
+/** As many as the stream CHECKPOINTS keeps of a subject. */
+const mostNotes = 24;
+const subjectOf = (chainId: string) => `checkpoints.${chainId}`;
+const contradictedSubjectOf = (chainId: string) => `checkpoints.${chainId}-contradicted`;
+const prefixOf = (chainId: string) => `checkpoints/${chainId}/`;
+const contradictedPrefixOf = (chainId: string) => `contradicted/${chainId}/`;
+const stream = "CHECKPOINTS";
+const dayMs = 86_400_000;
+
+export function checkpointsOutside(deps: {
   bus(): Bus | null;
   objects: Objects | null;
   log: Logger;
-}): (chainId: string) => Promise<string[]> {
+  now: () => Date;
+  /** Days for which objects are locked; 0 locks nothing. */
+  lockDays: number;
+}): Outside {
   const { objects, log } = deps;
-  return async (chainId) => {
-    const places: [string, () => Promise<string[]>][] = [
-      [
-        "CHECKPOINTS",
-        async () => {
-          const bodies = await deps.bus()?.kept("CHECKPOINTS", `checkpoints.${chainId}`, mostNotes);
-          return (bodies ?? []).map((body) => Buffer.from(body).toString("utf8"));
-        },
-      ],
-    ];
-    if (objects) places.push([objects.name, () => newestObjects(objects, `checkpoints/${chainId}/`)]);
-    const notes = await Promise.all(
-      places.map(async ([place, read]) => {
-        try {
-          return await read();
-        } catch (err) {
-          log.warn({ err, place, chainId }, "newest checkpoints not readable there");
-          return [];
-        }
-      }),
-    );
-    return notes.flat();
+  const opened = (): Bus => {
+    const bus = deps.bus();
+    if (!bus) throw new AppError("unavailable", "NATS was not reached yet");
+    return bus;
+  };
+  const kept = async (subject: string) =>
+    (await opened().kept(stream, subject, mostNotes)).map((body) => Buffer.from(body).toString("utf8"));
+  return {
+    isReady: () => deps.bus() !== null,
+    async copies(chainId) {
+      const places: [string, () => Promise<string[]>][] = [
+        [stream, () => kept(subjectOf(chainId))],
+        [stream, () => kept(contradictedSubjectOf(chainId))],
+      ];
+      if (objects) {
+        places.push([objects.name, () => newestObjects(objects, prefixOf(chainId), mostNotes)]);
+        places.push([objects.name, () => newestObjects(objects, contradictedPrefixOf(chainId), mostNotes)]);
+      }
+      const notes = await Promise.all(
+        places.map(async ([place, read]) => {
+          try {
+            return await read();
+          } catch (err) {
+            log.warn({ err, place, chainId }, "checkpoints not readable there");
+            return [];
+          }
+        }),
+      );
+      return notes.flat();
+    },
+    async newest(chainId) {
+      const body = await opened().newest(stream, subjectOf(chainId));
+      if (body) return Buffer.from(body).toString("utf8");
+      // A stream that lost its store; or a chain that is new.
+      return objects ? ((await newestObjects(objects, prefixOf(chainId), 1))[0] ?? null) : null;
+    },
+    async keep({ chainId, seq, head, note }) {
+      const body = Buffer.from(note);
+      const msgId = `${contradictedSubjectOf(chainId)}/${seq}/${head}`;
+      await opened().transport.publish({ subject: contradictedSubjectOf(chainId), msgId, body });
+      if (!objects) return;
+      const lockUntil = deps.lockDays > 0 ? { lockUntil: new Date(deps.now().getTime() + deps.lockDays * dayMs) } : {};
+      const key = `${contradictedPrefixOf(chainId)}${String(seq).padStart(16, "0")}-${head}.note`;
+      await objects.put(key, body, { contentType: "text/plain", ...lockUntil });
+    },
   };
 }
 
-async function newestObjects(objects: Objects, prefix: string): Promise<string[]> {
+async function newestObjects(objects: Objects, prefix: string, most: number): Promise<string[]> {
   const keys: string[] = [];
   // Keys are padded, so the last are the newest.
   for await (const { key } of objects.list(prefix)) {
     keys.push(key);
-    if (keys.length > mostNotes) keys.shift();
+    if (keys.length > most) keys.shift();
   }
   const bodies = await Promise.all(keys.map((key) => objects.get(key)));
   return bodies.flatMap((body) => (body === null ? [] : [body.toString("utf8")]));

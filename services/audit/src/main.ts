@@ -9,7 +9,7 @@ import { StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
 import { register } from "@muster/rpc";
 import { encryptionKeys, runService } from "@muster/service";
 import { openArchive } from "./archive/open.ts";
-import { checkpointCopies } from "./checkpoint-copies.ts";
+import { checkpointsOutside } from "./checkpoint-copies.ts";
 import { copySettings, migrations, settings, streamStorage, version, withheld } from "./config.ts";
 import { startSealer } from "./events/sealer.ts";
 import { startCheckpointer } from "./jobs/checkpointer.ts";
@@ -40,10 +40,12 @@ await runService({
     const deployment = config.DEPLOYMENT_NAME;
     log.info({ deployment, keys: verifiers.map(({ text }) => text) }, "checkpoint keys");
 
-    const outside = await openArchive(copySettings(config));
-    if (outside) process.onStop("copies of checkpoints", () => outside.close());
+    const objects = await openArchive(copySettings(config));
+    if (objects) process.onStop("copies of checkpoints", () => objects.close());
 
     let bus: Bus | null = null;
+    const lockDays = config.CHECKPOINT_LOCK_DAYS;
+    const outside = checkpointsOutside({ bus: () => bus, objects, log, now, lockDays });
     onBus(async (opened) => {
       bus = opened;
       return startSealer(opened, {
@@ -60,15 +62,17 @@ await runService({
       log,
       now,
       signer,
+      verifiers,
       deployment,
+      outside,
       intervalSeconds: config.CHECKPOINT_INTERVAL_SECONDS,
       rows: config.CHECKPOINT_ROWS,
       anchorSeconds: config.ANCHOR_INTERVAL_SECONDS,
-      copies: outside,
-      lockDays: config.CHECKPOINT_LOCK_DAYS,
+      copies: objects,
+      lockDays,
     });
     process.onStop("checkpointer", () => checkpointer.stop());
-    const copies = checkpointCopies({ bus: () => bus, objects: outside, log });
+    const { copies } = outside;
     const verifier = startVerifier({ db, log, trust: { verifiers, deployment }, copies });
     process.onStop("verifier", () => verifier.stop());
 

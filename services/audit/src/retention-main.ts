@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { checkSchema, openDatabase } from "@muster/db";
-import { loadConfig, redactConfig, runProcess, uuidv7 } from "@muster/kit";
+import { redactConfig, runProcess, startConfig, uuidv7 } from "@muster/kit";
 import { tenantMigrations } from "@muster/service";
 import { z } from "zod";
 import { openArchive } from "./archive/open.ts";
@@ -13,17 +13,8 @@ const leaseSeconds = 90;
 
 /** The retention worker: a process, a database role and secrets of its own. No port but the ops port, no message bus. */
 async function main(): Promise<void> {
-  let config: z.infer<z.ZodObject<typeof retentionSettings>>;
-  try {
-    config = loadConfig(z.object(retentionSettings));
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`audit-retention: ${message}\n`);
-    process.send?.({ type: "failed", message });
-    process.exitCode = 1;
-    process.disconnect?.();
-    return;
-  }
+  const config = startConfig("audit-retention", z.object(retentionSettings));
+  if (!config) return;
   await runProcess(
     {
       name: "audit-retention",

@@ -86,17 +86,10 @@ export async function verifiedPasskey(
   about: ProofOf,
   credentialJson: string,
 ): Promise<Omit<NewPasskey, "name"> | null> {
-  const response = parsed<RegistrationResponseJSON>(credentialJson);
-  const challenge = response && challengeOf(response.response?.clientDataJSON);
-  const purpose = { purpose: "register" as const, about };
-  if (!response || !challenge || !(await take(deps, tx, principal.user_id, purpose, challenge))) return null;
-  const verified = await verifyRegistrationResponse({
-    response,
-    expectedChallenge: challenge,
-    expectedOrigin: [...deps.relyingParty.origins],
-    expectedRPID: deps.relyingParty.id,
-    requireUserVerification: true,
-  }).catch(refusedByLibrary);
+  const wanted = { purpose: "register" as const, about };
+  const answer = await takeAnswer<RegistrationResponseJSON>(deps, tx, principal, wanted, credentialJson);
+  if (!answer) return null;
+  const verified = await verifyRegistrationResponse(answer).catch(refusedByLibrary);
   if (!verified?.verified) return null;
   const { credential, aaguid, credentialDeviceType, credentialBackedUp } = verified.registrationInfo;
   const now = deps.now();
@@ -122,18 +115,13 @@ export async function usePasskey(
   about: ProofOf,
   credentialJson: string,
 ): Promise<boolean> {
-  const response = parsed<AuthenticationResponseJSON>(credentialJson);
-  const challenge = response && challengeOf(response.response?.clientDataJSON);
-  const purpose = { purpose: "authenticate" as const, about };
-  if (!response || !challenge || !(await take(deps, tx, principal.user_id, purpose, challenge))) return false;
-  const passkey = await findCredential(tx, principal.user_id, Buffer.from(String(response.id), "base64url"));
+  const wanted = { purpose: "authenticate" as const, about };
+  const answer = await takeAnswer<AuthenticationResponseJSON>(deps, tx, principal, wanted, credentialJson);
+  const id = Buffer.from(String(answer?.response.id), "base64url");
+  const passkey = answer && (await findCredential(tx, principal.user_id, id));
   if (!passkey) return false;
   const verified = await verifyAuthenticationResponse({
-    response,
-    expectedChallenge: challenge,
-    expectedOrigin: [...deps.relyingParty.origins],
-    expectedRPID: deps.relyingParty.id,
-    requireUserVerification: true,
+    ...answer,
     credential: {
       ...descriptor(passkey),
       publicKey: Uint8Array.from(passkey.public_key),
@@ -168,13 +156,27 @@ async function remember(
   await insertPasskeyChallenge(tx, { hash: tokenHash(challenge), userId, purpose, about, now, expiresAt });
 }
 
-const take = (
-  deps: PasskeyDeps,
+/** A browser's answer and what the library is to hold it against; its challenge is used up. Null when nobody asked for it. */
+async function takeAnswer<T extends RegistrationResponseJSON | AuthenticationResponseJSON>(
+  { relyingParty, now }: PasskeyDeps,
   tx: Tx,
-  userId: string,
+  principal: PrincipalRow,
   wanted: { purpose: PasskeyPurpose; about: ProofOf },
-  challenge: string,
-) => takePasskeyChallenge(tx, { ...wanted, hash: tokenHash(challenge), userId, now: deps.now() });
+  credentialJson: string,
+) {
+  const response = parsed<T>(credentialJson);
+  const challenge = response && challengeOf(response.response?.clientDataJSON);
+  if (!response || !challenge) return null;
+  const taken = { ...wanted, hash: tokenHash(challenge), userId: principal.user_id, now: now() };
+  if (!(await takePasskeyChallenge(tx, taken))) return null;
+  return {
+    response,
+    expectedChallenge: challenge,
+    expectedOrigin: [...relyingParty.origins],
+    expectedRPID: relyingParty.id,
+    requireUserVerification: true,
+  };
+}
 
 function parsed<T extends object>(json: string): T | null {
   try {

@@ -1,7 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { z } from "zod";
 import type { Archive } from "./archive.ts";
@@ -136,6 +140,41 @@ describe("an S3 server", () => {
     await expect(archive.get("a")).rejects.toThrow();
     await expect(everything(archive, "")).rejects.toThrow();
     await archive.close();
+  });
+});
+
+describe("a lock", () => {
+  /** What arrives at a storage, which takes everything. */
+  async function headersOf(options?: { lockUntil: Date }): Promise<IncomingHttpHeaders> {
+    let arrived: IncomingHttpHeaders = {};
+    const server = createServer((request, response) => {
+      arrived = request.headers;
+      request.resume().once("end", () => response.writeHead(200, { etag: '"0"' }).end());
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const credentials = { accessKeyId: "a", secretAccessKey: "b" };
+    const where = { bucket: "audit", endpoint, region: "us-east-1", pathStyle: true, credentials, timeoutMs: 10_000 };
+    const archive = s3Archive({ ...where, prefix: "" });
+    await archive.put("a", Buffer.from("kept"), options);
+    await archive.close();
+    await promisify(server.close.bind(server))();
+    return arrived;
+  }
+
+  it("is asked for in compliance mode until its time, with the digest that storages demand of it", async () => {
+    const headers = await headersOf({ lockUntil: new Date("2031-02-03T04:05:06.000Z") });
+    expect(headers).toMatchObject({
+      "x-amz-object-lock-mode": "COMPLIANCE",
+      "x-amz-object-lock-retain-until-date": expect.stringMatching(/^2031-02-03T04:05:06(\.000)?Z$/),
+      "content-md5": createHash("md5").update("kept").digest("base64"),
+    });
+    // Under the signature: nobody on the way takes it out.
+    expect(headers.authorization).toContain("x-amz-object-lock-retain-until-date");
+  });
+
+  it("is not asked for otherwise", async () => {
+    expect(Object.keys(await headersOf()).filter((name) => name.includes("lock"))).toEqual([]);
   });
 });
 

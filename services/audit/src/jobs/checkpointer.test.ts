@@ -7,7 +7,7 @@ import { sql, startRelay } from "@muster/db";
 import { createLogger, uuidv7 } from "@muster/kit";
 import { asOwner, callers, type TestDatabase, type TestNats, testNats, until } from "@muster/testing";
 import { directoryArchive } from "../archive/directory.ts";
-import { checkpointCopies } from "../checkpoint-copies.ts";
+import { checkpointsOutside } from "../checkpoint-copies.ts";
 import { sealMessages } from "../events/sealer.ts";
 import { parseCheckpoint } from "../rules/checkpoint.ts";
 import { leafHash, merkleRoot } from "../rules/merkle.ts";
@@ -38,6 +38,8 @@ const deps = (change: Partial<CheckpointerDeps> = {}): CheckpointerDeps => ({
   log,
   now: () => new Date(),
   signer,
+  verifiers,
+  outside: { isReady: () => true, newest: async () => null, keep: async () => {} },
   deployment: "d",
   intervalSeconds: 1,
   rows: 1_000,
@@ -66,14 +68,14 @@ describe("the checkpointer", () => {
     const bus = await openBus({ servers: nats.url, seed: nats.seeds.audit, name: "audit", replicas: 1, log });
     await bus.ensureStream("CHECKPOINTS");
     const relay = startRelay({ db: database.db, transport: bus.transport, log, pollMs: 50 });
-    const running = [startCheckpointer(deps({ copies })), startCheckpointer(deps({ copies }))];
+    const outside = checkpointsOutside({ bus: () => bus, objects: copies, log, now: () => new Date(), lockDays: 0 });
+    const running = [startCheckpointer(deps({ copies, outside })), startCheckpointer(deps({ copies, outside }))];
     try {
       const [a, b] = [uuidv7(), uuidv7()];
       await seal(a, 3);
       await seal(b, 1);
-      const newest = checkpointCopies({ bus: () => bus, objects: copies, log });
       const seqsOf = async (chainId: string) =>
-        (await newest(chainId)).map((note) => parseCheckpoint(openNote(note, verifiers).text, "d")?.seq);
+        (await outside.copies(chainId)).map((note) => parseCheckpoint(openNote(note, verifiers).text, "d")?.seq);
       await until(
         "both on the stream and copied",
         async () => (await seqsOf(a)).length === 2 && (await seqsOf(b)).length === 2,

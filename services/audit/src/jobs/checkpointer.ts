@@ -1,15 +1,19 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@muster/db";
 import { counter, gauge, type Logger } from "@muster/kit";
-import { checkpointText } from "../rules/checkpoint.ts";
+import type { Outside } from "../checkpoint-copies.ts";
+import { checkpointText, parseCheckpoint } from "../rules/checkpoint.ts";
 import { anchorText, merkleRoot } from "../rules/merkle.ts";
-import { type NoteSigner, signNote } from "../rules/signed-note.ts";
+import { type NoteSigner, type NoteVerifier, openNote, signNote } from "../rules/signed-note.ts";
 import {
   anchorDue,
   anchorLeaves,
+  contradictedPlaces,
   giveLease,
+  type MovedHead,
   markCopied,
   movedHeads,
+  type SignedPlace,
   storeAnchor,
   storeCheckpoints,
   takeLease,
@@ -28,7 +32,10 @@ export type CheckpointerDeps = {
   log: Logger;
   now: () => Date;
   signer: NoteSigner;
+  verifiers: readonly NoteVerifier[];
   deployment: string;
+  /** What was signed before, where the database's owner cannot change it. */
+  outside: Pick<Outside, "isReady" | "newest" | "keep">;
   /** A chain that moved gets a checkpoint after this time, or after `rows` rows. */
   intervalSeconds: number;
   rows: number;
@@ -46,11 +53,16 @@ const dayMs = 86_400_000;
 const made = counter("audit_checkpoints_total", "Checkpoints signed");
 const anchors = counter("audit_anchors_total", "Deployment anchors signed");
 const failures = counter("audit_checkpointer_failures_total", "Rounds of the checkpointer that failed", ["step"]);
+const contradictions = counter(
+  "audit_chain_contradictions_total",
+  "Chains whose rows were not those of their newest checkpoint outside: cut, restored or rebuilt",
+);
 const lastRound = gauge("audit_checkpointer_last_success_seconds", "Unix time of the last round without a failure");
 
 /** Signs checkpoints of chains that moved, hourly anchors, and copies both: one active over all replicas, by a lease. */
 export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<void> } {
   const holder = randomUUID();
+  const known: Known = new Map();
   const tickMs = Math.min(5_000, deps.intervalSeconds * 1_000);
   let stopped = false;
   let scannedMs = 0;
@@ -58,7 +70,7 @@ export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<voi
   let wake = () => {};
 
   const steps: [string, () => Promise<void>][] = [
-    ["checkpoints", () => checkpointRound(deps, holder, scope())],
+    ["checkpoints", () => checkpointRound(deps, holder, scope(), known)],
     ["anchor", () => anchorRound(deps, holder)],
     ["copies", () => copyRound(deps)],
     ["thinning", thin],
@@ -80,6 +92,8 @@ export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<voi
   async function round(): Promise<void> {
     if (!(await takeLease(deps.db, holder))) {
       scannedMs = 0;
+      // Another signs now: what was newest here is not for long.
+      known.clear();
       return;
     }
     let failed = false;
@@ -126,12 +140,25 @@ export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<voi
   };
 }
 
-/** Signs every chain that is due; `withinSeconds` null looks at all chains. */
+/** What this process signed last of each chain: the newest that there is as long as it holds the lease. */
+type Known = Map<string, Signed>;
+type Signed = SignedPlace & { at: Date };
+
+const mostKnown = 100_000;
+const asking = 50;
+
+/**
+ * Signs every chain that is due; `withinSeconds` null looks at all chains. Each is compared with its newest checkpoint outside first: the
+ * one that it contradicts is put where newer ones do not displace it, and said. Without an answer from there nothing is signed.
+ */
 export async function checkpointRound(
   deps: CheckpointerDeps,
   holder: string,
   withinSeconds: number | null,
+  known: Known = new Map(),
 ): Promise<void> {
+  // NATS was not reached yet: nothing is sealed either.
+  if (!deps.outside.isReady()) return;
   for (let after: string | null = null; ; ) {
     const heads = await movedHeads(deps.db, withinSeconds, after, pageChains);
     const due = heads.filter(
@@ -139,16 +166,64 @@ export async function checkpointRound(
         last_seq === null || seq - last_seq >= deps.rows || (age ?? 0) >= deps.intervalSeconds,
     );
     if (due.length > 0) {
+      const contradicted = await contradictedOf(deps, due, known);
       const at = deps.now();
       const signed = due.map((head) => {
         const facts = { chainId: head.chain_id, seq: head.seq, head: head.checksum, at };
-        return { ...head, note: signNote(checkpointText(deps.deployment, facts), deps.signer) };
+        const note = signNote(checkpointText(deps.deployment, facts), deps.signer);
+        return { ...head, note, contradicts: contradicted.get(head.chain_id) ?? null };
       });
-      made.inc(await storeCheckpoints(deps.db, holder, signed, at));
+      const stored = await storeCheckpoints(deps.db, holder, signed, at);
+      made.inc(stored);
+      contradictions.inc(contradicted.size);
+      if (known.size > mostKnown) known.clear();
+      if (stored > 0) for (const { chain_id, seq, checksum } of due) known.set(chain_id, { seq, head: checksum, at });
     }
     if (heads.length < pageChains) return;
     after = heads.at(-1)?.chain_id ?? after;
   }
+}
+
+/** Of chains that are due, the places that were signed before and are not theirs any more; what tells of them is kept. */
+async function contradictedOf(
+  deps: CheckpointerDeps,
+  due: readonly MovedHead[],
+  known: Known,
+): Promise<Map<string, SignedPlace>> {
+  const { outside, log } = deps;
+  const places: (Signed & { chainId: string; note: string | null })[] = [];
+  const look = async ({ chain_id: chainId }: MovedHead) => {
+    const own = known.get(chainId);
+    const note = own ? null : await outside.newest(chainId);
+    const signed = own ?? (note === null ? null : readNote(deps, chainId, note));
+    if (signed) places.push({ ...signed, chainId, note });
+  };
+  for (let n = 0; n < due.length; n += asking) await Promise.all(due.slice(n, n + asking).map(look));
+  const chains = places.length === 0 ? new Set<string>() : await contradictedPlaces(deps.db, places);
+  const contradicted = new Map<string, SignedPlace>();
+  for (const { note, at, ...place } of places) {
+    const { chainId, seq, head } = place;
+    if (!chains.has(chainId)) continue;
+    await outside.keep({
+      ...place,
+      note: note ?? signNote(checkpointText(deps.deployment, { ...place, at }), deps.signer),
+    });
+    contradicted.set(chainId, { seq, head });
+    log.error({ chainId, seq }, "audit chain contradicts its newest checkpoint");
+  }
+  return contradicted;
+}
+
+/** What a note says of the chain; null, and logged, when none of our keys signed it: it tells nothing. */
+function readNote({ verifiers, deployment, log }: CheckpointerDeps, chainId: string, note: string): Signed | null {
+  try {
+    const read = parseCheckpoint(openNote(note, verifiers).text, deployment);
+    if (read?.chainId === chainId) return read;
+    log.warn({ chainId }, "the newest checkpoint outside is not one of this chain");
+  } catch (err) {
+    log.warn({ err, chainId }, "the newest checkpoint outside does not verify");
+  }
+  return null;
 }
 
 /** Signs an anchor over all checkpoints when one is due. */

@@ -1,3 +1,6 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { jobs } from "@muster/db";
 import { createLogger, uuidv7 } from "@muster/kit";
@@ -57,6 +60,16 @@ async function resultOf(id: string): Promise<VerifyResult> {
   return job.result as VerifyResult;
 }
 
+/** The database, noting after which row each page of the chain was read. */
+function watched(reads: number[]): TestDatabase["db"] {
+  const read: TestDatabase["db"]["read"] = (who, statement) => {
+    const { text, values } = statement as { text: string; values: readonly unknown[] };
+    if (text.includes("FROM audit_log l")) reads.push(Number(values[1]));
+    return database.db.read(who, statement);
+  };
+  return { ...database.db, read };
+}
+
 describe("a verification", () => {
   it("goes on in another process from its last saved page, and says what one that was never stopped says", async () => {
     await asOwner(database, (client) =>
@@ -101,6 +114,41 @@ describe("a verification", () => {
       await verifier.stop();
     }
   }, 60_000);
+
+  it("goes on where a process that was killed −9 had saved it, and says what one that was never killed says", async () => {
+    const id = await queue();
+    const slow = spawn(
+      process.execPath,
+      [fileURLToPath(new URL("./slow-verifier.mjs", import.meta.url)), database.appUrl],
+      {
+        stdio: ["ignore", "inherit", "inherit"],
+      },
+    );
+    const ended = once(slow, "exit");
+    const saved = await until(
+      "a saved place",
+      async () => {
+        const job = await jobs(database.db).get(id);
+        if (job?.state === "done") throw new Error("it was done before it could be killed");
+        return (job?.cursor as VerifyCursor | null)?.v.rows;
+      },
+      60_000,
+    );
+    slow.kill("SIGKILL");
+    await ended;
+    expect(saved).toBeGreaterThan(0);
+    const reads: number[] = [];
+    const verifier = startVerifier({ ...deps(), db: watched(reads) });
+    try {
+      const result = await resultOf(id);
+      expect((await jobs(database.db).get(id))?.attempts).toBe(2);
+      // From the saved place on: what was verified before is not read again.
+      expect(Math.min(...reads)).toBeGreaterThanOrEqual(saved);
+      expect(await resultOf(await queue())).toEqual(result);
+    } finally {
+      await verifier.stop();
+    }
+  }, 120_000);
 
   it("takes in what is sealed meanwhile", async () => {
     const other = uuidv7();

@@ -4,9 +4,9 @@ import { type VerifyInput, type VerifyResult, verifyKind } from "../rules/verifi
 import { isProblem } from "../rules/verify.ts";
 import { startVerifying, type VerifyCursor, type VerifyDeps, verifyPage } from "../store/verify-chain.ts";
 
-type Deps = VerifyDeps & { db: Database; log: Logger; pollMs?: number; staleMs?: number };
+/** Times in milliseconds: between looks for jobs, until a silent holder has lost its job, between two saved places. */
+type Deps = VerifyDeps & { db: Database; log: Logger; pollMs?: number; staleMs?: number; saveMs?: number };
 
-const saveEveryMs = 2_000;
 const finished = counter("audit_verifications_total", "Verifications that ended", ["outcome"]);
 const verified = counter("audit_verified_rows_total", "Rows verified");
 
@@ -55,6 +55,7 @@ export function startVerifier(deps: Deps): { wake(): void; stop(): Promise<void>
 /** Runs a claimed job to its end, or to the abortion of `signal`, from where it stands. */
 export async function runVerification(deps: Deps, job: Job, signal: AbortSignal): Promise<void> {
   const work = jobs(deps.db);
+  const { saveMs = 2_000 } = deps;
   const { chainId, from } = job.input as VerifyInput;
   const cursor = (job.cursor as VerifyCursor | null) ?? (await startVerifying(deps, chainId, from));
   let savedMs = performance.now();
@@ -72,7 +73,7 @@ export async function runVerification(deps: Deps, job: Job, signal: AbortSignal)
       else deps.log.info(facts, "audit chain verified");
       return;
     }
-    if (signal.aborted || performance.now() - savedMs > saveEveryMs) {
+    if (signal.aborted || performance.now() - savedMs > saveMs) {
       await work.progress(job, cursor);
       savedMs = performance.now();
     }

@@ -14,7 +14,7 @@ import { requirePermission } from "@muster/service";
 import { categories, categoryOf } from "../rules/category.ts";
 import { actionsOf, type Report } from "../rules/reported-actions.ts";
 import { readableRange } from "../store/logs.ts";
-import { type Asked, type CountRow, countActors, countRows, newestOf, type Span } from "../store/reports.ts";
+import { type Asked, type CountRow, countRows, newestOf, type Span } from "../store/reports.ts";
 import { searchSlots } from "../store/search-slots.ts";
 import { orgIdOf, timeOf, toMessage } from "./log-messages.ts";
 
@@ -41,13 +41,12 @@ export function reportService(deps: Deps): ServiceImpl<typeof ReportService> {
     const most = kind === "user-activity" ? activityActors : topActors;
     return slots.run(async () => {
       const endMs = performance.now() + budgetMs;
-      const counted = await countRows(db, context, asked, endMs);
-      const { actors, total } = await countActors(db, context, asked, most, endMs);
+      const { counts, actors, actorTotal } = await countRows(db, context, asked, most, endMs);
       const rows = actions ? await newestOf(db, context, { ...asked, actions }, endMs) : [];
       return {
         from: timestampFromDate(span.from),
         to: timestampFromDate(span.to),
-        ...summary(counted, actions),
+        ...summary(counts, actions),
         actors: actors.map((actor) => ({
           actorType: actor.actor_type,
           actorId: actor.actor_id,
@@ -61,7 +60,7 @@ export function reportService(deps: Deps): ServiceImpl<typeof ReportService> {
           },
           lastAt: timestampFromDate(actor.last_at),
         })),
-        actorTotal: BigInt(total),
+        actorTotal: BigInt(actorTotal),
         rows: rows.map(toMessage),
       };
     });

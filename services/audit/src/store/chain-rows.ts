@@ -2,44 +2,20 @@ import { type Database, sql, type Who } from "@muster/db";
 import type { ChainRow } from "../rules/chain-row.ts";
 import type { Entry } from "../rules/entry.ts";
 import type { KeptNote } from "../rules/verify.ts";
+import { type LogRow, storedColumns } from "./log-row.ts";
 
 /** A chain's head in the same snapshot as whatever was read with it. */
 export type ChainHead = { seq: number; checksum: string | null; baseSeq: number; baseChecksum: string | null };
 
 /** Columns of audit_log that make a ChainRow, for `chainRowOf`. */
-export const chainRowColumns = `l.chain_id, l.seq, l.id, l.org_id, l.partner_id, l.timestamp, l.actor_type, l.actor_id,
-  l.actor_email, l.actor_name, l.actor_role, l.actor_department, l.session_id, l.action, l.resource_type, l.resource_id,
-  l.resource_name, l.details, l.ip_address, l.user_agent, l.result, l.error_message, l.format, l.personal_salt,
-  l.personal_digest, l.checksum, l.prev_checksum`;
+export const chainRowColumns = `${storedColumns("l")}, l.partner_id, l.format, l.personal_salt, l.personal_digest`;
 
-export type ChainRowRecord = {
-  chain_id: string;
-  seq: number;
-  id: string;
-  org_id: string | null;
+/** What a list shows of a row, and what else was sealed. */
+export type ChainRowRecord = LogRow & {
   partner_id: string | null;
-  timestamp: Date;
-  actor_type: string;
-  actor_id: string;
-  actor_email: string | null;
-  actor_name: string | null;
-  actor_role: string | null;
-  actor_department: string | null;
-  session_id: string | null;
-  action: string;
-  resource_type: string;
-  resource_id: string;
-  resource_name: string | null;
-  details: Record<string, unknown>;
-  ip_address: string | null;
-  user_agent: string | null;
-  result: string;
-  error_message: string | null;
   format: number;
   personal_salt: Buffer;
   personal_digest: Buffer | null;
-  checksum: string;
-  prev_checksum: string | null;
 };
 
 /** A row as verification and export take it. */

@@ -1,5 +1,6 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import { systemCaller } from "@muster/kit";
+import { auditEvent } from "@muster/service";
 import { leafHash } from "../rules/merkle.ts";
 
 export type MovedHead = {
@@ -13,7 +14,10 @@ export type MovedHead = {
   age: number | null;
 };
 
-export type SignedHead = MovedHead & { note: string };
+/** `contradicts`: what was signed of the chain before, and is not its row any more. */
+export type SignedHead = MovedHead & { note: string; contradicts: SignedPlace | null };
+
+export type SignedPlace = { seq: number; head: string };
 
 const who = { caller: systemCaller("audit") };
 const leaseSeconds = 30;
@@ -65,7 +69,27 @@ export async function movedHeads(
   );
 }
 
-/** Stores checkpoints and says them on the bus, in one transaction. Returns how many; 0 when the lease was lost. */
+/** Of these places of chains, those where another row stands than was signed, or none. What retention removed counts as signed. */
+export async function contradictedPlaces(
+  db: Database,
+  places: readonly (SignedPlace & { chainId: string })[],
+): Promise<Set<string>> {
+  const rows = await db.read<{ chain_id: string }>(
+    who,
+    sql`SELECT w.chain_id
+        FROM unnest(${places.map((p) => p.chainId)}::uuid[], ${places.map((p) => p.seq)}::bigint[], ${places.map((p) => p.head)}::text[])
+          AS w (chain_id, seq, head)
+        LEFT JOIN chain_head h ON h.chain_id = w.chain_id
+        WHERE w.seq > coalesce(h.base_seq, 0)
+          AND NOT EXISTS (SELECT FROM audit_log l WHERE l.chain_id = w.chain_id AND l.seq = w.seq AND l.checksum = w.head)`,
+  );
+  return new Set(rows.map(({ chain_id }) => chain_id));
+}
+
+/**
+ * Stores checkpoints and says them on the bus, in one transaction, and in the audit log where one contradicts what was signed before.
+ * Returns how many; 0 when the lease was lost.
+ */
 export async function storeCheckpoints(
   db: Database,
   holder: string,
@@ -74,18 +98,38 @@ export async function storeCheckpoints(
 ): Promise<number> {
   return db.tx(who, async (tx) => {
     if (!(await holdsLease(tx, holder))) return 0;
-    const stored = await tx.query<{ chain_id: string; seq: number; note: string }>(sql`
+    const stored = await tx.query<{ chain_id: string; seq: number; checksum: string; note: string }>(sql`
       INSERT INTO checkpoint (chain_id, org_id, partner_id, seq, checksum, note, created_at)
       SELECT *, ${at.toISOString()}::timestamptz
       FROM unnest(${heads.map((h) => h.chain_id)}::uuid[], ${heads.map((h) => h.org_id)}::uuid[],
                   ${heads.map((h) => h.partner_id)}::uuid[], ${heads.map((h) => h.seq)}::bigint[],
                   ${heads.map((h) => h.checksum)}::text[], ${heads.map((h) => h.note)}::text[])
-      ON CONFLICT DO NOTHING RETURNING chain_id, seq, note`);
-    for (const { chain_id, seq, note } of stored) {
-      tx.emit({ subject: `checkpoints.${chain_id}`, msgId: `${chain_id}/${seq}`, body: Buffer.from(note) });
+      ON CONFLICT DO NOTHING RETURNING chain_id, seq, checksum, note`);
+    for (const { chain_id, seq, checksum, note } of stored) {
+      // With the checksum: what a chain says that was cut and grew to the same place is no repeat.
+      const msgId = `${chain_id}/${seq}/${checksum}`;
+      tx.emit({ subject: `checkpoints.${chain_id}`, msgId, body: Buffer.from(note) });
     }
+    for (const head of heads) if (head.contradicts) tx.emit(contradiction(head, head.contradicts, at));
     return stored.length;
   });
+}
+
+function contradiction({ chain_id, org_id, partner_id, seq }: SignedHead, signed: SignedPlace, at: Date) {
+  return auditEvent(
+    "audit",
+    { caller: who.caller, meta: { requestId: "", clientAddress: null, userAgent: null, traceparent: null } },
+    {
+      action: "audit.chain.contradicted",
+      resource: { type: "audit_chain", id: chain_id, name: null },
+      orgId: org_id,
+      partnerId: partner_id,
+      details: { signed, signedAgainAt: seq },
+      result: "failure",
+      errorMessage: `Row ${signed.seq} is not the one that was signed`,
+    },
+    at,
+  );
 }
 
 export type UncopiedNote = { id: number; key: string; note: string };

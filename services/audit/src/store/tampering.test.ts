@@ -29,8 +29,8 @@ const holder = uuidv7();
 let database: TestDatabase;
 let port: TestPort;
 /** Checkpoints as the stream and the archive still have them. */
-const outside = new Map<string, string[]>();
-const copies = async (chainId: string) => outside.get(chainId) ?? [];
+const outsideNotes = new Map<string, string[]>();
+const copies = async (chainId: string) => outsideNotes.get(chainId) ?? [];
 
 beforeAll(async () => {
   database = await auditDatabase();
@@ -65,8 +65,18 @@ async function seal(orgId: string, count: number): Promise<void> {
 }
 
 async function checkpoint(key = signer): Promise<void> {
+  const outside = { isReady: () => true, newest: async () => null, keep: async () => {} };
   const facts = { intervalSeconds: 0, rows: 1, anchorSeconds: 3_600, copies: null, lockDays: 0 };
-  const deps = { db: database.db, log, now: () => new Date(), signer: key, deployment: "d", ...facts };
+  const deps = {
+    db: database.db,
+    log,
+    now: () => new Date(),
+    signer: key,
+    verifiers,
+    outside,
+    deployment: "d",
+    ...facts,
+  };
   await takeLease(database.db, holder);
   await checkpointRound(deps, holder, null);
 }
@@ -319,7 +329,7 @@ describe("rows that the owner removed", () => {
   it("are TRUNCATED when an older state was restored, checkpoints and all", async () => {
     const orgId = await chain();
     const { rows } = await owner(`SELECT note FROM checkpoint WHERE chain_id = '${orgId}' AND seq = 9`);
-    outside.set(orgId, [rows[0].note]);
+    outsideNotes.set(orgId, [rows[0].note]);
     await cut(orgId, 6);
     await owner(`DELETE FROM checkpoint WHERE chain_id = '${orgId}' AND seq > 6`);
     await expectBoth(orgId, /^TRUNCATED 9 6$/);
@@ -327,7 +337,7 @@ describe("rows that the owner removed", () => {
     await seal(orgId, 6);
     await checkpoint();
     const { rows: newer } = await owner(`SELECT note FROM checkpoint WHERE chain_id = '${orgId}' AND seq = 12`);
-    outside.get(orgId)?.push(newer[0].note);
+    outsideNotes.get(orgId)?.push(newer[0].note);
     await expectBoth(orgId, /^CHECKPOINT_MISMATCH 9$/);
   });
 

@@ -286,7 +286,7 @@ describe("an address that somebody has", () => {
 });
 
 describe("a list of people", () => {
-  it("is narrowed by organization, role, status and part of a name or address, wild cards meaning themselves", async () => {
+  it("is narrowed by organization, role, status and beginnings of words, wild cards meaning themselves", async () => {
     const org = await identity.addOrganization(partnerId);
     const later = () => {
       identity.clock.now = new Date(identity.clock.now.getTime() + 1_000);
@@ -307,9 +307,19 @@ describe("a list of people", () => {
     expect(await list({ role: uuidv7() })).toEqual([]);
     expect(await list({ status: "disabled" })).toEqual([gone]);
     expect(await list({ query: "LOVE" })).toEqual([ada]);
-    expect(await list({ query: "%_" })).toEqual([percent]);
-    expect(await list({ query: "_" })).toEqual([percent]);
-    expect(await list({ query: "\\" })).toEqual([]);
+    expect(await list({ query: "  lovelace\tAD " })).toEqual([ada]);
+    expect(await list({ query: "ada sure" })).toEqual([]);
+    expect(await list({ query: "velace" })).toEqual([]);
+    expect(await list({ query: "100%_S" })).toEqual([percent]);
+    expect(await list({ query: "sure" })).toEqual([percent]);
+    for (const nobody of ["%", "_", "\\", "\u{10ffff}"]) expect(await list({ query: nobody })).toEqual([]);
+    const { email } = (await users().getUser({ id: ada })).user ?? {};
+    expect(await list({ query: email?.toUpperCase() })).toEqual([ada]);
+    expect(await list({ query: email?.slice(0, 30) })).toEqual([ada]);
+    expect(await list({ query: email?.split("@")[0]?.split("-")[4] })).toEqual([ada]);
+    expect((await list({ query: "@" })).length).toBe(0);
+    await users().updateUser({ id: ada, updateMask: { paths: ["name"] }, user: { name: "Ada King" } });
+    expect([await list({ query: "love" }), await list({ query: "king" })]).toEqual([[], [ada]]);
     expect((await list({ query: "example.com" })).length).toBe(3);
     const paged = async (page: object) =>
       (await users().listUsers({ page: { limit: 2, ...page }, orgId: org, query: "example.com" })).page;

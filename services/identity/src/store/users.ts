@@ -3,6 +3,7 @@ import { AppError, type CallContext, type Caller, type Page, type Scope } from "
 import { type ListPage, readNewestPage } from "@muster/service";
 import type { Standing } from "../rules/changed-user.ts";
 import type { NewUser, OrgGrant } from "../rules/new-user.ts";
+import { findByWords, mostFound } from "./user-search.ts";
 
 export type UserRow = {
   id: string;
@@ -69,12 +70,9 @@ export type UserFilter = {
   orgId: string | null;
   roleId: string | null;
   status: string | null;
-  /** Part of a name or an address. */
+  /** Words, each of which begins a word of the name or the address. */
   query: string | null;
 };
-
-/** Matches of a search that are counted; more are said to be so many, as an estimate. */
-const searchCount = 1_000;
 
 /** A page of people, newest first (indexes users_…newest and users_…by_status). */
 export async function listUsers(
@@ -83,35 +81,28 @@ export async function listUsers(
   { partnerId, orgId, roleId, status, query }: UserFilter,
   page: Page,
 ): Promise<ListPage<UserRow>> {
-  const pattern = query === null ? null : `%${query.replace(/[\\%_]/g, "\\$&")}%`;
+  const { caller } = who;
+  const place = {
+    orgId: orgId ?? (caller.scope === "organization" ? caller.orgId : null),
+    partnerId: partnerId ?? (caller.scope === "partner" ? caller.partnerId : null),
+  };
+  const found = query === null ? null : await findByWords(db, who, query, place);
   // Spelled out for what is given: each combination is a plan of its own, over its own index.
   const all: Query[] = [
     ...(partnerId === null ? [] : [sql`t.partner_id = ${partnerId}`]),
     ...(orgId === null ? [] : [sql`t.org_id = ${orgId}`]),
     ...(roleId === null ? [] : [sql`t.role_id = ${roleId}`]),
     ...(status === null ? [] : [sql`t.status = ${status}`]),
-    ...(pattern === null ? [] : [sql`(t.name ILIKE ${pattern} OR t.email ILIKE ${pattern})`]),
+    ...(found === null ? [] : [found.where]),
   ];
   const where = all.reduce((before, next) => sql`${before} AND ${next}`, sql`true`);
-  const sight = inSight(who.caller);
-  const list = { table: sql`users`, columns, where, sight };
-  if (pattern === null || page.skipCount) return readNewestPage<UserRow>(db, who, list, page);
-  // A search reads row by row: its page often tells the total, and otherwise not all of a million rows are read for it.
-  const found = await readNewestPage<UserRow>(db, who, list, { ...page, skipCount: true });
-  const isLast = page.cursor === null && found.info.nextCursor === "" && (found.rows.length > 0 || page.page === 1);
-  const before = (page.page - 1) * page.limit;
-  const total = isLast ? before + found.rows.length : await countMatches(db, who, sql`${sight} AND ${where}`);
-  found.info.total = BigInt(total);
-  found.info.totalIsEstimate = !isLast && total > searchCount;
-  return found;
-}
-
-async function countMatches(db: Database, who: CallContext, wanted: Query): Promise<number> {
-  const [row] = await db.read<{ n: number }>(
-    who,
-    sql`SELECT count(*) AS n FROM (SELECT FROM users t WHERE ${wanted} LIMIT ${searchCount + 1}) AS counted`,
-  );
-  return Number(row?.n ?? 0);
+  const list = { table: sql`users`, columns, where, sight: inSight(caller) };
+  if (found === null || found.isFew || page.skipCount) return readNewestPage<UserRow>(db, who, list, page);
+  const shown = await readNewestPage<UserRow>(db, who, list, { ...page, skipCount: true });
+  const isLast = page.cursor === null && shown.info.nextCursor === "" && (shown.rows.length > 0 || page.page === 1);
+  shown.info.total = BigInt(isLast ? (page.page - 1) * page.limit + shown.rows.length : mostFound);
+  shown.info.totalIsEstimate = !isLast;
+  return shown;
 }
 
 /** Writes name, role, organizations and sites of a locked person; gives their new version. */

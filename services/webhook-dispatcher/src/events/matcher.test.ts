@@ -93,7 +93,7 @@ describe("an event", () => {
     await dispatcher.matchBatch(burst);
     await dispatcher.matchBatch([...burst.slice(100), ...burst.slice(100), ...burst.slice(50)]);
     const rounds = [];
-    for (let taken = 1; taken > 0; rounds.push(taken)) taken = await dispatcher.takeUp();
+    for (let taken = 1; taken > 0; rounds.push(taken)) taken = (await dispatcher.takeUp()).taken;
     expect(await queuedOf(busy.id)).toBe(130);
     expect(Math.max(...rounds)).toBeLessThanOrEqual(250);
   });

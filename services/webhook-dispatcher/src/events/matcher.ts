@@ -1,33 +1,23 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Bus, BusMessage } from "@muster/bus";
-import { type Database, deadLetters } from "@muster/db";
-import { backoffMs, counter, histogram, isEventType, isUuid, type Logger, sleep, systemCaller } from "@muster/kit";
+import { deadLetters } from "@muster/db";
+import { counter, histogram, isEventType, isUuid, systemCaller } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { envelopeBody, objectText, occurredAt } from "../rules/envelope.ts";
-import { backlogged, putAside, takeUp } from "../store/backlog.ts";
+import { backlogged, type Floor, putAside } from "../store/backlog.ts";
 import { type MatchedEvent, storeMatches, subscribersOf, wantedBy } from "../store/matches.ts";
+import { type BacklogDeps, deliveriesCounter, nothingSettled, perOrganization, startBacklog } from "./backlog.ts";
 
-export type MatcherDeps = {
-  db: Database;
-  log: Logger;
+export type MatcherDeps = BacklogDeps & {
   now: () => Date;
-  batchEvents: number;
   retentionDays: number;
-  /** Called after deliveries were queued. */
-  wake: () => void;
 };
 
 const service = "webhook-dispatcher";
-/** Events of one organization that one batch matches at once. */
-const perOrganization = 50;
-/** Between two rounds over what was put aside, and between looks when nothing is. */
-const backlogGapMs = 10;
-const backlogPollMs = 1_000;
 const eventsCounter = counter("muster_webhook_events_total", "Events taken from the stream, by what became of them.", [
   "outcome",
 ]);
-const deliveriesCounter = counter("muster_webhook_deliveries_queued_total", "Deliveries that events made.");
 const asideCounter = counter(
   "muster_webhook_events_put_aside_total",
   "Events of organizations with very many at once.",
@@ -37,7 +27,8 @@ const batchSeconds = histogram("muster_webhook_match_seconds", "Duration of one 
 /** Turns events of the stream into deliveries of the webhooks that subscribed to them; repeats change nothing. */
 export function startMatcher(bus: Pick<Bus, "consume">, deps: MatcherDeps): { stop(): Promise<void> } {
   const letters = deadLetters(deps.db);
-  const backlog = startBacklog(deps);
+  let floor: () => Promise<Floor> = async () => nothingSettled;
+  const backlog = startBacklog(deps, () => floor());
   const consumer = bus.consume(
     {
       stream: "EVENTS",
@@ -50,9 +41,12 @@ export function startMatcher(bus: Pick<Bus, "consume">, deps: MatcherDeps): { st
       onPoison: async (message, reason) => void (await letters.put(letterOf(message, reason))),
     },
     async (batch) => {
-      if ((await matchMessages(deps, batch)) > 0) backlog.wake();
+      const { now, aside } = await matchMessages(deps, batch);
+      if (now > 0) backlog.yield();
+      if (aside > 0) backlog.wake();
     },
   );
+  floor = () => consumer.floor();
   return {
     async stop() {
       await consumer.stop();
@@ -63,9 +57,12 @@ export function startMatcher(bus: Pick<Bus, "consume">, deps: MatcherDeps): { st
 
 /**
  * One batch in one transaction: unreadable messages to the dead letters, deliveries for the rest; of an organization with very many events in it
- * most are put aside. Gives the number of those.
+ * most are put aside. Gives how many were matched at once and how many were put aside.
  */
-export async function matchMessages(deps: MatcherDeps, batch: readonly BusMessage[]): Promise<number> {
+export async function matchMessages(
+  deps: MatcherDeps,
+  batch: readonly BusMessage[],
+): Promise<{ now: number; aside: number }> {
   const end = batchSeconds.startTimer();
   const letters = deadLetters(deps.db);
   const read = batch.map((message) => ({ message, ...readEvent(message, deps) }));
@@ -74,32 +71,29 @@ export async function matchMessages(deps: MatcherDeps, batch: readonly BusMessag
   for (const { event } of read) {
     if (event && !events.has(`${event.orgId}/${event.id}`)) events.set(`${event.orgId}/${event.id}`, event);
   }
-  let aside = 0;
-  const queued = await deps.db.tx({ caller: systemCaller(service) }, async (tx) => {
+  const { queued, ...counts } = await deps.db.tx({ caller: systemCaller(service) }, async (tx) => {
     for (const { message, reason } of read) {
       if (reason === null) continue;
       deps.log.error({ subject: message.subject, msgId: message.msgId, reason }, "event unreadable");
       await letters.put(letterOf(message, reason), tx);
     }
     const orgIds = [...new Set([...events.values()].map(({ orgId }) => orgId))];
-    if (orgIds.length === 0) return 0;
-    const subscribers = await subscribersOf(tx, orgIds);
-    // Behind what was put aside: an organization with an ordered webhook gets nothing past it.
-    const inOrder = [...new Set(subscribers.filter(({ ordered }) => ordered).map((hook) => hook.org_id))];
-    const behind = inOrder.length > 0 ? await backlogged(tx, inOrder) : new Set<string>();
-    const { now, later } = share([...events.values()].filter(wantedBy(subscribers)), behind);
-    if (later.length > 0) await putAside(tx, later);
-    aside = later.length;
-    return storeMatches(tx, now, subscribers);
+    if (orgIds.length === 0) return { queued: 0, now: 0, aside: 0 };
+    const [subscribers, behind] = await Promise.all([subscribersOf(tx, orgIds), backlogged(tx, orgIds)]);
+    const inOrder = new Set(subscribers.filter(({ ordered }) => ordered).map((hook) => hook.org_id));
+    // Nothing passes what was put aside, and what is to come in order is put in order there.
+    const { now, later } = share([...events.values()].filter(wantedBy(subscribers)), new Set([...behind, ...inOrder]));
+    if (later.length > 0) await putAside(tx, later, inOrder);
+    return { queued: await storeMatches(tx, now, subscribers), now: now.length, aside: later.length };
   });
   for (const { event, reason } of read) {
     eventsCounter.inc({ outcome: reason !== null ? "unreadable" : event ? "taken" : "foreign" });
   }
   deliveriesCounter.inc(queued);
-  asideCounter.inc(aside);
+  asideCounter.inc(counts.aside);
   end();
   if (queued > 0) deps.wake();
-  return aside;
+  return counts;
 }
 
 /** The first few events of each organization, and the rest; of those that are `behind` none at once. */
@@ -116,56 +110,6 @@ function share(
     (count <= perOrganization && !behind.has(event.orgId) ? now : later).push(event);
   }
   return { now, later };
-}
-
-/** Takes up what was put aside, a few events of each organization at a time. */
-export async function takeUpBacklog(deps: MatcherDeps): Promise<number> {
-  const { taken, queued } = await deps.db.tx({ caller: systemCaller(service) }, async (tx) => {
-    const events = await takeUp(tx, perOrganization, deps.batchEvents);
-    if (events.length === 0) return { taken: 0, queued: 0 };
-    const subscribers = await subscribersOf(tx, [...new Set(events.map(({ orgId }) => orgId))]);
-    return { taken: events.length, queued: await storeMatches(tx, events, subscribers) };
-  });
-  deliveriesCounter.inc(queued);
-  if (queued > 0) deps.wake();
-  return taken;
-}
-
-function startBacklog(deps: MatcherDeps): { wake(): void; stop(): Promise<void> } {
-  const stopping = new AbortController();
-  let ring: () => void = () => undefined;
-  const run = async () => {
-    for (let failures = 0; !stopping.signal.aborted; ) {
-      try {
-        const taken = await takeUpBacklog(deps);
-        failures = 0;
-        if (taken > 0) {
-          await sleep(backlogGapMs, stopping.signal);
-          continue;
-        }
-      } catch (err) {
-        deps.log.warn({ err }, "events put aside cannot be taken up now");
-        await sleep(backoffMs(failures++, 100, 5_000), stopping.signal);
-      }
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, backlogPollMs);
-        ring = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-        if (stopping.signal.aborted) ring();
-      });
-    }
-  };
-  const running = run();
-  return {
-    wake: () => ring(),
-    async stop() {
-      stopping.abort();
-      ring();
-      await running;
-    },
-  };
 }
 
 function letterOf({ subject, msgId, body, traceparent, deliveries }: BusMessage, reason: string) {
@@ -188,7 +132,7 @@ export function readEvent(message: BusMessage, deps: Pick<MatcherDeps, "now" | "
     const claimed = event.timestamp ? timestampDate(event.timestamp) : deps.now();
     const at = occurredAt(claimed, deps.now(), deps.retentionDays);
     const body = envelopeBody({ id, type, timestamp: claimed, orgId, dataJson });
-    return { event: { id, orgId, type, occurredAt: at, body }, reason: null };
+    return { event: { id, orgId, type, occurredAt: at, body, seq: message.streamSeq }, reason: null };
   } catch (error) {
     return unreadable(`not decodable: ${(error as Error).message}`);
   }

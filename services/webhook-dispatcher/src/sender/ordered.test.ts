@@ -42,12 +42,41 @@ describe("an ordered webhook", () => {
     await dispatcher.matchBatch(ids.slice(0, 120).map((id) => eventMessage(orgId, { id })));
     // What comes next stays behind what was put aside.
     await dispatcher.matchBatch(ids.slice(120).map((id) => eventMessage(orgId, { id })));
-    while ((await dispatcher.takeUp()) > 0);
+    while ((await dispatcher.takeUp()).taken > 0);
     const sender = dispatcher.sender();
     await until("all of them", () => eventsAt(third, ids).length === ids.length, 60_000);
     await sender.stop();
     expect(eventsAt(third, ids)).toEqual(ids);
   }, 90_000);
+
+  it("gets nothing before everything ahead of it in the stream is stored, whichever batch was stored first", async () => {
+    const third = dispatcher.receivers[3] as Receiver;
+    const { orgId, admin } = await dispatcher.organization();
+    await dispatcher.webhook(admin, third, { ordered: true });
+    const ids = Array.from({ length: 20 }, () => uuidv7());
+    const messages = ids.map((id, n) => eventMessage(orgId, { id, seq: 101 + n }));
+    await dispatcher.matchBatch(messages.slice(10));
+    expect(await dispatcher.takeUp({ settled: 100, delivered: 120 })).toEqual({ taken: 0, left: true });
+    await dispatcher.matchBatch(messages.slice(0, 10));
+    expect(await dispatcher.takeUp({ settled: 110, delivered: 120 })).toEqual({ taken: 10, left: true });
+    expect(await dispatcher.takeUp({ settled: 120, delivered: 120 })).toEqual({ taken: 10, left: true });
+    const sender = dispatcher.sender();
+    await until("all of them", () => eventsAt(third, ids).length === ids.length, 30_000);
+    await sender.stop();
+    expect(eventsAt(third, ids)).toEqual(ids);
+  }, 60_000);
+
+  it("is not held by what was put aside from a stream that is no more", async () => {
+    const { orgId, admin } = await dispatcher.organization();
+    const webhook = await dispatcher.webhook(admin, dispatcher.receivers[3] as Receiver, { ordered: true });
+    await dispatcher.matchBatch([eventMessage(orgId, { seq: 5_000 })]);
+    expect(await dispatcher.takeUp({ settled: 3, delivered: 3 })).toMatchObject({ taken: 0 });
+    await dispatcher.change("UPDATE webhook_backlog SET put_at = now() - interval '2 minutes' WHERE org_id = $1", [
+      orgId,
+    ]);
+    expect(await dispatcher.takeUp({ settled: 3, delivered: 3 })).toMatchObject({ taken: 1 });
+    expect(await dispatcher.rows("SELECT FROM webhook_queue WHERE webhook_id = $1", [webhook.id])).toHaveLength(1);
+  });
 
   it("holds what follows while one waits for its retry, and goes on when its retries are exhausted", async () => {
     const flaky = dispatcher.receivers[1] as Receiver;

@@ -1,25 +1,34 @@
-import { sql, type Tx } from "@muster/db";
+import { plainArray, sql, type Tx } from "@muster/db";
 import type { MatchedEvent } from "./matches.ts";
 
 const takeLock = 7_166_340_216;
 
-/** Puts events aside in their order. */
-export async function putAside(tx: Tx, events: readonly MatchedEvent[]): Promise<void> {
+/** Up to where everything of the stream is stored, and up to where it was handed out. */
+export type Floor = { settled: number; delivered: number };
+/** What is taken, and whether anything is left. */
+export type TakenUp = { events: MatchedEvent[]; left: boolean };
+
+/** Puts events aside in their order; those of the organizations in `inOrder` wait until everything before them in the stream is stored, too. */
+export async function putAside(tx: Tx, events: readonly MatchedEvent[], inOrder: ReadonlySet<string>): Promise<void> {
   const column = <T>(of: (event: MatchedEvent) => T) => events.map(of);
   await tx.execute(sql`
-    INSERT INTO webhook_backlog (org_id, event_id, type, occurred_at, body)
-    SELECT * FROM unnest(${column(({ orgId }) => orgId)}::uuid[], ${column(({ id }) => id)}::uuid[],
-                         ${column(({ type }) => type)}::text[], ${column((event) => event.occurredAt)}::timestamptz[],
-                         ${column(({ body }) => body)}::text[])`);
+    INSERT INTO webhook_backlog (org_id, event_id, type, occurred_at, body, seq)
+    SELECT * FROM unnest(${plainArray(column(({ orgId }) => orgId))}::uuid[], ${plainArray(column(({ id }) => id))}::uuid[],
+                         ${column(({ type }) => type)}::text[], ${plainArray(column((event) => event.occurredAt))}::timestamptz[],
+                         ${column(({ body }) => body)}::text[],
+                         ${plainArray(column(({ orgId, seq }) => (inOrder.has(orgId) ? seq : 0)))}::bigint[])`);
 }
 
 /**
- * Takes the oldest events of every organization, `each` or more when they are few, `most` in all, in the order in which they were put aside; none
- * while another matcher is at it.
+ * Takes the oldest events of every organization, `each` or more when they are few, `most` in all, in the order of the stream where that is
+ * promised; none while another matcher is at it. `floor` must have been read before the transaction began.
  */
-export async function takeUp(tx: Tx, each: number, most: number): Promise<MatchedEvent[]> {
-  const [lock] = await tx.query<{ mine: boolean }>(sql`SELECT pg_try_advisory_xact_lock(${takeLock}::bigint) AS mine`);
-  if (!lock?.mine) return [];
+export async function takeUp(tx: Tx, each: number, most: number, { settled, delivered }: Floor): Promise<TakenUp> {
+  // As for the claim: the planner takes a condition of row-level security for one that hardly a row meets, and would sort all there is.
+  const [lock] = await tx.query<{ mine: boolean; any: boolean }>(sql`
+    SELECT pg_try_advisory_xact_lock(${takeLock}::bigint) AS mine, EXISTS (SELECT FROM webhook_backlog) AS any,
+           set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)`);
+  if (!lock?.mine || !lock.any) return { events: [], left: lock?.any ?? false };
   const taken = await tx.query<MatchedEvent & { position: number }>(sql`
     WITH RECURSIVE orgs AS (
       (SELECT org_id FROM webhook_backlog ORDER BY org_id LIMIT 1)
@@ -27,17 +36,23 @@ export async function takeUp(tx: Tx, each: number, most: number): Promise<Matche
       SELECT (SELECT b.org_id FROM webhook_backlog b WHERE b.org_id > o.org_id ORDER BY b.org_id LIMIT 1)
       FROM orgs o WHERE o.org_id IS NOT NULL
     ), picked AS MATERIALIZED (
-      SELECT b.org_id, b.id FROM orgs o CROSS JOIN LATERAL (
-        SELECT b.org_id, b.id, row_number() OVER (ORDER BY b.id) AS place
-        FROM webhook_backlog b WHERE b.org_id = o.org_id ORDER BY b.id
+      SELECT b.row FROM orgs o CROSS JOIN LATERAL (
+        SELECT b.ctid AS row, row_number() OVER (ORDER BY b.seq, b.id) AS place
+        FROM webhook_backlog b
+        WHERE b.org_id = o.org_id AND (
+          b.seq <= ${settled}::bigint
+          -- Of a stream that is no more: the one there is has not come so far, and the row is no newer than that knowledge.
+          OR (b.seq > ${delivered}::bigint AND b.put_at < statement_timestamp() - interval '1 minute'))
+        ORDER BY b.seq, b.id
         LIMIT greatest(${each}::int, ${most}::int / 2 / greatest(1, (SELECT count(org_id) FROM orgs)))
       ) AS b
       -- Of each organization its oldest, without a gap.
       ORDER BY b.place, random() LIMIT ${most}::int
     )
-    DELETE FROM webhook_backlog b USING picked p WHERE b.org_id = p.org_id AND b.id = p.id
-    RETURNING b.id AS position, b.event_id AS id, b.org_id AS "orgId", b.type, b.occurred_at AS "occurredAt", b.body`);
-  return taken.sort((a, b) => a.position - b.position);
+    -- By their places in the table: a join would compare each row there is with each that was picked.
+    DELETE FROM webhook_backlog b WHERE b.ctid = ANY (ARRAY(SELECT p.row FROM picked p))
+    RETURNING b.id AS position, b.seq, b.event_id AS id, b.org_id AS "orgId", b.type, b.occurred_at AS "occurredAt", b.body`);
+  return { events: taken.sort((a, b) => a.seq - b.seq || a.position - b.position), left: true };
 }
 
 /** Those of these organizations of whom events are put aside. */

@@ -2,7 +2,8 @@ import { plainArray, sql, type Tx } from "@muster/db";
 import { deliveryId } from "../rules/envelope.ts";
 import { anyEvent } from "../rules/webhook.ts";
 
-export type MatchedEvent = { id: string; orgId: string; type: string; occurredAt: Date; body: string };
+/** `seq` is its place in the stream; 0 where that does not matter. */
+export type MatchedEvent = { id: string; orgId: string; type: string; occurredAt: Date; body: string; seq: number };
 export type Subscriber = { id: string; org_id: string; partner_id: string; events: string[]; ordered: boolean };
 
 /** Active webhooks of these organizations. Read in each batch, so that a webhook just made, paused or changed counts at once. */

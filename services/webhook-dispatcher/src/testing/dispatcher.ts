@@ -16,7 +16,8 @@ import { tenantMigrations } from "@muster/service";
 import { callers, type TestDatabase, testDatabase, testPort } from "@muster/testing";
 import { z } from "zod";
 import { healthLimits, settings } from "../config.ts";
-import { matchMessages, takeUpBacklog } from "../events/matcher.ts";
+import { takeUpBacklog } from "../events/backlog.ts";
+import { matchMessages } from "../events/matcher.ts";
 import { startReplayer } from "../jobs/replayer.ts";
 import { deliveryService } from "../rpc/delivery.ts";
 import { eventService } from "../rpc/event.ts";
@@ -25,6 +26,7 @@ import { replayService } from "../rpc/replay.ts";
 import { webhookService } from "../rpc/webhook.ts";
 import { secretPurposes } from "../sealed-columns.ts";
 import { type SenderDeps, startSender } from "../sender/sender.ts";
+import type { Floor } from "../store/backlog.ts";
 import type { ReplayPace } from "../store/replays.ts";
 import { sealedAt } from "../store/webhooks.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
@@ -134,11 +136,12 @@ export async function startDispatcher() {
     /** As matchBatch, and takes up at once what it put aside. */
     async match(messages: readonly BusMessage[]) {
       await dispatcher.matchBatch(messages);
-      while ((await dispatcher.takeUp()) > 0);
+      while ((await dispatcher.takeUp()).taken > 0);
     },
 
-    /** One round over the events that were put aside. */
-    takeUp: () => takeUpBacklog({ db: database.db, log, now, wake, batchEvents: 500, retentionDays: 30 }),
+    /** One round over the events that were put aside, as if all of the stream were stored. */
+    takeUp: (floor: Floor = { settled: Number.MAX_SAFE_INTEGER, delivered: Number.MAX_SAFE_INTEGER }) =>
+      takeUpBacklog({ db: database.db, log, wake, batchEvents: 500 }, floor),
 
     /** A sender of its own, with a pool of its own. */
     sender(change: Partial<SenderDeps> & { on?: Database } = {}) {
@@ -185,7 +188,7 @@ export async function startDispatcher() {
 /** A message of EVENTS as services emit it. */
 export function eventMessage(
   orgId: string,
-  { id = uuidv7(), type = "device.online", data = { n: 1 }, at = new Date() }: Partial<EventChange> = {},
+  { id = uuidv7(), type = "device.online", data = { n: 1 }, at = new Date(), seq = 1 }: Partial<EventChange> = {},
 ): BusMessage {
   const event = create(PlatformEventSchema, {
     id,
@@ -199,13 +202,13 @@ export function eventMessage(
     subject: `events.${orgId}.${type}`,
     msgId: `${orgId}/${id}`,
     body: toBinary(PlatformEventSchema, event),
-    streamSeq: 1,
+    streamSeq: seq,
     deliveries: 1,
     traceparent: null,
   };
 }
 
-type EventChange = { id: string; type: string; data: object; at: Date };
+type EventChange = { id: string; type: string; data: object; at: Date; seq: number };
 
 /** The code a call is refused with, and what it names; "ok" when it is answered. */
 export async function outcome(call: Promise<unknown>): Promise<string> {

@@ -1,0 +1,119 @@
+import type { Database } from "@muster/db";
+import { backoffMs, counter, type Logger, sleep, systemCaller } from "@muster/kit";
+import { type Floor, takeUp } from "../store/backlog.ts";
+import { storeMatches, subscribersOf } from "../store/matches.ts";
+
+export type BacklogDeps = {
+  db: Database;
+  log: Logger;
+  batchEvents: number;
+  /** Called after deliveries were queued. */
+  wake: () => void;
+};
+
+/** Events of one organization that one batch matches at once. */
+export const perOrganization = 50;
+/** While nobody can say how far the stream is stored, only what needs no order goes on. */
+export const nothingSettled: Floor = { settled: 0, delivered: Number.MAX_SAFE_INTEGER };
+
+export const deliveriesCounter = counter("muster_webhook_deliveries_queued_total", "Deliveries that events made.");
+
+/** Between two rounds over what was put aside, and between looks when nothing is. */
+const gapMs = 10;
+const pollMs = 1_000;
+/** Between looks at what waits for others of the stream to be stored, or for another matcher; doubled while nothing comes. */
+const leastWaitMs = 15;
+const mostWaitMs = 250;
+/** For so long after others' events were matched a round is followed by a rest this many times as long. */
+const yieldMs = 250;
+const restFactor = 4;
+/** Events of a round at most meanwhile: what others wait for behind it. */
+const yieldingEvents = 100;
+
+/** Takes up what was put aside, a few events of each organization at a time; gives how many, and whether any are left. */
+export async function takeUpBacklog(
+  deps: BacklogDeps,
+  floor: Floor,
+  most: number = deps.batchEvents,
+): Promise<{ taken: number; left: boolean }> {
+  const { taken, queued, left } = await deps.db.tx({ caller: systemCaller("webhook-dispatcher") }, async (tx) => {
+    const found = await takeUp(tx, Math.min(perOrganization, most), most, floor);
+    const { events } = found;
+    if (events.length === 0) return { taken: 0, queued: 0, left: found.left };
+    const subscribers = await subscribersOf(tx, [...new Set(events.map(({ orgId }) => orgId))]);
+    return { taken: events.length, queued: await storeMatches(tx, events, subscribers), left: true };
+  });
+  deliveriesCounter.inc(queued);
+  if (queued > 0) deps.wake();
+  return { taken, left };
+}
+
+export type Backlog = {
+  /** Something was put aside. */
+  wake(): void;
+  /** Events of others were matched just now: most of the time is theirs. */
+  yield(): void;
+  stop(): Promise<void>;
+};
+
+/** Takes up what was put aside until stopped: all the time when there is nothing else to do, else a fifth of it. */
+export function startBacklog(deps: BacklogDeps, readFloor: () => Promise<Floor>): Backlog {
+  const stopping = new AbortController();
+  let ring: () => void = () => undefined;
+  let othersAtMs = Number.NEGATIVE_INFINITY;
+
+  const waitForRing = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      ring = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (stopping.signal.aborted) ring();
+    });
+
+  const floorNow = async (): Promise<Floor> => {
+    try {
+      return await readFloor();
+    } catch (err) {
+      deps.log.warn({ err }, "how far the stream is stored cannot be read, events to be delivered in order wait");
+      return nothingSettled;
+    }
+  };
+
+  const run = async () => {
+    for (let failures = 0, idle = 0; !stopping.signal.aborted; ) {
+      try {
+        const startedMs = performance.now();
+        const isYielding = startedMs - othersAtMs < yieldMs;
+        const most = isYielding ? Math.min(yieldingEvents, deps.batchEvents) : deps.batchEvents;
+        const { taken, left } = await takeUpBacklog(deps, await floorNow(), most);
+        failures = 0;
+        if (taken > 0) {
+          idle = 0;
+          const took = performance.now() - startedMs;
+          await sleep(isYielding ? Math.max(gapMs, restFactor * took) : gapMs, stopping.signal);
+        } else if (left) {
+          await sleep(Math.min(mostWaitMs, leastWaitMs * 2 ** Math.min(idle++, 5)), stopping.signal);
+        } else {
+          await waitForRing(pollMs);
+        }
+      } catch (err) {
+        deps.log.warn({ err }, "events put aside cannot be taken up now");
+        await sleep(backoffMs(failures++, 100, 5_000), stopping.signal);
+      }
+    }
+  };
+  const running = run();
+  return {
+    wake: () => ring(),
+    yield() {
+      othersAtMs = performance.now();
+    },
+    async stop() {
+      stopping.abort();
+      ring();
+      await running;
+    },
+  };
+}
