@@ -141,7 +141,10 @@ export function openChannel(options: ChannelOptions): Channel {
       stopped = true;
       clearTimeout(timer);
       clearTimeout(dead);
-      socket?.close(1000);
+      const last = socket;
+      last?.close(1000);
+      // A gateway that stands still does not answer the close.
+      setTimeout(() => last?.terminate(), 2_000).unref();
     },
   };
 }

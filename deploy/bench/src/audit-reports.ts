@@ -20,6 +20,11 @@ export async function run([rows = "1000000"]: string[] = []): Promise<void> {
       { caller: null },
       sql`SELECT relname AS part FROM pg_class WHERE relispartition AND relkind = 'r' AND relname LIKE 'audit_log_%'`,
     );
+    const startMs = Date.now() - yearMs;
+    const [stored] = await owner.read<{ rows: number }>(
+      { caller: null },
+      sql`SELECT count(*) AS rows FROM audit_log WHERE chain_id = ${hotOrgId} AND timestamp >= ${new Date(startMs).toISOString()}`,
+    );
     await owner.close();
     await vacuum(
       database.ownerUrl,
@@ -27,7 +32,7 @@ export async function run([rows = "1000000"]: string[] = []): Promise<void> {
     );
     const audit = await startAudit(database, { url: "nats://127.0.0.1:1", seed: generateNkey().seed });
     try {
-      const year = { from: timestampFromDate(new Date(Date.now() - yearMs)) };
+      const year = { from: timestampFromDate(new Date(startMs)) };
       const day = { from: timestampFromDate(new Date(Date.now() - 86_400_000)) };
       const [org, partner] = [callers.orgAdmin(partnerId, hotOrgId), callers.partnerAdmin(partnerId)];
       const table = [];
@@ -63,6 +68,9 @@ export async function run([rows = "1000000"]: string[] = []): Promise<void> {
         }
       }
       console.table(table);
+      const wholeYear = table.find(({ report, span }) => report === "CATEGORIES" && span.startsWith("a year"));
+      if (Number(wholeYear?.rows) !== Number(stored?.rows))
+        throw new Error(`${wholeYear?.rows} rows reported of ${stored?.rows}`);
     } finally {
       await audit.stop();
     }

@@ -17,6 +17,9 @@ import {
   workers,
 } from "./replicas.ts";
 
+/** Batches live longer than V8 expects of young objects: a tenth of what sealing costs (docs/decisions/0046). */
+const v8: Partial<Record<ProgramName, string[]>> = { audit: ["--max-semi-space-size=32"] };
+
 /** One process of the cluster: which program, its own name and its ports; workers have no `port` (0). */
 export type Instance = { name: string; program: ProgramName; port: number; opsPort: number };
 
@@ -180,7 +183,12 @@ export function runProgram(options: {
     serving = false;
     if (!existsSync(script)) throw new Error(`${script} is missing`);
     // The data folder on the command line tells this cluster's processes from another's, for people and for the launcher.
-    const args = [...(traced ? ["--import", "@muster/kit/telemetry"] : []), "--enable-source-maps", script];
+    const args = [
+      ...(traced ? ["--import", "@muster/kit/telemetry"] : []),
+      ...(v8[program] ?? []),
+      "--enable-source-maps",
+      script,
+    ];
     return startChild({
       program: process.execPath,
       args: [...args, `--stack=${dataDir}`],

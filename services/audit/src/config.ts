@@ -26,6 +26,9 @@ export const settings = {
   ...noteSettings,
   SEAL_BATCH_ROWS: whole(500, 1, 2_000).describe("Most rows sealed in one transaction of one partition."),
   SEAL_BATCH_BYTES: whole(1_048_576, 65_536, 16_777_216).describe("Most bytes of messages in one such transaction."),
+  SEAL_CONCURRENCY: whole(4, 1, 16).describe(
+    "Batches that this process seals at a time, one of a partition each; below its pool's connections.",
+  ),
   CHECKPOINT_INTERVAL_SECONDS: whole(60, 1, 86_400).describe(
     "Seconds after which a chain that moved gets a new checkpoint.",
   ),

@@ -54,6 +54,7 @@ await runService({
         now,
         batchRows: config.SEAL_BATCH_ROWS,
         batchBytes: config.SEAL_BATCH_BYTES,
+        concurrency: config.SEAL_CONCURRENCY,
       });
     });
 

@@ -25,7 +25,7 @@ beforeAll(async () => {
   owner = await openBus({ servers: nats.url, seed: nats.seeds.audit, name: "audit", replicas: 1, log });
   emitter = await openBus({ servers: nats.url, seed: nats.seeds.tenancy, name: "tenancy", replicas: 1, log });
   await owner.ensureStream("AUDIT");
-  const deps = { db: database.db, log, now: () => new Date(), batchRows: 500, batchBytes: 1 << 20 };
+  const deps = { db: database.db, log, now: () => new Date(), batchRows: 500, batchBytes: 1 << 20, concurrency: 1 };
   sealer = await startSealer(owner, deps);
 });
 afterAll(async () => {
@@ -87,5 +87,20 @@ describe("a poisonous event", () => {
     await runVerification(deps, job, new AbortController().signal);
     const result = (await work.get(id))?.result as VerifyResult | null;
     expect(result?.verdicts.map(({ verdict }) => verdict)).toEqual(["OK", "UNPROTECTED_TAIL"]);
+  });
+});
+
+describe("one batch at a time", () => {
+  it("seals what comes in all sixteen partitions", async () => {
+    const orgIds = Array.from({ length: 16 }, (_, n) => uuidv7().replace(/.$/, n.toString(16)));
+    const messages = [...orgIds, ...orgIds].map((orgId) => auditMessage({ orgId, partnerId: uuidv7() }));
+    await Promise.all(messages.map(({ subject, msgId, body }) => emitter.transport.publish({ subject, msgId, body })));
+    await until("every chain at its second row", async () => {
+      const heads = await database.db.read(
+        system,
+        sql`SELECT 1 FROM chain_head WHERE chain_id = ANY (${orgIds}::uuid[]) AND seq = 2`,
+      );
+      return heads.length === 16;
+    });
   });
 });

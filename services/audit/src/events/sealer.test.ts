@@ -62,7 +62,9 @@ describe("sealing", () => {
     const twice = message(org);
     await sealMessages(deps(), [twice, message(org), twice]);
     await sealMessages(deps(), [twice, message(org)]);
-    await expectIntact(org, 3);
+    await sealMessages(deps(), [{ ...twice, deliveries: 2 }, message(org)]);
+    await sealMessages(deps(), [twice]);
+    await expectIntact(org, 4);
   });
 
   it("keeps the same event id of two organizations apart", async () => {

@@ -20,8 +20,12 @@ const batchRows = histogram(
   [1, 2, 5, 10, 50, 100, 250, 500],
 );
 
-/** One durable per partition, one batch in flight each over all replicas. */
-export async function startSealer(bus: Bus, deps: Deps): Promise<{ stop(): Promise<void> }> {
+/**
+ * One durable per partition, one batch in flight each over all replicas. `concurrency` batches are worked on at a time; the others wait as they
+ * came, since decoded they are many times as large.
+ */
+export async function startSealer(bus: Bus, deps: Deps & { concurrency: number }): Promise<{ stop(): Promise<void> }> {
+  const turns = takeTurns(deps.concurrency);
   const consumers = Array.from({ length: 16 }, (_, partition) =>
     bus.consume(
       {
@@ -36,13 +40,31 @@ export async function startSealer(bus: Bus, deps: Deps): Promise<{ stop(): Promi
           await sealMessages(deps, [message], reason);
         },
       },
-      (batch) => sealMessages(deps, batch),
+      (batch) => turns(() => sealMessages(deps, batch)),
     ),
   );
   return {
     async stop() {
       await Promise.all(consumers.map((c) => c.stop()));
     },
+  };
+}
+
+/** Runs at most `most` tasks at a time, in the order in which they came. */
+function takeTurns(most: number): <T>(task: () => Promise<T>) => Promise<T> {
+  const queue: (() => void)[] = [];
+  let busy = 0;
+  return async (task) => {
+    if (busy < most) busy += 1;
+    else await new Promise<void>((resolve) => void queue.push(resolve));
+    try {
+      return await task();
+    } finally {
+      // Whoever leaves hands its turn on.
+      const next = queue.shift();
+      if (next) next();
+      else busy -= 1;
+    }
   };
 }
 

@@ -10,6 +10,7 @@ import {
   anchorLeaves,
   contradictedPlaces,
   giveLease,
+  leaseSeconds,
   type MovedHead,
   markCopied,
   movedHeads,
@@ -67,6 +68,7 @@ export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<voi
   let stopped = false;
   let scannedMs = 0;
   let thinnedMs = 0;
+  let leasedMs = 0;
   let wake = () => {};
 
   const steps: [string, () => Promise<void>][] = [
@@ -96,6 +98,9 @@ export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<voi
       known.clear();
       return;
     }
+    // Or signed meanwhile: this process was held up for longer than its lease.
+    if (Date.now() - leasedMs > leaseSeconds * 1_000) known.clear();
+    leasedMs = Date.now();
     let failed = false;
     for (const [name, step] of steps) {
       if (stopped) return;

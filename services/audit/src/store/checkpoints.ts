@@ -20,7 +20,8 @@ export type SignedHead = MovedHead & { note: string; contradicts: SignedPlace | 
 export type SignedPlace = { seq: number; head: string };
 
 const who = { caller: systemCaller("audit") };
-const leaseSeconds = 30;
+/** Seconds after which another takes the lease of a checkpointer that does not renew it. */
+export const leaseSeconds = 30;
 
 /** Takes or keeps the lease of the one active checkpointer; false while another holds it. */
 export async function takeLease(db: Database, holder: string): Promise<boolean> {

@@ -172,10 +172,11 @@ export async function* selectedRows(db: Database, who: CallContext, selection: S
   const { chainIds, seqs } = selection;
   for (let at = 0; at < seqs.length; at += rowsPerRead) {
     const wanted = seqs.slice(at, at + rowsPerRead);
+    // The limit keeps the planner at one look into the primary key per row: small tables were joined whole, once for each read.
     const rows = await readNewest<ChainRowRecord>(db, who, {
       text: `SELECT ${chainRowColumns}
         FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS k (chain_id, seq, n)
-        CROSS JOIN LATERAL (SELECT * FROM audit_log l WHERE l.chain_id = k.chain_id AND l.seq = k.seq) l
+        CROSS JOIN LATERAL (SELECT * FROM audit_log l WHERE l.chain_id = k.chain_id AND l.seq = k.seq LIMIT 1) l
         ORDER BY k.n`,
       values: [chainIds.slice(at, at + rowsPerRead), wanted],
     });

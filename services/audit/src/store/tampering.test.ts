@@ -1,5 +1,6 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { jobs } from "@muster/db";
+import { jobs, openDatabase } from "@muster/db";
 import { createLogger, uuidv7 } from "@muster/kit";
 import { ExportFormat, ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
@@ -7,6 +8,7 @@ import { register } from "@muster/rpc";
 import { asOwner, callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
 import { sealMessages } from "../events/sealer.ts";
 import { checkpointRound } from "../jobs/checkpointer.ts";
+import { retentionPass } from "../jobs/retention.ts";
 import { runVerification } from "../jobs/verifier.ts";
 import { exportVerifier } from "../offline/verify-export.ts";
 import { exportService } from "../rpc/export.ts";
@@ -220,6 +222,31 @@ describe("a clean chain", () => {
       `INSERT INTO chain_head (chain_id, org_id, partner_id) VALUES ('${orgId}', '${orgId}', '${partnerId}')`,
     );
     expect(await byApi(orgId)).toEqual(["OK 0"]);
+  });
+
+  it("verifies after the retention worker pruned its beginning", async () => {
+    const orgId = uuidv7();
+    const old = new Date(Date.now() - 400 * 86_400_000);
+    const deps = { db: database.db, log, now: () => old, batchRows: 500, batchBytes: 1_048_576 };
+    const aged = () => auditMessage({ orgId, partnerId, timestamp: timestampFromDate(old) });
+    await sealMessages(deps, Array.from({ length: 4 }, aged));
+    await checkpoint();
+    await seal(orgId, 5);
+    await checkpoint();
+    await seal(orgId, 3);
+    const pruner = openDatabase({ url: database.dutyUrl("pruner"), max: 2, name: "audit-retention", log });
+    try {
+      const lease = { hold: async () => true, release: async () => undefined };
+      const sizes = { defaultDays: 365, chunkRows: 3, chunkBytes: 16_777_216, chainsPerRead: 500 };
+      const duty = { db: pruner, archive: null, lease, signer, deployment: "d", log, ...sizes };
+      await retentionPass(duty, new AbortController().signal);
+    } finally {
+      await pruner.close();
+    }
+    const wanted = ["OK 8", "PRUNED_PREFIX 1-4", "UNPROTECTED_TAIL 3"];
+    expect((await byApi(orgId)).sort()).toEqual(wanted);
+    const found = offline(await exported(orgId));
+    expect({ ...found, chain: found.chain.sort() }).toEqual({ chain: wanted, file: [] });
   });
 
   it("verifies after its checkpoints' key was rotated", async () => {

@@ -1,9 +1,10 @@
+import { createHmac } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
 import { systemCaller, uuidv7 } from "@muster/kit";
 import { until } from "@muster/testing";
 import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
-import type { Receiver } from "../testing/receiver.ts";
+import type { Received, Receiver } from "../testing/receiver.ts";
 
 let dispatcher: TestDispatcher;
 let receivers: [Receiver, Receiver, Receiver];
@@ -54,6 +55,12 @@ async function queued(change: object = {}, to = receivers[0]) {
   return { orgId, admin, webhook, eventId, patch };
 }
 
+/** X-Service-Signature as a receiver with that secret computes it. */
+function signature(request: Received | undefined, secret: string): string {
+  const input = `${request?.headers["x-service-signature-timestamp"]}.${request?.body}`;
+  return `sha256=${createHmac("sha256", secret).update(input).digest("hex")}`;
+}
+
 describe("a change between queueing and sending", () => {
   it("of the URL sends to the new one alone", async () => {
     const { webhook, eventId, patch } = await queued();
@@ -64,12 +71,17 @@ describe("a change between queueing and sending", () => {
     expect(of(receivers[0], eventId)).toEqual([]);
   });
 
-  it("of the secret signs with the new one alone", async () => {
-    const { eventId, patch } = await queued({ secret: "old" });
-    await patch({ secret: "" });
+  it("of the secret signs with the new one alone, and not at all when there is none any more", async () => {
+    const changed = await queued({ secret: "old" });
+    const dropped = await queued({ secret: "old" });
+    await changed.patch({ secret: "new" });
+    await dropped.patch({ secret: "" });
     start();
-    const [request] = await seen(receivers[0], eventId);
-    expect(request?.headers["x-service-signature"]).toBeUndefined();
+    const [request] = await seen(receivers[0], changed.eventId);
+    expect(request?.headers["x-service-signature"]).toBe(signature(request, "new"));
+    expect(request?.headers["x-service-signature-previous"]).toBeUndefined();
+    const [unsigned] = await seen(receivers[0], dropped.eventId);
+    expect(unsigned?.headers["x-service-signature"]).toBeUndefined();
   });
 
   it("to paused or deleted sends nothing; active again goes on", async () => {
@@ -103,6 +115,26 @@ describe("a change between two attempts", () => {
     expect(of(receivers[0], paused.eventId)).toHaveLength(1);
     expect((await rowOf(paused.webhook.id)).status).toBe("retrying");
   });
+
+  it("of the secret signs the next one with the new secret, and a deleted webhook gets no next one", async () => {
+    receivers[0].answer((_request, response) => void response.writeHead(503).end());
+    const changed = await queued({ secret: "old" });
+    const deleted = await queued();
+    const other = await queued();
+    start();
+    for (const { eventId } of [changed, deleted, other]) await seen(receivers[0], eventId);
+    await changed.patch({ secret: "new" });
+    await dispatcher.webhooks(deleted.admin).deleteWebhook({ id: deleted.webhook.id });
+    // Until both others had their second attempt: that of the deleted one was due before them or with them.
+    for (const { eventId } of [changed, other]) {
+      await until("the second attempt", () => of(receivers[0], eventId).length >= 2, 30_000);
+    }
+    const [first, second] = of(receivers[0], changed.eventId);
+    expect(first?.headers["x-service-signature"]).toBe(signature(first, "old"));
+    expect(second?.headers["x-service-signature"]).toBe(signature(second, "new"));
+    await until("the third attempt", () => of(receivers[0], other.eventId).length >= 3, 30_000);
+    expect(of(receivers[0], deleted.eventId)).toHaveLength(1);
+  }, 90_000);
 });
 
 describe("an URL that turned unsafe after it was stored", () => {

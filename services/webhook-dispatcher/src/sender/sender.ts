@@ -139,7 +139,10 @@ export function startSender(deps: SenderDeps): Sender {
         await done;
         clearTimeout(grace);
       }
-      await Promise.race([finisher.drained(), sleep(deps.graceMs)]);
+      // The wait ends with what it waits for: a timer that stayed would keep the process.
+      const drained = new AbortController();
+      const draining = finisher.drained().finally(() => drained.abort());
+      await Promise.race([draining, sleep(deps.graceMs, drained.signal)]);
     },
   };
 }

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { Database } from "@muster/db";
+import { createLogger } from "@muster/kit";
+import { until } from "@muster/testing";
+import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
+import type { Receiver } from "../testing/receiver.ts";
+import { startBacklog } from "./backlog.ts";
+
+const log = createLogger("backlog-test", "fatal");
+const everything = { settled: Number.MAX_SAFE_INTEGER, delivered: Number.MAX_SAFE_INTEGER };
+
+let dispatcher: TestDispatcher;
+beforeAll(async () => {
+  dispatcher = await startDispatcher();
+});
+afterAll(async () => {
+  await dispatcher?.stop();
+});
+
+async function burst(count: number) {
+  const { orgId, admin } = await dispatcher.organization();
+  const webhook = await dispatcher.webhook(admin, dispatcher.receivers[0] as Receiver);
+  await dispatcher.matchBatch(Array.from({ length: count }, () => eventMessage(orgId)));
+  const queued = async () =>
+    (await dispatcher.rows("SELECT FROM webhook_queue WHERE webhook_id = $1", [webhook.id])).length;
+  return { orgId, webhook, queued };
+}
+
+/** The database, and how long each of its transactions took. */
+function timed(db: Database): { db: Database; tookMs: number[] } {
+  const tookMs: number[] = [];
+  const tx: Database["tx"] = async (who, run, options) => {
+    const startedMs = performance.now();
+    const result = await db.tx(who, run, options);
+    tookMs.push(performance.now() - startedMs);
+    return result;
+  };
+  return { db: { ...db, tx }, tookMs };
+}
+
+describe("what is put aside", () => {
+  it("is passed by no later event of its organization", async () => {
+    const { orgId, webhook, queued } = await burst(60);
+    const late = eventMessage(orgId);
+    await dispatcher.matchBatch([late]);
+    expect(await queued()).toBe(50);
+    while ((await dispatcher.takeUp()).taken > 0);
+    const rows = await dispatcher.rows<{ event_id: string }>(
+      "SELECT event_id FROM webhook_queue WHERE webhook_id = $1 ORDER BY due_at DESC LIMIT 1",
+      [webhook.id],
+    );
+    expect([await queued(), rows[0]?.event_id]).toEqual([61, late.msgId.split("/")[1]]);
+  });
+
+  it("is taken up a fifth of the time while others' events come, 100 at most at a time, and all of it in the end", async () => {
+    const { queued } = await burst(1_050);
+    const { db, tookMs } = timed(dispatcher.database.db);
+    const backlog = startBacklog({ db, log, batchEvents: 500, wake: () => undefined }, async () => everything);
+    backlog.yield();
+    const others = setInterval(backlog.yield, 20);
+    const startedMs = performance.now();
+    await until("everything", async () => (await queued()) === 1_050, 60_000);
+    const share = tookMs.reduce((sum, ms) => sum + ms, 0) / (performance.now() - startedMs);
+    clearInterval(others);
+    await backlog.stop();
+    expect(tookMs.length).toBeGreaterThanOrEqual(10);
+    expect(share).toBeLessThan(0.35);
+  }, 90_000);
+
+  it("is taken up without rest when nobody else has any, and while NATS does not say how far the stream is stored", async () => {
+    const { queued } = await burst(1_050);
+    const { db, tookMs } = timed(dispatcher.database.db);
+    const backlog = startBacklog({ db, log, batchEvents: 500, wake: () => undefined }, async () => {
+      throw new Error("away");
+    });
+    await until("everything", async () => (await queued()) === 1_050, 60_000);
+    await backlog.stop();
+    expect(tookMs.length).toBeLessThan(10);
+  }, 90_000);
+});
