@@ -21,7 +21,8 @@ type Options = {
 
 /**
  * One Connect unary call on undici's dispatch interface (the raw one: no header object, no body stream). Repeated while
- * connecting fails, once per server and once more, and once when no byte came back and the method's idempotency level allows it.
+ * connecting fails or the server has not read it, twice per server, and once when no byte came back and the method's idempotency
+ * level allows it.
  */
 export class UnaryCall implements Dispatcher.DispatchHandler {
   readonly #options: Options;
@@ -74,8 +75,9 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
 
   onComplete(): void {
     // The server leaves and has not read the request.
-    if (this.#status === 408 && this.#refusals < this.#options.servers && !this.#done) {
-      this.#refused();
+    if (this.#status === 408 && !this.#done) {
+      if (this.#mayMove()) this.#refused();
+      else this.#finish(new ConnectError("Service is unavailable", Code.Unavailable), null);
       return;
     }
     const [first = noBytes] = this.#chunks;
@@ -92,13 +94,18 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
     const connected = this.#connected;
     const mayRepeat = connected
       ? !this.#answered && !this.#repeated && this.#options.described.repeatable
-      : this.#refusals < this.#options.servers;
+      : this.#mayMove();
     if (mayRepeat && !connected) this.#refused();
     else if (mayRepeat) {
       this.#repeated = true;
       this.#sendAgain(true);
     } else
       this.#finish(new ConnectError("Service is unavailable", Code.Unavailable, undefined, undefined, error), null);
+  }
+
+  /** Each server twice: while they are replaced one after the other, a call can meet the one that leaves and the one that left. */
+  #mayMove(): boolean {
+    return this.#refusals < 2 * this.#options.servers;
   }
 
   /** Whatever this server may be told again, another can be told: it did nothing. */
