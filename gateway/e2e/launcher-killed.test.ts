@@ -32,12 +32,26 @@ function commands(): string[] {
   });
 }
 
-async function killedOnce(isTime: (said: string, processes: readonly string[]) => boolean): Promise<string> {
+type Start = { program: string; args: string[]; env?: Record<string, string>; signal: NodeJS.Signals };
+const alone: Start = { program: process.execPath, args: [launcher], signal: "SIGKILL" };
+/** As npm runs it: in a shell, which is all that a `kill` of npm ends. */
+const byNpm: Start = {
+  program: "sh",
+  args: ["-c", '"$0" "$1"; exit $?', process.execPath, launcher],
+  env: { npm_lifecycle_event: "start" },
+  signal: "SIGTERM",
+};
+
+async function killedOnce(
+  isTime: (said: string, processes: readonly string[]) => boolean,
+  { program, args, env, signal }: Start = alone,
+): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), "muster-killed-"));
   folders.push(dataDir);
   chmodSync(dataDir, 0o711);
-  const child = spawn(process.execPath, [launcher], {
-    env: { ...process.env, PORT: String(await freePort()), MUSTER_DATA_DIR: dataDir, PASSWORD_SCRYPT_LOG_N: "12" },
+  const place = { PORT: String(await freePort()), MUSTER_DATA_DIR: dataDir, PASSWORD_SCRYPT_LOG_N: "12" };
+  const child = spawn(program, args, {
+    env: { ...process.env, ...place, ...env },
     stdio: ["ignore", "pipe", "ignore"],
   });
   let said = "";
@@ -46,7 +60,7 @@ async function killedOnce(isTime: (said: string, processes: readonly string[]) =
   });
   await until("the moment", () => isTime(said, processesOf(dataDir)), 120_000);
   expect(processesOf(dataDir).length).toBeGreaterThan(2);
-  child.kill("SIGKILL");
+  child.kill(signal);
   return dataDir;
 }
 
@@ -65,6 +79,11 @@ describe("nothing of a cluster outlives its killed launcher", () => {
 
   it("that was killed when all was ready", async () => {
     const dataDir = await killedOnce((said) => said.includes("Muster is ready"));
+    await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
+  }, 240_000);
+
+  it("that npm left alone when it was told to stop", async () => {
+    const dataDir = await killedOnce((said) => said.includes("Muster is ready"), byNpm);
     await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
   }, 240_000);
 });

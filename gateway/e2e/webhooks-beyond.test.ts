@@ -131,6 +131,22 @@ describe("a webhook over HTTP", () => {
   }, 180_000);
 });
 
+describe("people limited to some sites", () => {
+  it("read webhooks, but no deliveries: those tell of devices at every site and of who signed in", async () => {
+    const id = await newWebhook({ events: ["patch.failed"] });
+    const tested = await admin.call("POST", `/webhooks/${id}/test`);
+    const { id: deliveryId } = tested.body.delivery as { id: string };
+    const siteIds = [await newSite(cluster, place.orgId)];
+    const { api: limited } = await signedInAs(cluster, "org-admin", { ...place, siteIds });
+    expect((await limited.call("GET", `/webhooks/${id}`)).status).toBe(200);
+    for (const path of [`${id}/deliveries`, `${id}/deliveries/${deliveryId}`, "dead-letters"]) {
+      expect((await admin.call("GET", `/webhooks/${path}`)).status).toBe(200);
+      const { status, body } = await limited.call("GET", `/webhooks/${path}`);
+      expect([status, body.code]).toEqual([403, "site_restricted"]);
+    }
+  });
+});
+
 describe("a stream of audit rows", () => {
   it("brings the rows of the organization to a webhook, signed and in order, and is paused and ended", async () => {
     const wanted = { name: "SIEM", type: "webhook", url: receiver.url, from: "start" };

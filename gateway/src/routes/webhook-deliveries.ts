@@ -91,7 +91,7 @@ const list = route({
   params: idParams,
   query: listQuery.extend({ status: status.optional() }),
   reply: z.object({ data: z.array(delivery), pagination }),
-  errors: ["webhook_not_found"],
+  errors: ["webhook_not_found", "site_restricted"],
   async handle({ params, query, rpc }, { services }) {
     const wanted = { webhookId: params.id, page: pageOf(query), status: query.status ?? "" };
     const reply = await services.deliveries.listDeliveries(wanted, await rpc());
@@ -107,7 +107,7 @@ const get = route({
   summary: "One delivery with its attempts",
   params: deliveryParams,
   reply: delivery.extend({ attempts: z.array(attempt) }),
-  errors: ["webhook_not_found", "delivery_not_found"],
+  errors: ["webhook_not_found", "delivery_not_found", "site_restricted"],
   async handle({ params, rpc }, { services }) {
     const wanted = { webhookId: params.id, id: params.deliveryId };
     const reply = await services.deliveries.getDelivery(wanted, await rpc());
@@ -174,7 +174,7 @@ const deadLetters = route({
     webhookId: id.optional(),
   }),
   reply: z.object({ data: z.array(deadLetter), pagination }),
-  errors: ["organization_context_required", "organization_not_found"],
+  errors: ["organization_context_required", "organization_not_found", "site_restricted"],
   async handle({ query, rpc }, { services }) {
     const wanted = { page: pageOf(query), orgId: query.orgId ?? "", webhookId: query.webhookId ?? "" };
     const reply = await services.deliveries.listDeadLetters(wanted, await rpc());

@@ -32,7 +32,7 @@ import {
   deliveryNotFound,
   listedOrganization,
   type Reach,
-  requireReader,
+  requireDeliveryReader,
   requireWriter,
   webhookNotFound,
 } from "./guards.ts";
@@ -82,7 +82,7 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
   return {
     async listDeliveries(request, handler) {
       const context = callContext(handler);
-      requireReader(context);
+      requireDeliveryReader(context);
       const status = deliveryStatuses.find((known) => known === request.status) ?? null;
       if (request.status !== "" && status === null) {
         throw validationError({ status: [`One of ${deliveryStatuses.join(", ")}`] });
@@ -96,7 +96,7 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
 
     async getDelivery({ webhookId, id }, handler) {
       const context = callContext(handler);
-      requireReader(context);
+      requireDeliveryReader(context);
       const webhook = isUuid(webhookId) ? await findWebhook(db, context, webhookId) : null;
       if (!webhook) throw webhookNotFound();
       const row = isUuid(id) ? await findDelivery(db, context, webhook.id, id) : null;
@@ -152,7 +152,7 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
 
     async listDeadLetters(request, handler) {
       const context = callContext(handler);
-      requireReader(context);
+      requireDeliveryReader(context);
       const webhookId = request.webhookId || null;
       if (webhookId !== null && !isUuid(webhookId)) throw validationError({ webhookId: ["Must be a UUID"] });
       const orgId = await listedOrganization(deps, context, request.orgId);

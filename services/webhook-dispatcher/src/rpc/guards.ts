@@ -14,13 +14,21 @@ export function requireReader(context: CallContext): void {
   requireOrganization(context);
 }
 
+/** Deliveries tell of devices at every site, and of who signed in: nobody restricted to sites reads them. */
+export function requireDeliveryReader(context: CallContext): void {
+  requireReader(context);
+  requireEverySite(context);
+}
+
 /** Webhooks concern a whole organization: nobody restricted to sites changes them. */
 export function requireWriter(context: CallContext, permission = "webhooks:write"): void {
   requirePermission(context, permission);
   requireOrganization(context);
-  if (context.caller.siteIds !== null) {
-    throw new AppError("site_restricted", "Your access is restricted to sites");
-  }
+  requireEverySite(context);
+}
+
+function requireEverySite({ caller }: CallContext): void {
+  if (caller.siteIds !== null) throw new AppError("site_restricted", "Your access is restricted to sites");
 }
 
 function requireOrganization({ caller }: CallContext): void {
