@@ -9,7 +9,7 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { type Database, removeExpiredReplies, storeReply, type Tx, takeIdempotencyKey } from "@muster/db";
-import { AppError, type CallContext, type Logger, validationError } from "@muster/kit";
+import { AppError, type CallContext, type Logger, type Repeating, repeatEvery, validationError } from "@muster/kit";
 import type { SealedColumn } from "./sealed-column.ts";
 
 /** Seals bytes so that they open at the same place alone. */
@@ -75,11 +75,11 @@ const inClear: ReplyBox = { seal: (plain) => plain, open: (stored) => stored };
 
 const cleanMs = 10 * 60_000;
 
-/** Every ten minutes removes stored replies that count no longer; `stop` waits for nothing. */
-export function startIdempotencyCleanup({ db, log }: { db: Database; log: Logger }): { stop(): void } {
-  const timer = setInterval(() => {
-    removeExpiredReplies(db).catch((err: unknown) => log.warn({ err }, "stored replies not cleaned up"));
-  }, cleanMs);
-  timer.unref();
-  return { stop: () => clearInterval(timer) };
+/** Every ten minutes removes stored replies that count no longer. */
+export function startIdempotencyCleanup({ db, log }: { db: Database; log: Logger }): Repeating {
+  return repeatEvery(
+    cleanMs,
+    () => removeExpiredReplies(db),
+    (err) => log.warn({ err }, "stored replies not cleaned up"),
+  );
 }

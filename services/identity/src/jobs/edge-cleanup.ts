@@ -1,5 +1,5 @@
 import type { Database } from "@muster/db";
-import type { Logger } from "@muster/kit";
+import { type Logger, type Repeating, repeatEvery } from "@muster/kit";
 import { markEndedKeys } from "../store/api-keys.ts";
 import { removeOldFailures } from "../store/failures.ts";
 import { forgetOldLeases } from "../store/gateways.ts";
@@ -13,7 +13,7 @@ const batchRows = 5_000;
  * Each minute marks API keys whose end has come, and removes rate windows, failures and refusals that count no more, old
  * acknowledgements and gateways that are gone.
  */
-export function startEdgeCleanup({ db, log }: { db: Database; log: Logger }): { stop(): void } {
+export function startEdgeCleanup({ db, log }: { db: Database; log: Logger }): Repeating {
   const clean = async () => {
     await forgetOldLeases(db);
     while ((await markEndedKeys(db, batchRows)) === batchRows);
@@ -21,11 +21,7 @@ export function startEdgeCleanup({ db, log }: { db: Database; log: Logger }): { 
     while ((await removeOldFailures(db, batchRows, new Date())) === batchRows);
     while ((await removeOldRefusals(db, batchRows, new Date())) === batchRows);
   };
-  const timer = setInterval(() => {
-    clean().catch((err: unknown) =>
-      log.warn({ err }, "keys, rate windows, failures, refusals and leases not cleaned up"),
-    );
-  }, everyMs);
-  timer.unref();
-  return { stop: () => clearInterval(timer) };
+  return repeatEvery(everyMs, clean, (err) =>
+    log.warn({ err }, "keys, rate windows, failures, refusals and leases not cleaned up"),
+  );
 }

@@ -1,5 +1,5 @@
 import type { Database } from "@muster/db";
-import { counter, type Logger } from "@muster/kit";
+import { counter, type Logger, type Repeating, repeatEvery } from "@muster/kit";
 import { removeExpiredSessions, removeRevokedSessions } from "../store/sessions.ts";
 
 const everyMs = 600_000;
@@ -31,26 +31,10 @@ export async function cleanSessions({ db, retentionDays, now }: Omit<Deps, "log"
 }
 
 /** Cleans every ten minutes until stopped. Replicas that do it at once share the work. */
-export function startSessionCleanup(deps: Deps): { stop(): Promise<void> } {
-  let running: Promise<void> | null = null;
+export function startSessionCleanup(deps: Deps): Repeating {
   const clean = async () => {
-    try {
-      const rows = await cleanSessions(deps);
-      if (rows > 0) deps.log.info({ rows }, "ended sessions removed");
-    } catch (err) {
-      deps.log.warn({ err }, "ended sessions cannot be removed now");
-    } finally {
-      running = null;
-    }
+    const rows = await cleanSessions(deps);
+    if (rows > 0) deps.log.info({ rows }, "ended sessions removed");
   };
-  const timer = setInterval(() => {
-    running ??= clean();
-  }, everyMs);
-  timer.unref();
-  return {
-    async stop() {
-      clearInterval(timer);
-      await running;
-    },
-  };
+  return repeatEvery(everyMs, clean, (err) => deps.log.warn({ err }, "ended sessions cannot be removed now"));
 }

@@ -1,5 +1,5 @@
 import type { Database } from "@muster/db";
-import { type Logger, systemCaller } from "@muster/kit";
+import { type Logger, type Repeating, repeatEvery, systemCaller } from "@muster/kit";
 import { giveUpReservations, type Reservation, returnGivenUp } from "../store/enrollment-uses.ts";
 
 const everyMs = 10_000;
@@ -41,27 +41,11 @@ export async function sweepOnce({ db, discard, log }: Deps): Promise<number> {
 }
 
 /** Sweeps every ten seconds until stopped. */
-export function startSweeping(deps: Deps): { stop(): Promise<void> } {
+export function startSweeping(deps: Deps): Repeating {
   const { log } = deps;
-  let running: Promise<void> | null = null;
   const sweep = async () => {
-    try {
-      const returned = await sweepOnce(deps);
-      if (returned > 0) log.info({ returned }, "uses of enrollment keys given back");
-    } catch (err) {
-      log.warn({ err }, "reservations of enrollment keys cannot be swept now");
-    } finally {
-      running = null;
-    }
+    const returned = await sweepOnce(deps);
+    if (returned > 0) log.info({ returned }, "uses of enrollment keys given back");
   };
-  const timer = setInterval(() => {
-    running ??= sweep();
-  }, everyMs);
-  timer.unref();
-  return {
-    async stop() {
-      clearInterval(timer);
-      await running;
-    },
-  };
+  return repeatEvery(everyMs, sweep, (err) => log.warn({ err }, "reservations of enrollment keys cannot be swept now"));
 }

@@ -1,5 +1,5 @@
 import type { Database } from "@muster/db";
-import { counter, type Logger, systemCaller, uuidv7 } from "@muster/kit";
+import { counter, type Logger, type Repeating, repeatEvery, systemCaller, uuidv7 } from "@muster/kit";
 import { emitDevice } from "../rpc/device-message.ts";
 import { findGone, forgetDiscarded, takeWatch } from "../store/presence.ts";
 
@@ -35,32 +35,20 @@ export async function lookOnce({ db, heartbeatIntervalSeconds }: Omit<Deps, "log
 }
 
 /** Looks every second until stopped. */
-export function startPresenceWatch(deps: Deps): { stop(): Promise<void> } {
+export function startPresenceWatch(deps: Deps): Repeating {
   const { db, log } = deps;
-  let running: Promise<void> | null = null;
   const look = async () => {
-    try {
-      const gone = await lookOnce(deps);
-      if (gone > 0) log.info({ gone }, "devices are offline");
-    } catch (err) {
-      log.warn({ err }, "devices cannot be watched now");
-    } finally {
-      running = null;
-    }
+    const gone = await lookOnce(deps);
+    if (gone > 0) log.info({ gone }, "devices are offline");
   };
-  const timer = setInterval(() => {
-    running ??= look();
-  }, everyMs);
-  const cleaning = setInterval(() => {
-    db.tx({ caller: systemCaller("tenancy") }, forgetDiscarded).catch((err: unknown) => {
-      log.warn({ err }, "discarded enrollments not cleaned up");
-    });
-  }, cleanEveryMs);
+  const forget = () => db.tx({ caller: systemCaller("tenancy") }, forgetDiscarded);
+  const watching = repeatEvery(everyMs, look, (err) => log.warn({ err }, "devices cannot be watched now"));
+  const cleaning = repeatEvery(cleanEveryMs, forget, (err) =>
+    log.warn({ err }, "discarded enrollments not cleaned up"),
+  );
   return {
-    async stop() {
-      clearInterval(timer);
-      clearInterval(cleaning);
-      await running;
+    stop: async () => {
+      await Promise.all([watching.stop(), cleaning.stop()]);
     },
   };
 }

@@ -1,0 +1,35 @@
+export type Repeating = {
+  /** Ends it; waits for a run under way. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Runs a task every `everyMs` milliseconds, first after that time, and never twice at once: what comes due meanwhile is left out.
+ * A run that fails is told to `onFailure`, and the next one comes. The process may end between runs.
+ */
+export function repeatEvery(
+  everyMs: number,
+  task: () => Promise<unknown>,
+  onFailure: (error: unknown) => void,
+): Repeating {
+  let running: Promise<void> | null = null;
+  const run = async () => {
+    try {
+      await task();
+    } catch (error) {
+      onFailure(error);
+    } finally {
+      running = null;
+    }
+  };
+  const timer = setInterval(() => {
+    running ??= run();
+  }, everyMs);
+  timer.unref();
+  return {
+    async stop() {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
