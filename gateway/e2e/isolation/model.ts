@@ -153,9 +153,10 @@ export function outOfReach(actor: Actor, target: Target): Outcome | null {
   return refused(404, `${target.kind}_not_found`);
 }
 
-/** Organization-wide writes, service principals and audit trails are closed to people limited to sites. */
+/** Organization-wide writes, service principals, audit trails and deliveries are closed to people limited to sites. */
 export function closedToSiteRestricted({ method, path }: InterfaceRow): boolean {
   if (path.startsWith("/audit-logs") || path.startsWith("/service-principals")) return true;
+  if (/^\/webhooks\/(dead-letters|:id\/deliveries)/.test(path)) return true;
   if (method === "GET") return false;
   if (path.startsWith("/orgs/sites")) return method !== "PATCH";
   return /^\/(users|roles|api-keys|orgs|webhooks|events)/.test(path);
