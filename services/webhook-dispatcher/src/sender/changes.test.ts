@@ -170,8 +170,10 @@ describe("an answer", () => {
     await status(webhook.id, "retrying");
     expect((await dispatcher.webhooks(admin).getWebhook({ id: webhook.id })).webhook?.status).toBe("failed");
     const rows = await dispatcher.rows<{ n: number }>(
-      "SELECT count(*) AS n FROM outbox WHERE subject LIKE 'audit.%' AND position($1::bytea in body) > 0",
-      [Buffer.from("webhook.fail")],
+      // Webhooks of the tests before may still have retries to be answered with 410, too.
+      `SELECT count(*) AS n FROM outbox WHERE subject LIKE 'audit.%' AND position($1::bytea in body) > 0
+         AND position($2::bytea in body) > 0`,
+      [Buffer.from("webhook.fail"), Buffer.from(webhook.id)],
     );
     expect(rows[0]?.n).toBe(1);
     receivers[0].answer((_request, response) => void response.end());
