@@ -1,6 +1,7 @@
 export { type Authenticator, softAuthenticator, type Twist } from "./authenticator.ts";
 export { callers } from "./callers.ts";
 export * from "./database.ts";
+export { type Listening, listening } from "./listening.ts";
 export * from "./nats.ts";
 export { type TestPort, testPort } from "./rpc.ts";
 export { type Leak, type Secret, type SecretScanner, secretScanner } from "./secret-scan.ts";

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { listening } from "@muster/testing";
 
 /** A request as the receiver got it. */
 export type Received = {
@@ -24,7 +24,6 @@ export type Receiver = {
 /** A receiver on a loopback port that remembers what it gets; answers 200 unless told otherwise. */
 export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = [];
-  const sockets = new Set<Socket>();
   let answer: Answer = (_received, response) => void response.writeHead(200).end("ok");
   let open = 0;
   let busiest = 0;
@@ -43,21 +42,14 @@ export async function startReceiver(): Promise<Receiver> {
       answer(item, response);
     });
   });
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port, close } = await listening(server);
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     received,
     busiest: () => busiest,
     answer(given) {
       answer = given;
     },
-    close() {
-      for (const socket of sockets) socket.destroy();
-      return new Promise((resolve) => server.close(() => resolve()));
-    },
+    close,
   };
 }
