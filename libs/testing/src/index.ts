@@ -3,6 +3,7 @@ export { callers } from "./callers.ts";
 export * from "./database.ts";
 export { type Listening, listening } from "./listening.ts";
 export * from "./nats.ts";
+export { outcome } from "./outcome.ts";
 export { type TestPort, testPort } from "./rpc.ts";
 export { type Leak, type Secret, type SecretScanner, secretScanner } from "./secret-scan.ts";
 export { testCaFile, testCertificate } from "./tls.ts";

@@ -2,8 +2,8 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Database } from "@muster/db";
 import { type Caller, createLogger, uuidv7 } from "@muster/kit";
-import { callers, until } from "@muster/testing";
-import { eventMessage, outcome, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
+import { callers, outcome, until } from "@muster/testing";
+import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
 import type { Receiver } from "../testing/receiver.ts";
 import { startReplayer } from "./replayer.ts";
 

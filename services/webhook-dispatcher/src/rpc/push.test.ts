@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
 import { systemOpens } from "@muster/rpc";
-import { callers, until } from "@muster/testing";
-import { outcome, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
+import { callers, outcome, until } from "@muster/testing";
+import { startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
 import type { Receiver } from "../testing/receiver.ts";
 
 let dispatcher: TestDispatcher;

@@ -2,9 +2,9 @@ import { createHmac } from "node:crypto";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Caller, uuidv7 } from "@muster/kit";
-import { until } from "@muster/testing";
+import { outcome, until } from "@muster/testing";
 import { removePreviousSecrets } from "../store/upkeep.ts";
-import { eventMessage, outcome, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
+import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
 import type { Receiver } from "../testing/receiver.ts";
 
 let dispatcher: TestDispatcher;

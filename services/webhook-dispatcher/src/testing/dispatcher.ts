@@ -11,7 +11,7 @@ import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
 import { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
 import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
-import { register, toAppError } from "@muster/rpc";
+import { register } from "@muster/rpc";
 import { tenantMigrations } from "@muster/service";
 import { callers, type TestDatabase, testDatabase, testPort } from "@muster/testing";
 import { z } from "zod";
@@ -209,16 +209,3 @@ export function eventMessage(
 }
 
 type EventChange = { id: string; type: string; data: object; at: Date; seq: number };
-
-/** The code a call is refused with, and what it names; "ok" when it is answered. */
-export async function outcome(call: Promise<unknown>): Promise<string> {
-  try {
-    await call;
-    return "ok";
-  } catch (error) {
-    const { code, facts } = toAppError(error);
-    const fields = (facts.details as { fieldErrors?: object } | undefined)?.fieldErrors;
-    if (code === "internal") throw error;
-    return fields ? `${code} ${Object.keys(fields).join(" ")}` : `${code}${facts.reason ? ` ${facts.reason}` : ""}`;
-  }
-}
