@@ -15,6 +15,8 @@ export type Answer = (received: Received, response: ServerResponse) => void;
 export type Receiver = {
   port: number;
   received: Received[];
+  /** Its requests for one event, in the order in which they came. */
+  of(eventId: string): Received[];
   /** Most requests that were open at a time. */
   busiest(): number;
   answer(answer: Answer): void;
@@ -46,6 +48,7 @@ export async function startReceiver(): Promise<Receiver> {
   return {
     port,
     received,
+    of: (eventId) => received.filter(({ headers }) => headers["x-service-event-id"] === eventId),
     busiest: () => busiest,
     answer(given) {
       answer = given;
