@@ -99,8 +99,7 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
   }
   const idempotencyKey = idempotencyKeyOf(row, inbound);
   if (row.paced) {
-    const address = options.clientAddress(request.socket.remoteAddress, inbound) ?? "";
-    const turn = options.pacer.turn(address, response);
+    const turn = options.pacer.turn(options.clientAddress(request.socket.remoteAddress, inbound), response);
     if (turn !== null) await turn;
   }
   const params = row.params ? validate(row.params, exchange.rawParams) : nothing;

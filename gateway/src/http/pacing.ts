@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { AppError, counter, createLanes, gauge } from "@muster/kit";
+import { AppError, clientNetwork, counter, createLanes, gauge } from "@muster/kit";
 import { EdgeError } from "../errors.ts";
 
 export type PacingOptions = {
@@ -11,53 +11,68 @@ export type PacingOptions = {
 
 export type Pacer = {
   /**
-   * Null when this request may go on now, else a promise of its turn. Throws AppError `overloaded` when too many wait; rejects with
+   * Null when the request may go on now, else a promise of its turn. Throws AppError `overloaded` when too many wait; rejects with
    * EdgeError `bad_request` when the client leaves before.
    */
-  turn(address: string, response: ServerResponse): Promise<void> | null;
+  turn(clientAddress: string | null, response: Pick<ServerResponse, "once" | "off">): Promise<void> | null;
 };
 
 type Job = { begin(): void };
 
 const waiting = gauge("gateway_paced_waiting", "Sign-ins and the like that wait to be begun.");
-const refused = counter("gateway_paced_refused_total", "Sign-ins and the like that were refused because too many waited.");
+const refused = counter("gateway_paced_refused_total", "Sign-ins and the like refused because too many waited.");
 
 /**
- * Begins requests one after the other with a pause between them, in which the event loop serves whatever else has come; those that wait
- * take turns by address (docs/decisions/0060-sign-ins-are-begun-one-by-one.md).
+ * Begins requests one at a time with a pause between them, in which the event loop serves whatever else has come. Those that wait take
+ * turns by address (IPv6: by /64) (docs/decisions/0060-sign-ins-are-begun-one-by-one.md).
  */
 export function createPacer({ perSecond, waitingMax }: PacingOptions): Pacer {
   const everyMs = 1_000 / perSecond;
   const perAddress = Math.ceil(waitingMax / 2);
   const lanes = createLanes<Job>();
   let nextMs = Number.NEGATIVE_INFINITY;
+  let scheduled = false;
 
+  // Never two in one turn of the event loop, however late it is.
   const begin = () => {
-    lanes.next()?.begin();
+    scheduled = false;
+    const job = lanes.next();
     waiting.set(lanes.size);
+    if (job === undefined) return;
     nextMs = performance.now() + everyMs;
-    if (lanes.size > 0) setTimeout(begin, everyMs);
+    if (lanes.size > 0) schedule(everyMs);
+    job.begin();
   };
 
+  const schedule = (afterMs: number) => {
+    if (scheduled) return;
+    scheduled = true;
+    setTimeout(begin, afterMs);
+  };
+
+  // Spread over twice the wait: clients that were refused together must not come back together.
   const full = () => {
     refused.inc();
-    // Spread over twice the wait: clients that were refused together must not come back together.
-    const waitSeconds = lanes.size / perSecond;
-    const retryAfterSeconds = Math.min(30, Math.ceil((1 + Math.random()) * Math.max(1, waitSeconds)));
-    return new AppError("overloaded", "Service is overloaded", { retryAfterSeconds });
+    const spreadSeconds = (1 + Math.random()) * Math.max(1, lanes.size / perSecond);
+    return new AppError("overloaded", "Service is overloaded", {
+      retryAfterSeconds: Math.min(30, Math.ceil(spreadSeconds)),
+    });
   };
 
   return {
-    turn(address, response) {
+    turn(clientAddress, response) {
       const nowMs = performance.now();
       if (lanes.size === 0 && nowMs >= nextMs) {
         nextMs = nowMs + everyMs;
         return null;
       }
-      if (lanes.size >= waitingMax || lanes.waitingIn(address) >= perAddress) throw full();
+      const lane = clientNetwork(clientAddress);
+      if (lanes.size >= waitingMax || lanes.waitingIn(lane) >= perAddress) throw full();
       return new Promise((resolve, reject) => {
         const leave = () => {
-          if (lanes.remove(address, job)) reject(new EdgeError("bad_request", "Request was cut off"));
+          if (!lanes.remove(lane, job)) return;
+          waiting.set(lanes.size);
+          reject(new EdgeError("bad_request", "Request was cut off"));
         };
         const job: Job = {
           begin() {
@@ -65,9 +80,10 @@ export function createPacer({ perSecond, waitingMax }: PacingOptions): Pacer {
             resolve();
           },
         };
-        lanes.add(address, job);
+        lanes.add(lane, job);
+        waiting.set(lanes.size);
         response.once("close", leave);
-        if (lanes.size === 1) setTimeout(begin, nextMs - nowMs);
+        schedule(nextMs - nowMs);
       });
     },
   };

@@ -1,4 +1,4 @@
-import { AppError, createLanes, gauge } from "@muster/kit";
+import { AppError, clientNetwork, createLanes, gauge } from "@muster/kit";
 import type { Waiting } from "./passwords.ts";
 
 export type HashingQueue = {
@@ -15,7 +15,7 @@ type Job = { start(): void };
 const newest = 0.2;
 
 /**
- * A few at a time; those that wait take turns by client address, so that nobody's flood keeps another's sign-in out. `expectedMs` is
+ * A few at a time; those that wait take turns by client address (IPv6: by /64), so that nobody's flood keeps another's sign-in out. `expectedMs` is
  * what one is taken to last before the first has ended.
  */
 export function hashingQueue({
@@ -44,7 +44,7 @@ export function hashingQueue({
     new AppError("overloaded", "Too many sign-ins at once", {
       retryAfterSeconds: Math.min(30, Math.ceil((1 + Math.random()) * Math.max(2, waitMs() / 1_000))),
     });
-  const laneOf = (waiting: Waiting | undefined) => waiting?.meta.clientAddress ?? "";
+  const laneOf = (waiting: Waiting | undefined) => clientNetwork(waiting?.meta.clientAddress ?? null);
 
   const requireTurn = (waiting: Waiting | undefined) => {
     if (running < concurrency) return;
