@@ -36,6 +36,8 @@ export async function run([rows = "1000000", folder]: string[] = []): Promise<vo
       ["everybody, everywhere", "/users"],
       ["of the organization", `/users?${of}`],
       ["… status=disabled (one in 100,000)", `/users?${of}&status=disabled`],
+      ["… role that one in 100,000 has", `/users?${of}&role=org-admin`],
+      ["… role of all the others", `/users?${of}&role=org-viewer`],
       ["… q: one person's address", `/users?${of}&q=p777@many`],
       ["… q: ten people", `/users?${of}&q=rare`],
       ["… q: one in a thousand", `/users?${of}&q=grace`],
@@ -59,12 +61,13 @@ async function fillAll(url: string, databaseUrl: string, rows: number): Promise<
   const { call: root, secret } = await newAdministrator(url);
   const { partnerId, orgId } = await newOrganization(root);
   const { partnerId: otherPartner, orgId: otherOrg } = await newOrganization(root);
-  await fill(databaseUrl, rows, partnerId, orgId);
-  await fill(databaseUrl, rows / 10, otherPartner, otherOrg);
+  await fill(databaseUrl, rows, partnerId, orgId, "org-viewer");
+  // A role that few have here and everybody there.
+  await fill(databaseUrl, rows / 10, otherPartner, otherOrg, "org-admin");
   return { root, filled: { secret, orgId } };
 }
 
-async function fill(databaseUrl: string, rows: number, partnerId: string, orgId: string): Promise<void> {
+async function fill(databaseUrl: string, rows: number, partnerId: string, orgId: string, role: string): Promise<void> {
   const owner = new pg.Client({ connectionString: databaseUrl });
   await owner.connect();
   try {
@@ -75,10 +78,10 @@ async function fill(databaseUrl: string, rows: number, partnerId: string, orgId:
        SELECT gen_random_uuid(), 'p' || n || '@many.' || right($1::uuid::text, 12) || '.example',
               CASE WHEN n % 100000 = 1 THEN 'Rare ' WHEN n % 1000 = 2 THEN 'Grace ' WHEN n % 100 = 3 THEN 'Ada ' ELSE 'Max ' END
                 || CASE WHEN n > $3::int - 5000 THEN 'Old ' ELSE '' END || 'Smith',
-              'organization', $2::uuid, $1::uuid, (SELECT id FROM identity.roles WHERE key = 'org-viewer'),
+              'organization', $2::uuid, $1::uuid, (SELECT id FROM identity.roles WHERE key = CASE WHEN n % 100000 = 5 THEN 'org-admin' ELSE $4 END),
               CASE WHEN n % 100000 = 4 THEN 'disabled' ELSE 'active' END, now() - n * interval '1 second', now()
        FROM generate_series(1, $3::int) AS n`,
-      [orgId, partnerId, rows],
+      [orgId, partnerId, rows, role],
     );
     await owner.query(
       `INSERT INTO identity.user_words (user_id, word, partner_id, org_id)
