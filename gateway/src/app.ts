@@ -29,6 +29,7 @@ import { createHeartbeats } from "./heartbeats.ts";
 import { clientAddressRule } from "./http/client-address.ts";
 import { createHeaderReader } from "./http/headers.ts";
 import { watchLoopLag } from "./http/loop-lag.ts";
+import { createPacer } from "./http/pacing.ts";
 import { buildRouteTable } from "./http/route-table.ts";
 import { createGateway } from "./http/server.ts";
 import { createShedder } from "./http/shedding.ts";
@@ -155,6 +156,10 @@ export async function startGateway(options: AppOptions): Promise<App> {
     agentMax: config.AGENT_IN_FLIGHT_MAX,
     lagMaxMs: config.EVENT_LOOP_LAG_MAX_MS,
   });
+  const pacer = createPacer({
+    perSecond: config.SIGN_INS_BEGUN_PER_SECOND,
+    waitingMax: config.SIGN_INS_WAITING_MAX,
+  });
   const lag = watchLoopLag((p99Ms) => shedder.observeLag(p99Ms));
   let openApiText: string | null = null;
   const agentRates = createAgentRates({
@@ -183,6 +188,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
     noteRefusal: createRefusals({ refusals: services.refusals, log }),
     rates,
     shedder,
+    pacer,
     sessionRateLimit: config.SESSION_RATE_LIMIT,
     agentRates,
     accessRules,

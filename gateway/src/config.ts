@@ -81,6 +81,12 @@ export const configSchema = z.object({
   EVENT_LOOP_LAG_MAX_MS: whole(200, 1, 600_000).describe(
     "Event-loop lag in milliseconds (p99 of a second) above which classes are shed, exports first, then enrollments, people and keys last.",
   ),
+  SIGN_INS_BEGUN_PER_SECOND: whole(200, 1, 100_000).describe(
+    "Sign-ins, and what else hashes a password for strangers, that this gateway begins a second, one at a time; the rest waits.",
+  ),
+  SIGN_INS_WAITING_MAX: whole(1_000, 1, 100_000).describe(
+    "Of these as many may wait, half of them from one address; more are refused with 503.",
+  ),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
   CHANNEL_RECONNECT_SPREAD_MS: whole(60_000, 0, 600_000).describe(
     "Milliseconds over which a stopping gateway sends its agents to others; its termination grace must be longer.",

@@ -131,6 +131,8 @@ export type RouteDefinition<
   idempotent?: true;
   /** `interactive` when absent. */
   load?: LoadClass;
+  /** Anybody may send it, and it costs more than most: those that come together are begun one after the other. */
+  paced?: true;
   /** The reply carries a secret: `Cache-Control: no-store`. */
   noStore?: true;
   /** A change that is audited with this action and result `denied` when the gateway itself refuses somebody it knows. */

@@ -27,19 +27,33 @@ export async function callAt(
   return { status: reply.status, body: (await reply.json()) as Reply["body"] };
 }
 
+const codeOf = (secret: string) => new TOTP({ secret: Secret.fromBase32(secret) }).generate();
+
+async function step(url: string, path: string, body: object, token: string | null): Promise<Reply["body"]> {
+  const reply = await callAt(url, token, "POST", path, body);
+  if (reply.status >= 300) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
+  return reply.body;
+}
+
 /** The first administrator of a new cluster with a completed second factor; throws when a step is refused. */
 export async function administrator(url: string): Promise<Call> {
-  const step = async (path: string, body: object, token: string | null) => {
-    const reply = await callAt(url, token, "POST", path, body);
-    if (reply.status >= 300) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
-    return reply.body;
-  };
-  const { accessToken } = await step("/auth/login", { email, password }, null);
+  return (await newAdministrator(url)).call;
+}
+
+/** The same, with the secret by which `sameAdministrator` signs in again. */
+export async function newAdministrator(url: string): Promise<{ call: Call; secret: string }> {
+  const { accessToken } = await step(url, "/auth/login", { email, password }, null);
   const token = String(accessToken);
-  const { secret } = await step("/auth/mfa/totp/setup", { password }, token);
-  const code = new TOTP({ secret: Secret.fromBase32(String(secret)) }).generate();
-  await step("/auth/mfa/totp/enable", { code }, token);
-  return (method, path, body) => callAt(url, token, method, path, body);
+  const secret = String((await step(url, "/auth/mfa/totp/setup", { password }, token)).secret);
+  await step(url, "/auth/mfa/totp/enable", { code: codeOf(secret) }, token);
+  return { secret, call: (method, path, body) => callAt(url, token, method, path, body) };
+}
+
+/** Of a cluster that was started again from its data folder, in another half minute than the one its secret was used in. */
+export async function sameAdministrator(url: string, secret: string): Promise<Call> {
+  const { mfaToken } = await step(url, "/auth/login", { email, password }, null);
+  const { accessToken } = await step(url, "/auth/mfa/verify", { mfaToken, code: codeOf(secret) }, null);
+  return (method, path, body) => callAt(url, String(accessToken), method, path, body);
 }
 
 /** A new partner with one organization that every service knows (identity takes keys for it). */

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { newOrganization } from "./administrator.ts";
-import { timeList, withLists } from "./http-lists.ts";
+import { type Call, newOrganization } from "./administrator.ts";
+import { type Fill, timeList, withLists } from "./http-lists.ts";
 
 const calls = 100;
 const barMs = 50;
@@ -10,9 +10,12 @@ const barMs = 50;
  * organization, one in 100,000 of them revoked or expired. Ends with status 1 when a p99 is above 50 ms.
  */
 export async function run([rows = "1000000"]: string[] = []): Promise<void> {
-  await withLists(async (root, fill) => {
+  const filled = async (root: Call, fill: Fill) => {
     const { partnerId, orgId } = await newOrganization(root);
     await fill((owner) => insertKeys(owner, Number(rows), partnerId, orgId));
+    return orgId;
+  };
+  await withLists(filled, async (root, orgId) => {
     const of = `orgId=${orgId}`;
     const paths = [
       "/api-keys?skipCount=true",

@@ -14,6 +14,7 @@ import { checkAnnouncedLength, readJson } from "./body.ts";
 import type { ClientAddressRule } from "./client-address.ts";
 import type { Inbound } from "./headers.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
+import type { Pacer } from "./pacing.ts";
 import { parseQuery } from "./query.ts";
 import type { Served } from "./route-table.ts";
 import type { Shedder } from "./shedding.ts";
@@ -24,6 +25,7 @@ export type ExchangeOptions = {
   authenticate: Authenticate;
   rates: Pick<RateLimiter, "count">;
   shedder: Pick<Shedder, "enter" | "enterOrganization" | "enterAgent" | "leave" | "leaveAgent">;
+  pacer: Pacer;
   /** Requests an hour of one session. */
   sessionRateLimit: number;
   agentRates: AgentRates;
@@ -96,6 +98,10 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     }
   }
   const idempotencyKey = idempotencyKeyOf(row, inbound);
+  if (row.paced) {
+    const turn = options.pacer.turn(options.clientAddress(request.socket.remoteAddress, inbound), response);
+    if (turn !== null) await turn;
+  }
   const params = row.params ? validate(row.params, exchange.rawParams) : nothing;
   if (session?.kind === "agent") checkOwnId(session, params);
   const query = row.query ? validate(row.query, parseQuery(exchange.query)) : nothing;

@@ -53,6 +53,7 @@ const forgot = route({
 const reset = route({
   method: "POST",
   path: "/auth/reset-password",
+  paced: true,
   access: { auth: "none" },
   tag,
   summary: "Set a new password by the token of a link",

@@ -72,6 +72,7 @@ const login = route({
   method: "POST",
   path: "/auth/login",
   load: "vital",
+  paced: true,
   access: { auth: "none" },
   tag,
   summary: "Sign in with e-mail and password",
@@ -83,7 +84,7 @@ const login = route({
   }),
   noStore: true,
   reply: z.union([signedIn, mfaRequired]),
-  errors: ["invalid_credentials", "rate_limited"],
+  errors: ["invalid_credentials", "rate_limited", "overloaded"],
   async handle({ body, rpc }, { services }) {
     const reply = await services.sessions.login(body, await rpc());
     if (reply.mfaToken === "") return signedInOf(reply);
@@ -113,6 +114,7 @@ const refresh = route({
 const acceptInvite = route({
   method: "POST",
   path: "/auth/accept-invite",
+  paced: true,
   access: { auth: "none" },
   tag,
   summary: "Set the password of an invited person",

@@ -27,6 +27,7 @@ export {
   systemCaller,
   zeroUuid,
 } from "./caller.ts";
+export { clientNetwork } from "./client-network.ts";
 export {
   ConfigError,
   flag,
@@ -39,6 +40,7 @@ export {
 } from "./config.ts";
 export { decodeCursor, encodeCursor } from "./cursor.ts";
 export { type EventType, eventTypes, isEventType, testEventType } from "./event-types.ts";
+export { createLanes, type Lanes } from "./lanes.ts";
 export { onLeftByNpm } from "./left-by-npm.ts";
 export { type Process, runProcess, type Stop } from "./lifecycle.ts";
 export { createLogger, type Logger } from "./logger.ts";

@@ -1,7 +1,6 @@
 import type { Database } from "@muster/db";
-import { AppError, systemCaller } from "@muster/kit";
+import { AppError, clientNetwork, systemCaller } from "@muster/kit";
 import type { AttemptLimit } from "./rules/attempt-limit.ts";
-import { clientNetwork } from "./rules/client-network.ts";
 import { addFailures, type Counted, clearFailures, limitedUntil, lockFailures, lockToCount } from "./store/failures.ts";
 
 export type LoginLimits = { perAccount: AttemptLimit; perAddress: AttemptLimit };

@@ -51,6 +51,19 @@ describe("the queue of password checks", () => {
     expect(done).toEqual(["a1", "a2", "b1", "c1", "a3", "a4"]);
   });
 
+  it("takes a /64 of IPv6 for one address: nobody gets more turns by having more of them", async () => {
+    const { work, end } = works();
+    const done: string[] = [];
+    const queue = hashingQueue({ concurrency: 1, queueMax: 20 });
+    const all = [
+      ...["1", "2", "3", "4"].map((at) => queue.run(work(`v6-${at}`, done), from(`2001:db8::${at}`))),
+      queue.run(work("other", done), from("192.0.2.1")),
+    ];
+    for (let i = 0; i < 5; i++) await end();
+    await Promise.all(all);
+    expect(done).toEqual(["v6-1", "v6-2", "other", "v6-3", "v6-4"]);
+  });
+
   it("refuses with Retry-After when it is full, and one address may fill half of it", async () => {
     const { work, end } = works();
     const queue = hashingQueue({ concurrency: 1, queueMax: 4 });

@@ -1,4 +1,4 @@
-import { AppError, gauge } from "@muster/kit";
+import { AppError, clientNetwork, createLanes, gauge } from "@muster/kit";
 import type { Waiting } from "./passwords.ts";
 
 export type HashingQueue = {
@@ -15,7 +15,7 @@ type Job = { start(): void };
 const newest = 0.2;
 
 /**
- * A few at a time; those that wait take turns by client address, so that nobody's flood keeps another's sign-in out. `expectedMs` is
+ * A few at a time; those that wait take turns by client address (IPv6: by /64), so that nobody's flood keeps another's sign-in out. `expectedMs` is
  * what one is taken to last before the first has ended.
  */
 export function hashingQueue({
@@ -27,17 +27,16 @@ export function hashingQueue({
   queueMax: number;
   expectedMs?: number;
 }): HashingQueue {
-  const lanes = new Map<string, Job[]>();
+  const lanes = createLanes<Job>();
   const perLane = Math.ceil(queueMax / 2);
   const queued = gauge("identity_password_queue", "Password checks waiting or running");
   const wait = gauge("identity_password_queue_seconds", "How long one that came now would wait, in seconds");
   let running = 0;
-  let count = 0;
   let averageMs = expectedMs;
 
-  const waitMs = () => ((count + running) * averageMs) / concurrency;
+  const waitMs = () => ((lanes.size + running) * averageMs) / concurrency;
   const told = () => {
-    queued.set(running + count);
+    queued.set(running + lanes.size);
     wait.set(waitMs() / 1_000);
   };
   // Spread over twice the wait: clients that were refused together must not come back together.
@@ -45,38 +44,21 @@ export function hashingQueue({
     new AppError("overloaded", "Too many sign-ins at once", {
       retryAfterSeconds: Math.min(30, Math.ceil((1 + Math.random()) * Math.max(2, waitMs() / 1_000))),
     });
-  const laneOf = (waiting: Waiting | undefined) => waiting?.meta.clientAddress ?? "";
+  const laneOf = (waiting: Waiting | undefined) => clientNetwork(waiting?.meta.clientAddress ?? null);
 
   const requireTurn = (waiting: Waiting | undefined) => {
     if (running < concurrency) return;
     const deadlineMs = waiting?.deadlineMs ?? null;
     const late = deadlineMs !== null && performance.now() + waitMs() + averageMs > deadlineMs;
-    const inLane = lanes.get(laneOf(waiting))?.length ?? 0;
-    if (count >= queueMax || inLane >= perLane || late) throw full();
-  };
-
-  /** The longest waiting of the next address; the address goes to the end of the row. */
-  const next = (): Job | undefined => {
-    for (const [lane, jobs] of lanes) {
-      const job = jobs.shift();
-      lanes.delete(lane);
-      if (jobs.length > 0) lanes.set(lane, jobs);
-      if (job) return job;
-    }
-    return undefined;
+    if (lanes.size >= queueMax || lanes.waitingIn(laneOf(waiting)) >= perLane || late) throw full();
   };
 
   const turn = (waiting: Waiting | undefined): Promise<void> => {
     const lane = laneOf(waiting);
-    const jobs = lanes.get(lane) ?? [];
     const signal = waiting?.signal;
     return new Promise((resolve, reject) => {
       const leave = () => {
-        const at = jobs.indexOf(job);
-        if (at < 0) return;
-        jobs.splice(at, 1);
-        if (jobs.length === 0) lanes.delete(lane);
-        count -= 1;
+        if (!lanes.remove(lane, job)) return;
         told();
         reject(new AppError("deadline_exceeded", "The request took too long"));
       };
@@ -86,9 +68,7 @@ export function hashingQueue({
           resolve();
         },
       };
-      jobs.push(job);
-      lanes.set(lane, jobs);
-      count += 1;
+      lanes.add(lane, job);
       if (signal?.aborted) leave();
       else signal?.addEventListener("abort", leave, { once: true });
     });
@@ -108,11 +88,9 @@ export function hashingQueue({
         averageMs = averageMs === 0 ? tookMs : averageMs * (1 - newest) + tookMs * newest;
         return result;
       } finally {
-        const job = next();
-        if (job) {
-          count -= 1;
-          job.start();
-        } else running -= 1;
+        const job = lanes.next();
+        if (job) job.start();
+        else running -= 1;
         told();
       }
     },

@@ -1,8 +1,7 @@
 import type { Database } from "@muster/db";
-import { type AppError, type CallContext, systemCaller } from "@muster/kit";
+import { type AppError, type CallContext, clientNetwork, systemCaller } from "@muster/kit";
 import { tooManyFailures } from "./attempts.ts";
 import { type AttemptLimit, attemptsLeft, limitedUntilMs, withFailures } from "./rules/attempt-limit.ts";
-import { clientNetwork } from "./rules/client-network.ts";
 import { addFailures, type Counted, lockToCount } from "./store/failures.ts";
 
 export type UnknownKeys = {

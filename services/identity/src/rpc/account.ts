@@ -5,6 +5,7 @@ import {
   AppError,
   type CallContext,
   clampPage,
+  clientNetwork,
   isUuid,
   sessionEnded,
   systemCaller,
@@ -20,7 +21,6 @@ import { personEvent } from "../events/audit.ts";
 import { sessionRevoked } from "../events/auth.ts";
 import { originOf } from "../mail-queue.ts";
 import type { AttemptLimit } from "../rules/attempt-limit.ts";
-import { clientNetwork } from "../rules/client-network.ts";
 import { deviceName } from "../rules/device-name.ts";
 import { tokenHash } from "../rules/opaque-token.ts";
 import { checkNewPassword } from "../rules/password-policy.ts";

@@ -1,0 +1,159 @@
+import { EventEmitter } from "node:events";
+import type { ServerResponse } from "node:http";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { gauge } from "@muster/kit";
+import { until } from "@muster/testing";
+import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
+import { openSocket, rawRequest } from "../testing/raw-http.ts";
+import { startTestGateway } from "../testing/test-gateway.ts";
+import { createPacer, type Pacer } from "./pacing.ts";
+
+type Reply = EventEmitter & Pick<ServerResponse, "once" | "off">;
+const reply = () => new EventEmitter() as Reply;
+
+/** Notes each name when its turn has come. */
+function noting(pacer: Pacer) {
+  const begun: string[] = [];
+  const come = (name: string, address: string | null, response = reply()) =>
+    Promise.resolve(pacer.turn(address, response)).then(() => {
+      begun.push(name);
+    });
+  return { begun, come };
+}
+const codeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => "begun",
+    (error: { code?: string }) => error.code,
+  );
+
+describe("requests that are begun one by one", () => {
+  it("go on at once when they come alone", () => {
+    expect(createPacer({ perSecond: 1, waitingMax: 2 }).turn("192.0.2.1", reply())).toBeNull();
+  });
+
+  it("leave the event loop to others in between, also when it was late", async () => {
+    const { begun, come } = noting(createPacer({ perSecond: 1_000, waitingMax: 100 }));
+    const all = Promise.all(Array.from({ length: 6 }, (_, at) => come(`${at}`, "192.0.2.1")));
+    let most = 0;
+    for (let before = 0; begun.length < 6; before = begun.length) {
+      const blockedMs = performance.now() + 10;
+      while (performance.now() < blockedMs);
+      await new Promise(setImmediate);
+      most = Math.max(most, begun.length - before);
+    }
+    await all;
+    expect([begun, most]).toEqual([["0", "1", "2", "3", "4", "5"], 1]);
+  });
+
+  it("are not more than so many a second", async () => {
+    const { come } = noting(createPacer({ perSecond: 100, waitingMax: 100 }));
+    const startedMs = performance.now();
+    await Promise.all(Array.from({ length: 11 }, () => come("x", null)));
+    // Ten pauses; a timer may be a millisecond early.
+    expect(performance.now() - startedMs).toBeGreaterThan(89);
+  });
+
+  it("take turns by address, an IPv6 /64 being one, however many one of them sent", async () => {
+    const { begun, come } = noting(createPacer({ perSecond: 1_000, waitingMax: 100 }));
+    await Promise.all([
+      ...["a1", "a2", "a3"].map((name) => come(name, "192.0.2.1")),
+      come("v6-1", "2001:db8::1"),
+      come("v6-2", "2001:db8::2"),
+      come("b1", "192.0.2.2"),
+      come("nowhere", null),
+    ]);
+    expect(begun).toEqual(["a1", "a2", "v6-1", "b1", "nowhere", "a3", "v6-2"]);
+  });
+
+  it("leave no gap when their clients leave, and are never begun then", async () => {
+    const { begun, come } = noting(createPacer({ perSecond: 20, waitingMax: 10 }));
+    const responses = [1, 2, 3].map(reply);
+    const first = come("first", "a");
+    const leaving = responses.map((response, at) => codeOf(come(`left ${at}`, "a", response)));
+    for (const response of responses) response.emit("close");
+    expect(await Promise.all(leaving)).toEqual(["bad_request", "bad_request", "bad_request"]);
+    const startedMs = performance.now();
+    await Promise.all([first, come("last", "a")]);
+    expect(begun).toEqual(["first", "last"]);
+    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    expect(responses.map((response) => response.listenerCount("close"))).toEqual([0, 0, 0]);
+  });
+
+  it("are refused with Retry-After when too many wait, half of them from one address", async () => {
+    const pacer = createPacer({ perSecond: 100, waitingMax: 4 });
+    const { come } = noting(pacer);
+    const begun = [come("running", "a"), come("a", "a"), come("a", "a")];
+    expect(() => pacer.turn("a", reply())).toThrow(
+      expect.objectContaining({ code: "overloaded", retryAfterSeconds: expect.any(Number) }),
+    );
+    begun.push(come("b", "b"), come("c", "c"));
+    expect(() => pacer.turn("d", reply())).toThrow(expect.objectContaining({ code: "overloaded" }));
+    await Promise.all(begun);
+    expect(await codeOf(come("later", "a"))).toBe("begun");
+  });
+});
+
+describe("a gateway at which many sign in at once", () => {
+  let services: FakeServices;
+  beforeAll(async () => {
+    services = await startFakeServices();
+  });
+  afterAll(() => services?.close());
+
+  const body = JSON.stringify({ email: "a@example.com", password: "x" });
+  const lines = [
+    "POST /api/v1/auth/login HTTP/1.1",
+    "Host: api.test",
+    "Content-Type: application/json",
+    `Content-Length: ${body.length}`,
+  ];
+
+  let arrived = 0;
+  beforeEach(() => {
+    arrived = 0;
+    services.identity.login = () => {
+      arrived += 1;
+      return { mfaToken: "mfa_x", methods: ["totp"] };
+    };
+  });
+  const withGateway = async (env: Record<string, string>, test: (port: number) => Promise<void>) => {
+    const gateway = await startTestGateway(services, { env });
+    await test(gateway.port).finally(() => gateway.close());
+  };
+
+  it("serves others meanwhile, and answers all of them", () =>
+    withGateway({ SIGN_INS_BEGUN_PER_SECOND: "20" }, async (port) => {
+      const { secret } = services.newKey();
+      const replies = Array.from({ length: 20 }, () => rawRequest(port, lines, body));
+      await until("the first sign-in to arrive", async () => arrived > 0);
+      const me = ["GET /api/v1/auth/me HTTP/1.1", "Host: api.test", `X-API-Key: ${secret}`];
+      expect((await rawRequest(port, me)).status).toBe(200);
+      expect(arrived).toBeLessThan(20);
+      expect(new Set((await Promise.all(replies)).map(({ status }) => status))).toEqual(new Set([200]));
+      expect(arrived).toBe(20);
+    }));
+
+  it("refuses at once with 503 and Retry-After who would be too many", () =>
+    withGateway({ SIGN_INS_BEGUN_PER_SECOND: "1", SIGN_INS_WAITING_MAX: "2" }, async (port) => {
+      const replies = await Promise.all(Array.from({ length: 10 }, () => rawRequest(port, lines, body)));
+      const refused = replies.filter(({ status }) => status === 503);
+      expect(refused.length).toBeGreaterThan(0);
+      expect(replies.filter(({ status }) => status === 200)).toHaveLength(10 - refused.length);
+      expect(refused[0]?.json.code).toBe("overloaded");
+      expect(Number(refused[0]?.headers.get("retry-after"))).toBeGreaterThan(0);
+      expect(arrived).toBe(10 - refused.length);
+    }));
+
+  it("begins nobody who has left", () =>
+    withGateway({ SIGN_INS_BEGUN_PER_SECOND: "2" }, async (port) => {
+      expect((await rawRequest(port, lines, body)).status).toBe(200);
+      const sockets = await Promise.all(Array.from({ length: 6 }, () => openSocket(port)));
+      for (const socket of sockets) socket.write(`${lines.join("\r\n")}\r\n\r\n${body}`);
+      const waiting = async () => (await gauge("gateway_paced_waiting", "").get()).values[0]?.value ?? 0;
+      await until("sign-ins to wait", async () => (await waiting()) > 0);
+      for (const socket of sockets) socket.destroy();
+      await until("nobody to wait", async () => (await waiting()) === 0);
+      expect((await rawRequest(port, lines, body)).status).toBe(200);
+      expect(arrived).toBeLessThan(8);
+    }));
+});

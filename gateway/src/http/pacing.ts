@@ -1,0 +1,90 @@
+import type { ServerResponse } from "node:http";
+import { AppError, clientNetwork, counter, createLanes, gauge } from "@muster/kit";
+import { EdgeError } from "../errors.ts";
+
+export type PacingOptions = {
+  /** Begun a second, one at a time. */
+  perSecond: number;
+  /** May wait, half of them from one address. */
+  waitingMax: number;
+};
+
+export type Pacer = {
+  /**
+   * Null when the request may go on now, else a promise of its turn. Throws AppError `overloaded` when too many wait; rejects with
+   * EdgeError `bad_request` when the client leaves before.
+   */
+  turn(clientAddress: string | null, response: Pick<ServerResponse, "once" | "off">): Promise<void> | null;
+};
+
+type Job = { begin(): void };
+
+const waiting = gauge("gateway_paced_waiting", "Sign-ins and the like that wait to be begun.");
+const refused = counter("gateway_paced_refused_total", "Sign-ins and the like refused because too many waited.");
+
+/**
+ * Begins requests one at a time with a pause between them, in which the event loop serves whatever else has come. Those that wait take
+ * turns by address (IPv6: by /64) (docs/decisions/0060-sign-ins-are-begun-one-by-one.md).
+ */
+export function createPacer({ perSecond, waitingMax }: PacingOptions): Pacer {
+  const everyMs = 1_000 / perSecond;
+  const perAddress = Math.ceil(waitingMax / 2);
+  const lanes = createLanes<Job>();
+  let nextMs = Number.NEGATIVE_INFINITY;
+  let scheduled = false;
+
+  // Never two in one turn of the event loop, however late it is.
+  const begin = () => {
+    scheduled = false;
+    const job = lanes.next();
+    waiting.set(lanes.size);
+    if (job === undefined) return;
+    nextMs = performance.now() + everyMs;
+    if (lanes.size > 0) schedule(everyMs);
+    job.begin();
+  };
+
+  const schedule = (afterMs: number) => {
+    if (scheduled) return;
+    scheduled = true;
+    setTimeout(begin, afterMs);
+  };
+
+  // Spread over twice the wait: clients that were refused together must not come back together.
+  const full = () => {
+    refused.inc();
+    const spreadSeconds = (1 + Math.random()) * Math.max(1, lanes.size / perSecond);
+    return new AppError("overloaded", "Service is overloaded", {
+      retryAfterSeconds: Math.min(30, Math.ceil(spreadSeconds)),
+    });
+  };
+
+  return {
+    turn(clientAddress, response) {
+      const nowMs = performance.now();
+      if (lanes.size === 0 && nowMs >= nextMs) {
+        nextMs = nowMs + everyMs;
+        return null;
+      }
+      const lane = clientNetwork(clientAddress);
+      if (lanes.size >= waitingMax || lanes.waitingIn(lane) >= perAddress) throw full();
+      return new Promise((resolve, reject) => {
+        const leave = () => {
+          if (!lanes.remove(lane, job)) return;
+          waiting.set(lanes.size);
+          reject(new EdgeError("bad_request", "Request was cut off"));
+        };
+        const job: Job = {
+          begin() {
+            response.off("close", leave);
+            resolve();
+          },
+        };
+        lanes.add(lane, job);
+        waiting.set(lanes.size);
+        response.once("close", leave);
+        schedule(nextMs - nowMs);
+      });
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from "@jest/globals";
+import { createLanes } from "./lanes.ts";
+
+const all = <J>(lanes: { next(): J | undefined }) => {
+  const taken: J[] = [];
+  for (let job = lanes.next(); job !== undefined; job = lanes.next()) taken.push(job);
+  return taken;
+};
+
+describe("lanes", () => {
+  it("take turns, each in its own order, and come back behind the others", () => {
+    const lanes = createLanes<string>();
+    for (const job of ["a1", "a2", "a3", "b1", "c1", "b2"]) lanes.add(job[0] ?? "", job);
+    expect([lanes.size, lanes.waitingIn("a"), lanes.waitingIn("z")]).toEqual([6, 3, 0]);
+    expect(lanes.next()).toBe("a1");
+    lanes.add("d", "d1");
+    expect(all(lanes)).toEqual(["b1", "c1", "a2", "d1", "b2", "a3"]);
+    expect([lanes.size, lanes.waitingIn("a")]).toEqual([0, 0]);
+  });
+
+  it("give up a job that nobody waits for, once, and not one whose turn has come", () => {
+    const lanes = createLanes<string>();
+    for (const job of ["a1", "b1", "b2"]) lanes.add(job[0] ?? "", job);
+    expect([lanes.remove("a", "a1"), lanes.remove("a", "a1"), lanes.remove("b", "other")]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(lanes.next()).toBe("b1");
+    expect(lanes.remove("b", "b1")).toBe(false);
+    expect(all(lanes)).toEqual(["b2"]);
+    expect(lanes.size).toBe(0);
+  });
+});

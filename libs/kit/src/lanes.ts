@@ -1,0 +1,47 @@
+/** Jobs that wait, by lane: lanes take turns, so that a long one keeps no other waiting. */
+export type Lanes<J> = {
+  add(lane: string, job: J): void;
+  /** Takes out a job whose turn nobody waits for any more; false when its turn has come already. */
+  remove(lane: string, job: J): boolean;
+  /** The longest waiting of the next lane, which goes to the end of the row. */
+  next(): J | undefined;
+  waitingIn(lane: string): number;
+  readonly size: number;
+};
+
+/** Lanes without a job take no memory; how many jobs there may be is up to whoever adds them. */
+export function createLanes<J>(): Lanes<J> {
+  const lanes = new Map<string, J[]>();
+  let size = 0;
+  return {
+    add(lane, job) {
+      const jobs = lanes.get(lane);
+      if (jobs) jobs.push(job);
+      else lanes.set(lane, [job]);
+      size += 1;
+    },
+    remove(lane, job) {
+      const jobs = lanes.get(lane);
+      const at = jobs?.indexOf(job) ?? -1;
+      if (jobs === undefined || at < 0) return false;
+      jobs.splice(at, 1);
+      if (jobs.length === 0) lanes.delete(lane);
+      size -= 1;
+      return true;
+    },
+    next() {
+      for (const [lane, jobs] of lanes) {
+        const job = jobs.shift();
+        lanes.delete(lane);
+        if (jobs.length > 0) lanes.set(lane, jobs);
+        size -= 1;
+        return job;
+      }
+      return undefined;
+    },
+    waitingIn: (lane) => lanes.get(lane)?.length ?? 0,
+    get size() {
+      return size;
+    },
+  };
+}
