@@ -30,6 +30,8 @@ export function relayStore(db: Database, holder: string) {
   const query = <R>(statement: Query) => db.read<R>(who, statement);
   const queryByIndex = <R>(statement: Query) =>
     db.tx(who, async (t) => (await Promise.all([byIndexAlone(t), t.query<R>(statement)]))[1], { readOnly: true });
+  const executeByIndex = (statement: Query) =>
+    db.tx(who, async (t) => (await Promise.all([byIndexAlone(t), t.execute(statement)]))[1]);
   // The row lock of this update is the fence: who takes the lease over waits for it, and whoever lost it finds no row.
   const renewal = (fence: number) => sql`
     update relay_lease set expires_at = ${leaseEnd} where holder = ${holder} and fence = ${fence} returning fence`;
@@ -90,7 +92,7 @@ export function relayStore(db: Database, holder: string) {
 
     /** Marks acknowledged rows; false when the lease was lost, and nothing is marked. */
     async mark(fence: number, placed: readonly (Placed & { id: number })[]): Promise<boolean> {
-      const marked = await execute(sql`
+      const marked = await executeByIndex(sql`
         with held as (${renewal(fence)}),
         given as (
           select * from unnest(${placed.map((p) => p.id)}::bigint[], ${placed.map((p) => p.stream)}::text[],
@@ -137,7 +139,7 @@ export function relayStore(db: Database, holder: string) {
 
     /** Deletes one chunk of rows published longer ago than promises are kept; true when there may be more. */
     async clean(): Promise<boolean> {
-      const deleted = await execute(sql`
+      const deleted = await executeByIndex(sql`
         delete from outbox where id in (
           select id from outbox where published_at < clock_timestamp() - ${keptMinutes} * interval '1 minute'
           order by published_at limit ${chunkRows})`);

@@ -18,7 +18,7 @@ export type Turns = {
 const leastShare = 16;
 /** For so long after others had messages, lanes with very many take turns of `yieldingRows`, each followed by a rest this many times as long. */
 const yieldMs = 250;
-const yieldingRows = 100;
+const yieldingRows = 50;
 const restFactor = 4;
 const mostRestMs = 250;
 
