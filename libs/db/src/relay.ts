@@ -35,6 +35,8 @@ export type Relay = {
 };
 
 const batchRows = 256;
+/** From the begin of one round to that of the next at least, unless more is known to wait: what comes meanwhile goes together. */
+const gapMs = 10;
 const cleanMs = 30_000;
 const backlogMs = 5_000;
 const maxBackoffMs = 5_000;
@@ -130,13 +132,16 @@ export function startRelay(options: RelayOptions): Relay {
 
   const run = async (): Promise<void> => {
     for (let errors = 0; !pauses.stopped(); ) {
+      const startedMs = performance.now();
       pauses.heardWake();
       try {
         const more = await round();
         errors = 0;
         // Without the lease only the poll tries to take it: a busy service would ask for it at each of its commits.
         const idleMs = Math.min(pollMs * (0.8 + 0.4 * Math.random()), turns.restMs());
-        if (!more) await pauses.wait(idleMs, { wakeable: lease.fence() !== null });
+        if (more) continue;
+        await pauses.wait(startedMs + gapMs - performance.now(), { wakeable: false });
+        await pauses.wait(idleMs, { wakeable: lease.fence() !== null });
       } catch (err) {
         log.warn({ err }, "relay round failed, trying again");
         await pauses.wait(backoffMs(errors++, pollMs, maxBackoffMs), { wakeable: false });
