@@ -92,7 +92,7 @@ export async function startAudit(database: TestDatabase, nats: { url: string; se
       WEBHOOK_DISPATCHER_URL: "http://127.0.0.1:1",
     },
     // To profile it, or to try a setting of V8: BENCH_NODE_OPTIONS="--cpu-prof --cpu-prof-dir=/tmp/profiles".
-    execArgv: (process.env.BENCH_NODE_OPTIONS ?? "--max-semi-space-size=32").split(" ").filter(Boolean),
+    execArgv: (process.env.BENCH_NODE_OPTIONS ?? "--max-semi-space-size=64").split(" ").filter(Boolean),
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const { rpc, ops } = await new Promise<{ rpc: number; ops: number }>((resolve, reject) => {

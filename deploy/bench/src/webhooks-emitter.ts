@@ -1,25 +1,67 @@
 import { openBus } from "@muster/bus";
-import { createLogger } from "@muster/kit";
+import { openDatabase, startRelay } from "@muster/db";
+import { createLogger, sleep, systemCaller } from "@muster/kit";
 import { eventFor, type Hook } from "./webhooks-cluster.ts";
 
-/** A process of its own that emits `count` events of the hooks it is handed, as fast as the stream takes them, 500 under way at a time. */
-const [servers = "", seed = "", count = "0"] = process.argv.slice(2);
-const atATime = 500;
-const log = createLogger("bench-emitter", "fatal");
-const bus = await openBus({ servers, seed, name: "tenancy", replicas: 1, log });
+export type EmitterAsk =
+  | { type: "pace"; hooks: Hook[]; perSecond: number; ms: number }
+  | { type: "burst"; hooks: Hook[]; events: number; past: "outbox" | "stream" };
 
-process.on("message", async (hooks: Hook[]) => {
-  const startedMs = performance.now();
-  for (let at = 0; at < Number(count); at += atATime) {
-    await Promise.all(
-      Array.from({ length: atATime }, (_, n) => {
-        const hook = hooks[n % hooks.length];
-        return hook ? bus.transport.publish(eventFor(hook)) : null;
-      }),
-    );
+/**
+ * A service that emits: what it says goes to its outbox, and its relay publishes that. `past: "stream"` publishes as fast as the stream takes it
+ * without an outbox, which no service does. Answers each ask with the milliseconds it took.
+ */
+const [databaseUrl = "", servers = "", seed = ""] = process.argv.slice(2);
+const atATime = 500;
+const tickMs = 5;
+const log = createLogger("bench-emitter", "fatal");
+const db = openDatabase({ url: databaseUrl, max: 10, name: "tenancy", log });
+const bus = await openBus({ servers, seed, name: "tenancy", replicas: 1, log });
+const relay = startRelay({ db, transport: bus.transport, log });
+const who = { caller: systemCaller("tenancy") };
+
+async function emit(events: ReturnType<typeof eventFor>[]): Promise<void> {
+  if (events.length === 0) return;
+  await db.tx(who, async (tx) => {
+    for (const event of events) tx.emit(event);
+  });
+}
+
+/** Events that are late say when they were due, so that an emitter which is held up hides nothing. */
+async function pace({ hooks, perSecond, ms }: Extract<EmitterAsk, { type: "pace" }>): Promise<void> {
+  const startedMs = Date.now();
+  const total = Math.round((perSecond * ms) / 1_000);
+  const emitting: Promise<void>[] = [];
+  for (let sent = 0; sent < total; ) {
+    const due = Math.min(total, Math.floor(((Date.now() - startedMs) / 1_000) * perSecond));
+    const events: ReturnType<typeof eventFor>[] = [];
+    for (; sent < due; sent++) {
+      const hook = hooks[sent % hooks.length];
+      if (hook) events.push(eventFor(hook, undefined, new Date(startedMs + ((sent + 1) * 1_000) / perSecond)));
+    }
+    emitting.push(emit(events));
+    await sleep(tickMs);
   }
-  process.send?.({ type: "done", ms: performance.now() - startedMs });
+  await Promise.all(emitting);
+}
+
+async function burst({ hooks, events, past }: Extract<EmitterAsk, { type: "burst" }>): Promise<void> {
+  for (let at = 0; at < events; at += atATime) {
+    const some = Array.from({ length: Math.min(atATime, events - at) }, (_, n) => hooks[(at + n) % hooks.length])
+      .filter((hook) => hook !== undefined)
+      .map((hook) => eventFor(hook));
+    await (past === "outbox" ? emit(some) : Promise.all(some.map((event) => bus.transport.publish(event))));
+  }
+}
+
+process.on("message", async (ask: EmitterAsk & { id: number }) => {
+  const startedMs = performance.now();
+  await (ask.type === "pace" ? pace(ask) : burst(ask));
+  process.send?.({ id: ask.id, ms: performance.now() - startedMs });
+});
+process.on("disconnect", async () => {
+  await relay.stop();
   await bus.close();
-  process.disconnect();
+  await db.close();
 });
 process.send?.({ type: "ready" });

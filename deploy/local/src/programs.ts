@@ -18,7 +18,7 @@ import {
 } from "./replicas.ts";
 
 /** Batches live longer than V8 expects of young objects: a tenth of what sealing costs (docs/decisions/0046). */
-const v8: Partial<Record<ProgramName, string[]>> = { audit: ["--max-semi-space-size=32"] };
+const v8: Partial<Record<ProgramName, string[]>> = { audit: ["--max-semi-space-size=64"] };
 
 /** One process of the cluster: which program, its own name and its ports; workers have no `port` (0). */
 export type Instance = { name: string; program: ProgramName; port: number; opsPort: number };

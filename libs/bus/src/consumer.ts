@@ -25,6 +25,7 @@ export function startConsumer(connection: Connection, options: ConsumeOptions, h
     await keeper.first;
     let idle = 0;
     while (!stopping.signal.aborted) {
+      await options.room?.();
       await connection.whenConnected();
       if (stopping.signal.aborted) break;
       const { messages, gone } = await pull.next(batchMax, batchBytes);

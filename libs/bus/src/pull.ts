@@ -126,13 +126,37 @@ function takeUpTo(held: Held[], batchMax: number, bytesMax: number): number {
 
 /** Reads `$JS.ACK.<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending>`; longer forms end alike. */
 function toHeld(message: Msg): Held {
-  const tokens = (message.reply ?? "").split(".");
-  const at = tokens.length === 9 ? 4 : 6;
-  const [deliveries, streamSeq, consumerSeq, , pending] = tokens.slice(at, at + 5).map(Number);
-  if (tokens[0] !== "$JS" || deliveries === undefined || streamSeq === undefined || consumerSeq === undefined) {
-    throw new Error(`not a JetStream delivery: ${message.reply}`);
+  const reply = message.reply ?? "";
+  // The longer form has a domain and an account in front.
+  const isWhole = readPlace(reply, 4) || readPlace(reply, 6);
+  const [deliveries = 0, streamSeq = 0, consumerSeq = 0, , pending = 0] = place;
+  if (!isWhole || !reply.startsWith("$JS.")) throw new Error(`not a JetStream delivery: ${reply}`);
+  return new Delivered(message, deliveries, streamSeq, consumerSeq, pending);
+}
+
+const place = [0, 0, 0, 0, 0];
+const dot = 46;
+
+/** Reads the five numbers behind `skip` tokens into `place`, digit by digit: pieces of text for each message are dear. */
+function readPlace(reply: string, skip: number): boolean {
+  let at = 0;
+  for (let n = 0; n < skip; n++) {
+    at = reply.indexOf(".", at) + 1;
+    if (at === 0) return false;
   }
-  return new Delivered(message, { deliveries, streamSeq, consumerSeq, pending: pending ?? 0 });
+  for (let n = 0; n < place.length; n++, at++) {
+    const from = at;
+    let value = 0;
+    for (; at < reply.length && reply.charCodeAt(at) !== dot; at++) {
+      const digit = reply.charCodeAt(at) - 48;
+      if (digit < 0 || digit > 9) return false;
+      value = value * 10 + digit;
+    }
+    if (at === from) return false;
+    place[n] = value;
+  }
+  // The short form ends here; the longer one has one token more, or none.
+  return skip > 4 || at > reply.length;
 }
 
 /** Headers are decoded when somebody asks for them: most handlers never do. */
@@ -145,14 +169,14 @@ class Delivered implements Held {
   readonly pending: number;
   readonly #message: Msg;
 
-  constructor(message: Msg, place: Pick<Held, "deliveries" | "streamSeq" | "consumerSeq" | "pending">) {
+  constructor(message: Msg, deliveries: number, streamSeq: number, consumerSeq: number, pending: number) {
     this.#message = message;
     this.subject = message.subject;
     this.body = message.data;
-    this.deliveries = place.deliveries;
-    this.streamSeq = place.streamSeq;
-    this.consumerSeq = place.consumerSeq;
-    this.pending = place.pending;
+    this.deliveries = deliveries;
+    this.streamSeq = streamSeq;
+    this.consumerSeq = consumerSeq;
+    this.pending = pending;
   }
 
   get msgId(): string {

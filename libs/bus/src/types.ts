@@ -37,6 +37,8 @@ export type ConsumeOptions = {
   batchBytes: number;
   /** Deliveries after which a message that still fails by itself is poison. */
   maxDeliver: number;
+  /** Awaited before each pull; who reads by many durables at a time bounds by it how much waits in memory. */
+  room?(): Promise<void>;
   /** Must store the message durably: it is acknowledged afterwards and gone. */
   onPoison(message: BusMessage, reason: string): Promise<void>;
 };

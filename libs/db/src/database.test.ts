@@ -233,6 +233,29 @@ describe("emit", () => {
     expect(await db.read(system, outbox)).toEqual([message, { ...message, msgId: "o/2", traceparent: null }]);
   });
 
+  it.each([1, 15, 16, 17, 1_000, 2_017])(
+    "stores %i messages of one transaction as they are, in their order",
+    async (count) => {
+      const all = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+      const messages = Array.from({ length: count }, (_, n) => ({
+        subject: `tenancy.many.${count}`,
+        msgId: `${n % 7 === 0 ? '"\\{},NULL ü\u{1F600}' : "id"}/${n}`,
+        body: all.subarray(0, (n * 37) % 257),
+        traceparent: n % 3 === 0 ? null : `00-${n}`,
+      }));
+      await db.tx(anyone, async (t) => {
+        for (const message of messages) t.emit(message);
+      });
+      const stored = await db.read<Record<string, unknown>>(
+        system,
+        sql`select subject, msg_id as "msgId", body, traceparent from outbox where subject = ${`tenancy.many.${count}`} order by id`,
+      );
+      expect(stored.map((row) => ({ ...row, body: Buffer.from(row.body as Uint8Array).toString("hex") }))).toEqual(
+        messages.map((message) => ({ ...message, body: message.body.toString("hex") })),
+      );
+    },
+  );
+
   it("gives a message the trace of the call when it has none of its own", async () => {
     const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
     await db.tx({ ...anyone, meta: { traceparent } }, async (t) =>

@@ -1,3 +1,4 @@
+export { byIndexAlone } from "./by-index.ts";
 export { type CheckSchemaOptions, checkSchema, type Privilege } from "./check-schema.ts";
 export { type Database, type DatabaseOptions, openDatabase, type TxOptions } from "./database.ts";
 export { type DeadLetter, deadLetters, type NewDeadLetter } from "./dead-letters.ts";

@@ -13,7 +13,13 @@ export function relayMetrics(database: string) {
     ["database", "stream"],
   );
   const buried = counter("muster_outbox_dead_letters_total", "Messages no stream takes.", ["database"]);
+  const rests = counter(
+    "muster_outbox_rests_total",
+    "Turns after which whoever has very many messages rested for others.",
+    ["database"],
+  );
   return {
+    rested: () => rests.inc({ database }),
     published: (count: number) => published.inc({ database }, count),
     republished: (stream: string, count: number) => republished.inc({ database, stream }, count),
     buried: () => buried.inc({ database }),

@@ -1,9 +1,13 @@
 import { systemCaller } from "@muster/kit";
+import { byIndexAlone } from "./by-index.ts";
 import type { Database } from "./database.ts";
 import { deadLetterInsert } from "./dead-letters.ts";
 import { type Query, sql } from "./statement.ts";
 
 export type OutboxRow = { id: number; subject: string; msgId: string; body: Uint8Array; traceparent: string | null };
+
+/** `fillsShare`: the last row that its lane may have in this turn. */
+export type SharedRow = OutboxRow & { lane: string; fillsShare: boolean };
 
 /** The place in a stream at which a message was promised to stand. */
 export type Placed = { stream: string; created: string; seq: number; msgId: string };
@@ -15,6 +19,8 @@ const keptMinutes = 10;
 const chunkRows = 5_000;
 const backlogCap = 100_000;
 const longMs = 60_000;
+/** Lanes that one turn looks at, picked at random of those that wait. */
+const lanesOfATurn = 64;
 
 /** What the relay `holder` reads and writes; all but taking the lease does nothing (and says so) under a foreign fence. */
 export function relayStore(db: Database, holder: string) {
@@ -22,6 +28,10 @@ export function relayStore(db: Database, holder: string) {
   const leaseEnd = sql`clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
   const execute = (statement: Query) => db.tx(who, (t) => t.execute(statement));
   const query = <R>(statement: Query) => db.read<R>(who, statement);
+  const queryByIndex = <R>(statement: Query) =>
+    db.tx(who, async (t) => (await Promise.all([byIndexAlone(t), t.query<R>(statement)]))[1], { readOnly: true });
+  const executeByIndex = (statement: Query) =>
+    db.tx(who, async (t) => (await Promise.all([byIndexAlone(t), t.execute(statement)]))[1]);
   // The row lock of this update is the fence: who takes the lease over waits for it, and whoever lost it finds no row.
   const renewal = (fence: number) => sql`
     update relay_lease set expires_at = ${leaseEnd} where holder = ${holder} and fence = ${fence} returning fence`;
@@ -49,14 +59,40 @@ export function relayStore(db: Database, holder: string) {
 
     /** The oldest unpublished rows whose subject does not begin with one of the paused words. */
     unpublished: (limit: number, pausedRoots: string[]) =>
-      query<OutboxRow>(sql`
+      queryByIndex<OutboxRow>(sql`
         select id, subject, msg_id as "msgId", body, traceparent from outbox
         where published_at is null and split_part(subject, '.', 1) <> all(${pausedRoots}::text[])
         order by id limit ${limit}`),
 
+    /**
+     * The oldest unpublished rows of every lane but those that rest, as many of each as it takes to come to `most`, or `least`. The heads of
+     * all lanes come first.
+     */
+    shares: (most: number, least: number, pausedRoots: string[], resting: string[]) =>
+      queryByIndex<SharedRow>(sql`
+        with recursive lanes as (
+          (select lane from outbox where published_at is null order by lane limit 1)
+          union all
+          select (select o.lane from outbox o where o.published_at is null and o.lane > l.lane order by o.lane limit 1)
+          from lanes l where l.lane is not null
+        ), going as materialized (
+          select lane from lanes
+          where lane is not null and lane <> all(${resting}::text[]) and split_part(lane, '.', 1) <> all(${pausedRoots}::text[])
+          order by random() limit ${lanesOfATurn}
+        ), share as materialized (
+          select greatest(${least}::int, ${most}::int / greatest(1, count(*))) as rows from going
+        )
+        select w.id, w.subject, w.msg_id as "msgId", w.body, w.traceparent, g.lane, w.place = (select rows from share) as "fillsShare"
+        from going g cross join lateral (
+          select o.*, row_number() over (order by o.id) as place from outbox o
+          where o.published_at is null and o.lane = g.lane
+          order by o.id limit (select rows from share)
+        ) as w
+        order by w.place, w.id limit ${most}`),
+
     /** Marks acknowledged rows; false when the lease was lost, and nothing is marked. */
     async mark(fence: number, placed: readonly (Placed & { id: number })[]): Promise<boolean> {
-      const marked = await execute(sql`
+      const marked = await executeByIndex(sql`
         with held as (${renewal(fence)}),
         given as (
           select * from unnest(${placed.map((p) => p.id)}::bigint[], ${placed.map((p) => p.stream)}::text[],
@@ -103,7 +139,7 @@ export function relayStore(db: Database, holder: string) {
 
     /** Deletes one chunk of rows published longer ago than promises are kept; true when there may be more. */
     async clean(): Promise<boolean> {
-      const deleted = await execute(sql`
+      const deleted = await executeByIndex(sql`
         delete from outbox where id in (
           select id from outbox where published_at < clock_timestamp() - ${keptMinutes} * interval '1 minute'
           order by published_at limit ${chunkRows})`);

@@ -6,6 +6,7 @@ import { createReadBack } from "./read-back.ts";
 import { createRelayLease } from "./relay-lease.ts";
 import { relayMetrics } from "./relay-metrics.ts";
 import { type OutboxRow, type Placed, relayStore } from "./relay-store.ts";
+import { createTurns } from "./relay-turns.ts";
 
 export type Promised = { stream: string; created: string; seq: number };
 
@@ -34,13 +35,15 @@ export type Relay = {
 };
 
 const batchRows = 256;
+/** From the begin of one round to that of the next at least, unless more is known to wait: what comes meanwhile goes together. */
+const gapMs = 10;
 const cleanMs = 30_000;
 const backlogMs = 5_000;
 const maxBackoffMs = 5_000;
 
 /**
- * Publishes the outbox of a schema in the order of its ids, at least once. Of all relays of the schema one is active. A
- * message is marked when the stream has acknowledged it and published again should the stream lose it within 10 minutes.
+ * Publishes the outbox of a schema, each lane (an organization's events, a partition's audit rows) in the order of its ids, at least
+ * once. Of all relays of the schema one is active. A message is marked when the stream has acknowledged it and published again should the stream lose it within 10 minutes.
  */
 export function startRelay(options: RelayOptions): Relay {
   const { db, transport, log, pollMs = 500, readBackMs = 30_000 } = options;
@@ -53,6 +56,7 @@ export function startRelay(options: RelayOptions): Relay {
   const cleanDue = every(cleanMs);
   const backlogDue = every(backlogMs);
   const pauses = createPauses();
+  const turns = createTurns(store, metrics.rested);
 
   let loadedFence: number | null = null;
 
@@ -76,8 +80,8 @@ export function startRelay(options: RelayOptions): Relay {
 
   /** Publishes one batch; true when another may follow at once. */
   const publish = async (fence: number): Promise<boolean> => {
-    const found = await store.unpublished(batchRows, failures.pausedRoots());
-    const rows = found.filter((row) => failures.mayTry(row.id));
+    const turn = await turns.next(batchRows, failures.pausedRoots());
+    const rows = turn.rows.filter((row) => failures.mayTry(row.id));
     if (rows.length === 0) return false;
     const acked: (OutboxRow & Placed)[] = [];
     const failed: { row: OutboxRow; error: unknown }[] = [];
@@ -108,7 +112,8 @@ export function startRelay(options: RelayOptions): Relay {
       metrics.buried();
       log.error({ err: error, subject: row.subject, msgId: row.msgId }, "message is a dead letter: no stream takes it");
     }
-    return acked.length > 0 && found.length === batchRows;
+    turn.done();
+    return acked.length > 0 && turn.more;
   };
 
   const round = async (): Promise<boolean> => {
@@ -127,12 +132,16 @@ export function startRelay(options: RelayOptions): Relay {
 
   const run = async (): Promise<void> => {
     for (let errors = 0; !pauses.stopped(); ) {
+      const startedMs = performance.now();
       pauses.heardWake();
       try {
         const more = await round();
         errors = 0;
         // Without the lease only the poll tries to take it: a busy service would ask for it at each of its commits.
-        if (!more) await pauses.wait(pollMs * (0.8 + 0.4 * Math.random()), { wakeable: lease.fence() !== null });
+        const idleMs = Math.min(pollMs * (0.8 + 0.4 * Math.random()), turns.restMs());
+        if (more) continue;
+        await pauses.wait(startedMs + gapMs - performance.now(), { wakeable: false });
+        await pauses.wait(idleMs, { wakeable: lease.fence() !== null });
       } catch (err) {
         log.warn({ err }, "relay round failed, trying again");
         await pauses.wait(backoffMs(errors++, pollMs, maxBackoffMs), { wakeable: false });

@@ -19,7 +19,8 @@ export type OpenTransaction = {
   tx: Tx;
   commit(): Promise<void>;
   abandon(): void;
-  emitted(): boolean;
+  /** How many messages. */
+  emitted(): number;
 };
 
 /** Sends BEGIN and the settings without waiting for them: their failure is thrown by the first statement or by `commit`. */
@@ -72,7 +73,7 @@ export function openTransaction(
     abandon() {
       over = true;
     },
-    emitted: () => messages.length > 0,
+    emitted: () => messages.length,
   };
 }
 

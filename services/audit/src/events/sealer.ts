@@ -7,8 +7,12 @@ import { decodeEvent, type EventBody } from "../rules/event-body.ts";
 import { noticeOf } from "../rules/notice.ts";
 import { needsOrganization } from "../rules/organization-actions.ts";
 import { type Rejected, sealBatch } from "../store/seal.ts";
+import { takeTurns } from "./turns.ts";
 
 type Deps = { db: Database; log: Logger; now: () => Date; batchRows: number; batchBytes: number };
+
+// Enough that a batch is there when a turn is free.
+const ahead = 2;
 
 const sealedRows = counter("audit_sealed_total", "Rows sealed into their chains");
 const rejectedRows = counter("audit_rejected_total", "Audit events that could not be sealed", ["service"]);
@@ -21,11 +25,11 @@ const batchRows = histogram(
 );
 
 /**
- * One durable per partition, one batch in flight each over all replicas. `concurrency` batches are worked on at a time; the others wait as they
- * came, since decoded they are many times as large.
+ * One durable per partition, one batch in flight each over all replicas. `concurrency` batches are worked on at a time, and few more wait: what
+ * waits outlives the young generation, and costs as much again as what is done with it.
  */
 export async function startSealer(bus: Bus, deps: Deps & { concurrency: number }): Promise<{ stop(): Promise<void> }> {
-  const turns = takeTurns(deps.concurrency);
+  const turns = takeTurns(deps.concurrency, deps.concurrency + ahead);
   const consumers = Array.from({ length: 16 }, (_, partition) =>
     bus.consume(
       {
@@ -36,35 +40,18 @@ export async function startSealer(bus: Bus, deps: Deps & { concurrency: number }
         batchMax: deps.batchRows,
         batchBytes: deps.batchBytes,
         maxDeliver: 10,
+        room: turns.room,
         onPoison: async (message, reason) => {
           await sealMessages(deps, [message], reason);
         },
       },
-      (batch) => turns(() => sealMessages(deps, batch)),
+      (batch) => turns.take(() => sealMessages(deps, batch)),
     ),
   );
   return {
     async stop() {
       await Promise.all(consumers.map((c) => c.stop()));
     },
-  };
-}
-
-/** Runs at most `most` tasks at a time, in the order in which they came. */
-function takeTurns(most: number): <T>(task: () => Promise<T>) => Promise<T> {
-  const queue: (() => void)[] = [];
-  let busy = 0;
-  return async (task) => {
-    if (busy < most) busy += 1;
-    else await new Promise<void>((resolve) => void queue.push(resolve));
-    try {
-      return await task();
-    } finally {
-      // Whoever leaves hands its turn on.
-      const next = queue.shift();
-      if (next) next();
-      else busy -= 1;
-    }
   };
 }
 
@@ -76,8 +63,14 @@ export async function sealMessages(deps: Deps, batch: readonly BusMessage[], poi
   const entries: Entry[] = [];
   const rejected: Rejected[] = [];
   const now = deps.now();
+  let subject = "";
+  let service = "";
   for (const message of batch) {
-    const service = message.subject.split(".")[1] ?? "";
+    // Few subjects in a batch, mostly one.
+    if (message.subject !== subject) {
+      subject = message.subject;
+      service = subject.split(".")[1] ?? "";
+    }
     const { entry, event, reason } = poison ? refuse(message, poison) : read(message, service, now);
     if (entry && entry.orgId === null && needsOrganization(entry.action)) {
       droppedRows.inc({ action: entry.action });
@@ -87,7 +80,7 @@ export async function sealMessages(deps: Deps, batch: readonly BusMessage[], poi
       rejectedRows.inc({ service });
       deps.log.error({ subject: message.subject, msgId: message.msgId, reason }, "audit event rejected");
       const notice = noticeOf(message, event, reason, service, now);
-      const { subject, msgId, body, deliveries, traceparent } = message;
+      const { msgId, body, deliveries, traceparent } = message;
       rejected.push({ subject, msgId: clean(msgId, 1_000), reason, body, deliveries, traceparent, notice });
       entries.push(notice);
     }

@@ -53,7 +53,9 @@ function exported(): string[] {
   const checkpoint = signNote(checkpointText("muster.test", { chainId, seq: 3, head, at }), signer);
   const headChecksum = rows[4]?.checksum ?? null;
   const text = [
-    ...rows.map(({ detailsJson: _, ...row }) => renderRow({ ...row, personalDigest: null })),
+    ...rows.map(({ detailsJson: _, time: _time, personalSalt, ...row }) =>
+      renderRow({ ...row, personalSalt: Buffer.from(personalSalt, "hex"), personalDigest: null }),
+    ),
     renderChain({ chainId, headSeq: 5, headChecksum, from: 1, checkpoint, copies: [], receipts: [] }),
   ];
   const sha256 = createHash("sha256").update(text.join("")).digest("hex");

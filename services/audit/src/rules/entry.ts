@@ -45,12 +45,12 @@ const ordinary = { writable: true, enumerable: true, configurable: true };
 
 /** Normalises an event to the interface's sizes and forms; throws UnsealableError when it cannot become a row. */
 export function entryOf(event: EventBody, now: Date): Entry {
-  const chainId = event.orgId || event.partnerId || zeroUuid;
-  for (const id of [event.id, chainId, ...(event.partnerId ? [event.partnerId] : [])]) {
-    if (!isUuid(id)) throw new UnsealableError("an id is no UUID");
+  const tenant = event.orgId || event.partnerId || zeroUuid;
+  if (!isUuid(event.id) || !isUuid(tenant) || (event.partnerId !== "" && !isUuid(event.partnerId))) {
+    throw new UnsealableError("an id is no UUID");
   }
-  if (event.chainId.toLowerCase() !== chainId.toLowerCase())
-    throw new UnsealableError("chain does not match its tenant");
+  const chainId = tenant.toLowerCase();
+  if (event.chainId.toLowerCase() !== chainId) throw new UnsealableError("chain does not match its tenant");
   if (!actorTypes.includes(event.actorType)) throw new UnsealableError("unknown actor type");
   if (!results.includes(event.result)) throw new UnsealableError("unknown result");
   if (event.action === "" || event.resourceType === "") throw new UnsealableError("action or resource type missing");
@@ -65,8 +65,8 @@ export function entryOf(event: EventBody, now: Date): Entry {
   }
   return {
     id: event.id.toLowerCase(),
-    chainId: chainId.toLowerCase(),
-    orgId: event.orgId ? event.orgId.toLowerCase() : null,
+    chainId,
+    orgId: event.orgId ? chainId : null,
     partnerId: event.partnerId ? event.partnerId.toLowerCase() : null,
     timestamp,
     actorType: event.actorType as ActorType,

@@ -8,9 +8,12 @@ export type SealedEntry = {
   entry: Entry;
   /** The details as they were hashed. */
   detailsJson: string;
+  /** The time as it was hashed. */
+  time: string;
   seq: number;
   format: number;
-  personalSalt: Buffer;
+  /** Hex. */
+  personalSalt: string;
   checksum: string;
   prevChecksum: string | null;
 };
@@ -25,7 +28,7 @@ const saltBytes = 16;
  */
 export function checksumOf(entry: Entry, seq: number, prevChecksum: string | null, personalSalt: Buffer): string {
   const personal = personalDigest(entry, personalSalt);
-  return hash("sha256", payload(entry, canonicalJson(entry.details), seq, prevChecksum, personal), "hex");
+  return hash("sha256", payloadOf(entry, seq, prevChecksum, personal), "hex");
 }
 
 /**
@@ -36,7 +39,7 @@ export function foundChecksum(row: ChainRow, seq: number, prevChecksum: string |
   if (row.format !== format) return null;
   try {
     const personal = row.personalDigest ?? personalDigest(row.entry, row.personalSalt);
-    return hash("sha256", payload(row.entry, canonicalJson(row.entry.details), seq, prevChecksum, personal), "hex");
+    return hash("sha256", payloadOf(row.entry, seq, prevChecksum, personal), "hex");
   } catch {
     // A time out of range, a value that JSON has not: not what was sealed.
     return null;
@@ -49,21 +52,36 @@ export function sealChain(
   entries: readonly Entry[],
   randomBytes: (count: number) => Buffer,
 ): SealedEntry[] {
+  // Made and written as hex for all rows at once: a buffer for each costs more than its salt.
   const salts = randomBytes(saltBytes * entries.length);
+  const saltsHex = salts.toString("hex");
   let { seq, checksum } = head;
   return entries.map((entry, index) => {
     seq += 1;
-    const personalSalt = salts.subarray(index * saltBytes, (index + 1) * saltBytes);
+    const at = index * saltBytes;
+    const personalSalt = saltsHex.substring(at * 2, (at + saltBytes) * 2);
     const detailsJson = canonicalJson(entry.details);
+    const time = entry.timestamp.toISOString();
     const prevChecksum = checksum;
-    const personal = personalDigest(entry, personalSalt);
-    checksum = hash("sha256", payload(entry, detailsJson, seq, prevChecksum, personal), "hex");
-    return { entry, detailsJson, seq, format, personalSalt, checksum, prevChecksum };
+    const personal = personalDigest(entry, salts, at, at + saltBytes);
+    checksum = hash("sha256", payload(entry, detailsJson, time, seq, prevChecksum, personal), "hex");
+    return { entry, detailsJson, time, seq, format, personalSalt, checksum, prevChecksum };
   });
 }
 
+function payloadOf(entry: Entry, seq: number, prevChecksum: string | null, personal: string): string {
+  return payload(entry, canonicalJson(entry.details), entry.timestamp.toISOString(), seq, prevChecksum, personal);
+}
+
 // Canonical order is written down here, so that no row has to be sorted. A found row may hold anything anywhere: every text is escaped.
-function payload(e: Entry, detailsJson: string, seq: number, prevChecksum: string | null, personal: string): string {
+function payload(
+  e: Entry,
+  detailsJson: string,
+  time: string,
+  seq: number,
+  prevChecksum: string | null,
+  personal: string,
+): string {
   return (
     `{"action":${text(e.action)},"actorDepartment":${text(e.actorDepartment)},"actorId":${text(e.actorId)},` +
     `"actorRole":${text(e.actorRole)},"actorType":${text(e.actorType)},"chainId":${text(e.chainId)},` +
@@ -71,21 +89,22 @@ function payload(e: Entry, detailsJson: string, seq: number, prevChecksum: strin
     `"partnerId":${text(e.partnerId)},"personal":"${personal}","prevChecksum":${text(prevChecksum)},` +
     `"resourceId":${text(e.resourceId)},"resourceName":${text(e.resourceName)},"resourceType":${text(e.resourceType)},` +
     `"result":${text(e.result)},"seq":${seq},"sessionId":${text(e.sessionId)},` +
-    `"timestamp":"${e.timestamp.toISOString()}","v":${format}}`
+    `"timestamp":"${time}","v":${format}}`
   );
 }
 
 // Both parts in one piece, without a buffer for each row: texts of people are far shorter.
 const scratch = Buffer.allocUnsafe(16_384);
 
-function personalDigest(e: Entry, salt: Buffer): string {
+function personalDigest(e: Entry, salts: Buffer, from = 0, to = salts.length): string {
   const personal =
     `{"actorEmail":${text(e.actorEmail)},"actorName":${text(e.actorName)},"ipAddress":${text(e.ipAddress)},` +
     `"userAgent":${text(e.userAgent)}}`;
-  if (salt.length + personal.length * 3 > scratch.length) {
-    return hash("sha256", Buffer.concat([salt, Buffer.from(personal)]), "hex");
+  const saltLength = to - from;
+  if (saltLength + personal.length * 3 > scratch.length) {
+    return hash("sha256", Buffer.concat([salts.subarray(from, to), Buffer.from(personal)]), "hex");
   }
-  salt.copy(scratch);
-  const end = salt.length + scratch.write(personal, salt.length, "utf8");
+  salts.copy(scratch, 0, from, to);
+  const end = saltLength + scratch.write(personal, saltLength, "utf8");
   return hash("sha256", scratch.subarray(0, end), "hex");
 }

@@ -43,7 +43,11 @@ function entry(n: number, chain = chainId): Entry {
 function chainOf(count: number, chain = chainId, from = 1): ChainRow[] {
   const entries = Array.from({ length: count }, (_, n) => entry(n + from, chain));
   const sealed = sealChain({ seq: 0, checksum: null }, entries, randomBytes);
-  return sealed.map(({ detailsJson: _, ...row }) => ({ ...row, personalDigest: null }));
+  return sealed.map(({ detailsJson: _, time: _time, personalSalt, ...row }) => ({
+    ...row,
+    personalSalt: Buffer.from(personalSalt, "hex"),
+    personalDigest: null,
+  }));
 }
 
 type Given = {

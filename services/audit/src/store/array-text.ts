@@ -15,9 +15,13 @@ export function plainArray(values: readonly (string | number | null)[]): string 
 
 /** An array of one cell of each line: plain values and such as went through `quoted`. */
 export function arrayOf(lines: readonly (readonly (string | number | null)[])[], column: number): string {
+  if (lines.length === 0) return "{}";
   const elements = new Array<string | number>(lines.length);
   for (let i = 0; i < lines.length; i++) elements[i] = lines[i]?.[column] ?? "NULL";
-  return `{${elements.join(",")}}`;
+  // Braces around the joined text would make a second text of it when it is sent.
+  elements[0] = `{${elements[0]}`;
+  elements[lines.length - 1] += "}";
+  return elements.join(",");
 }
 
 /** Any text as an element of an array; null is NULL. */

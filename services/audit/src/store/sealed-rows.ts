@@ -8,14 +8,14 @@ const betweenDetails = "\u001f";
 type Cell = string | number | null;
 
 /** A row's cells in the order of the columns of the INSERT, as elements of PostgreSQL's arrays; details apart. */
-function cellsOf({ entry: e, seq, format, personalSalt, checksum, prevChecksum }: SealedEntry): Cell[] {
+function cellsOf({ entry: e, time, seq, format, personalSalt, checksum, prevChecksum }: SealedEntry): Cell[] {
   return [
     e.chainId,
     seq,
     e.id,
     e.orgId,
     e.partnerId,
-    e.timestamp.toISOString(),
+    time,
     e.actorType,
     e.actorId,
     quoted(e.actorEmail),
@@ -32,7 +32,7 @@ function cellsOf({ entry: e, seq, format, personalSalt, checksum, prevChecksum }
     e.result,
     quoted(e.errorMessage),
     format,
-    `"\\\\x${personalSalt.toString("hex")}"`,
+    `"\\\\x${personalSalt}"`,
     checksum,
     prevChecksum,
   ];

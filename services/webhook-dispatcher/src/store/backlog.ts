@@ -1,4 +1,4 @@
-import { plainArray, sql, type Tx } from "@muster/db";
+import { byIndexAlone, plainArray, sql, type Tx } from "@muster/db";
 import type { MatchedEvent } from "./matches.ts";
 
 const takeLock = 7_166_340_216;
@@ -65,14 +65,4 @@ export async function backlogged(tx: Tx, orgIds: readonly string[]): Promise<Set
       CROSS JOIN LATERAL (SELECT FROM webhook_backlog b WHERE b.org_id = o.org_id LIMIT 1) AS b`),
   ]);
   return new Set(rows.map((row) => row.org_id));
-}
-
-/**
- * For this transaction tables are read by their indexes. The planner takes a condition of row-level security for one that hardly a row meets and
- * would sort all there is; and a plan that was made while the table was empty, which this one mostly is, would read all of it.
- */
-function byIndexAlone(tx: Tx): Promise<number> {
-  return tx.execute(
-    sql`SELECT set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)`,
-  );
 }
