@@ -1,20 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { agentWith, enrollAgent, machine } from "./agent.ts";
 import { api } from "./client.ts";
-import { type Cluster, sharedCluster } from "./cluster.ts";
+import { ownTenant } from "./own-tenant.ts";
 import { auditRows, tenantWithAdmins } from "./tenant-with-admins.ts";
 
-let cluster: Cluster;
-let tenant: Awaited<ReturnType<typeof tenantWithAdmins>>;
-beforeAll(async () => {
-  cluster = await sharedCluster();
-  tenant = await tenantWithAdmins(cluster);
-}, 180_000);
-
-const call = (method: string, path: string, body?: unknown) => tenant.admin.api.call(method, path, body);
+const { cluster, tenant, call } = ownTenant();
 const anybody = () => api(cluster);
 
 async function newKey(maxUsage = 100) {

@@ -1,18 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { api } from "./client.ts";
-import { type Cluster, sharedCluster } from "./cluster.ts";
+import { ownTenant } from "./own-tenant.ts";
 import { newOrganization, operator, signedInAs } from "./people.ts";
 import { auditRows, fieldsOf, tenantWithAdmins } from "./tenant-with-admins.ts";
 
-let cluster: Cluster;
-let tenant: Awaited<ReturnType<typeof tenantWithAdmins>>;
-beforeAll(async () => {
-  cluster = await sharedCluster();
-  tenant = await tenantWithAdmins(cluster);
-}, 180_000);
-
-const call = (method: string, path: string, body?: unknown) => tenant.admin.api.call(method, path, body);
+const { cluster, tenant, call } = ownTenant();
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 async function made(change: object = {}) {

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,27 +7,20 @@ import { tenantMigrations } from "@muster/service";
 import { type TestDatabase, testDatabase, until } from "@muster/testing";
 import pg from "pg";
 import { type Cluster, sharedCluster } from "./cluster.ts";
+import { runProcess } from "./service-process.ts";
 
 const folder = fileURLToPath(new URL("../../services/audit/", import.meta.url));
 const { privateKey } = generateKeyPairSync("ed25519");
 const noteKey = `test:${privateKey.export({ type: "pkcs8", format: "der" }).toString("base64")}`;
 
-/** Starts the worker and gives its exit status and output; "ready" ends it. */
-async function start(env: Record<string, string>): Promise<{ status: number | null; output: string }> {
-  const child = spawn(process.execPath, [join(folder, "dist", "retention-main.js")], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { PATH: process.env.PATH, OPS_HOST: "127.0.0.1", OPS_PORT: "0", CHECKPOINT_PRIVATE_KEY: noteKey, ...env },
+/** The worker. */
+const start = (env: Record<string, string>) =>
+  runProcess(join(folder, "dist", "retention-main.js"), {
+    OPS_HOST: "127.0.0.1",
+    OPS_PORT: "0",
+    CHECKPOINT_PRIVATE_KEY: noteKey,
+    ...env,
   });
-  let output = "";
-  const collect = (chunk: Buffer) => {
-    output += chunk.toString();
-    if (output.includes('"msg":"ready"')) child.kill("SIGTERM");
-  };
-  child.stdout.on("data", collect);
-  child.stderr.on("data", collect);
-  const status = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { status, output };
-}
 
 describe("the retention worker", () => {
   let database: TestDatabase;

@@ -1,17 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "@jest/globals";
-import { type Cluster, sharedCluster } from "./cluster.ts";
+import { describe, expect, it } from "@jest/globals";
+import { ownTenant } from "./own-tenant.ts";
 import { newOrganization, newSite, signedInAs } from "./people.ts";
 import { auditRows, fieldsOf, tenantWithAdmins } from "./tenant-with-admins.ts";
 
-let cluster: Cluster;
-let tenant: Awaited<ReturnType<typeof tenantWithAdmins>>;
-beforeAll(async () => {
-  cluster = await sharedCluster();
-  tenant = await tenantWithAdmins(cluster);
-}, 180_000);
-
-const call = (method: string, path: string, body?: unknown) => tenant.admin.api.call(method, path, body);
+const { cluster, tenant, call } = ownTenant();
 
 async function made(change: object = {}) {
   const { status, body } = await call("POST", "/enrollment-keys", { name: "Fleet", ...change });

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,6 +8,7 @@ import { generateNkey } from "@muster/bus";
 import { generateCallerKey } from "@muster/rpc";
 import { tenantMigrations } from "@muster/service";
 import { type TestDatabase, testDatabase } from "@muster/testing";
+import { runProcess } from "./service-process.ts";
 
 const folder = fileURLToPath(new URL("../../services/identity/", import.meta.url));
 let database: TestDatabase;
@@ -24,39 +24,26 @@ afterAll(async () => {
   await rm(keysDir, { recursive: true, force: true });
 });
 
-/** Starts identity as in production and gives its exit status and output; "ready" ends it. */
-async function start(env: Record<string, string>): Promise<{ status: number | null; output: string }> {
+/** Identity as in production. */
+function start(env: Record<string, string>) {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
-  const child = spawn(process.execPath, [join(folder, "dist", "main.js")], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: {
-      PATH: process.env.PATH,
-      NODE_ENV: "production",
-      DATABASE_URL_APP: database.appUrl,
-      AUTO_MIGRATE: "false",
-      NATS_URL: "nats://127.0.0.1:1",
-      NATS_NKEY_SEED: generateNkey().seed,
-      TENANCY_URL: "http://127.0.0.1:1",
-      RPC_HOST: "127.0.0.1",
-      RPC_PORT: "0",
-      OPS_HOST: "127.0.0.1",
-      OPS_PORT: "0",
-      CALLER_PRIVATE_KEYS: generateCallerKey().privateKey,
-      CALLER_PUBLIC_KEYS_DIR: keysDir,
-      JWT_PRIVATE_KEYS: `k:${privateKey.export({ format: "der", type: "pkcs8" }).toString("base64")}`,
-      PASSWORD_SCRYPT_LOG_N: "12",
-      ...env,
-    },
+  return runProcess(join(folder, "dist", "main.js"), {
+    NODE_ENV: "production",
+    DATABASE_URL_APP: database.appUrl,
+    AUTO_MIGRATE: "false",
+    NATS_URL: "nats://127.0.0.1:1",
+    NATS_NKEY_SEED: generateNkey().seed,
+    TENANCY_URL: "http://127.0.0.1:1",
+    RPC_HOST: "127.0.0.1",
+    RPC_PORT: "0",
+    OPS_HOST: "127.0.0.1",
+    OPS_PORT: "0",
+    CALLER_PRIVATE_KEYS: generateCallerKey().privateKey,
+    CALLER_PUBLIC_KEYS_DIR: keysDir,
+    JWT_PRIVATE_KEYS: `k:${privateKey.export({ format: "der", type: "pkcs8" }).toString("base64")}`,
+    PASSWORD_SCRYPT_LOG_N: "12",
+    ...env,
   });
-  let output = "";
-  const collect = (chunk: Buffer) => {
-    output += chunk.toString();
-    if (output.includes('"msg":"ready"')) child.kill("SIGTERM");
-  };
-  child.stdout.on("data", collect);
-  child.stderr.on("data", collect);
-  const status = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { status, output };
 }
 
 const encryptionKey = `a:${randomBytes(32).toString("base64")}`;

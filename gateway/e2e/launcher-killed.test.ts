@@ -1,36 +1,18 @@
-import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { freePort } from "@muster/local";
 import { until } from "@muster/testing";
+import { processesOf } from "./processes.ts";
 
 const launcher = fileURLToPath(new URL("../../deploy/local/dist/main.js", import.meta.url));
 const folders: string[] = [];
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
-
-/** Command lines of living processes that name the data folder. */
-function processesOf(dataDir: string): string[] {
-  return commands().filter((command) => command.includes(dataDir));
-}
-
-function commands(): string[] {
-  if (!existsSync("/proc/self/cmdline")) {
-    return spawnSync("ps", ["-axww", "-o", "command="], { encoding: "utf8" }).stdout.split("\n");
-  }
-  return readdirSync("/proc").flatMap((pid) => {
-    try {
-      return /^\d+$/.test(pid) ? [readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ")] : [];
-    } catch {
-      // It ended meanwhile.
-      return [];
-    }
-  });
-}
 
 type Start = { program: string; args: string[]; env?: Record<string, string>; signal: NodeJS.Signals };
 const alone: Start = { program: process.execPath, args: [launcher], signal: "SIGKILL" };

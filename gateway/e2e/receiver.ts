@@ -1,9 +1,8 @@
 import { open, readFile, rm } from "node:fs/promises";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import type { Socket } from "node:net";
 import { dirname, join } from "node:path";
-import { testCertificate, until } from "@muster/testing";
+import { listening, testCertificate, until } from "@muster/testing";
 import { type Cluster, receiverHost } from "./cluster.ts";
 
 export type Received = { atMs: number; headers: IncomingHttpHeaders; body: string };
@@ -33,7 +32,6 @@ export async function startReceiver(cluster: Cluster): Promise<Receiver> {
     return null;
   });
   const received: Received[] = [];
-  const sockets = new Set<Socket>();
   let answer: Parameters<Receiver["answer"]>[0] = (_received, response) => void response.end("ok");
   const server = createServer(testCertificate(), (request, response) => {
     const chunks: Buffer[] = [];
@@ -44,12 +42,7 @@ export async function startReceiver(cluster: Cluster): Promise<Receiver> {
       answer(item, response);
     });
   });
-  server.on("secureConnection", (socket) => {
-    sockets.add(socket);
-    socket.on("error", () => undefined);
-    socket.once("close", () => sockets.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  const { close } = await listening(server, port);
   return {
     url: `https://${receiverHost}:${port}/hook`,
     received,
@@ -57,8 +50,7 @@ export async function startReceiver(cluster: Cluster): Promise<Receiver> {
       answer = given;
     },
     async close() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
+      await close();
       await rm(join(folder, `receiver-${port}`));
     },
   };

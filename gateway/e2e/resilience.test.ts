@@ -3,6 +3,7 @@ import { cp, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { serviceNames } from "@muster/kit";
 import { until } from "@muster/testing";
 import { chainFacts, unpublished } from "./chain-facts.ts";
 import { type Api, api, signIn } from "./client.ts";
@@ -99,17 +100,7 @@ async function kill9(name: string): Promise<void> {
 }
 
 describe("nothing acknowledged is lost", () => {
-  it.each([
-    "identity",
-    "tenancy",
-    "audit",
-    "device-logs",
-    "webhook-dispatcher",
-    "agent-release",
-    "gateway",
-    "nats",
-    "postgres",
-  ])(
+  it.each([...serviceNames, "gateway", "nats", "postgres"])(
     "when %s is killed -9 under a loop of creations",
     async (name) => {
       const before = acknowledged.length;

@@ -1,17 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "@jest/globals";
-import { type Cluster, sharedCluster } from "./cluster.ts";
+import { describe, expect, it } from "@jest/globals";
+import { ownTenant } from "./own-tenant.ts";
 import { newSite, signedInAs } from "./people.ts";
 import { auditRows, enrolledAs, fieldsOf, tenantWithAdmins } from "./tenant-with-admins.ts";
 
-let cluster: Cluster;
-let tenant: Awaited<ReturnType<typeof tenantWithAdmins>>;
-beforeAll(async () => {
-  cluster = await sharedCluster();
-  tenant = await tenantWithAdmins(cluster);
-}, 180_000);
-
-const call = (method: string, path: string, body?: unknown) => tenant.admin.api.call(method, path, body);
+const { cluster, tenant, call } = ownTenant();
 
 type Made = { id: string; key: { id: string; key: string; keyPrefix: string }; warning: string };
 

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +8,7 @@ import { roleNames } from "@muster/db";
 import { generateCallerKey } from "@muster/rpc";
 import { type TestDatabase, testDatabase } from "@muster/testing";
 import pg from "pg";
+import { runProcess } from "./service-process.ts";
 
 const folder = fileURLToPath(new URL("../../services/tenancy/", import.meta.url));
 const roles = roleNames("tenancy");
@@ -24,35 +24,21 @@ afterAll(async () => {
   await rm(keysDir, { recursive: true, force: true });
 });
 
-/** Starts the real process and gives its exit status and output; "ready" ends it. */
-async function start(env: Record<string, string>): Promise<{ status: number | null; output: string }> {
-  const child = spawn(process.execPath, [join(folder, "dist", "main.js")], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: {
-      PATH: process.env.PATH,
-      DATABASE_URL_APP: database.appUrl,
-      AUTO_MIGRATE: "false",
-      NATS_URL: "nats://127.0.0.1:1",
-      NATS_NKEY_SEED: generateNkey().seed,
-      RPC_HOST: "127.0.0.1",
-      RPC_PORT: "0",
-      OPS_HOST: "127.0.0.1",
-      OPS_PORT: "0",
-      CALLER_PRIVATE_KEYS: generateCallerKey().privateKey,
-      CALLER_PUBLIC_KEYS_DIR: keysDir,
-      ...env,
-    },
+/** The real process. */
+const start = (env: Record<string, string>) =>
+  runProcess(join(folder, "dist", "main.js"), {
+    DATABASE_URL_APP: database.appUrl,
+    AUTO_MIGRATE: "false",
+    NATS_URL: "nats://127.0.0.1:1",
+    NATS_NKEY_SEED: generateNkey().seed,
+    RPC_HOST: "127.0.0.1",
+    RPC_PORT: "0",
+    OPS_HOST: "127.0.0.1",
+    OPS_PORT: "0",
+    CALLER_PRIVATE_KEYS: generateCallerKey().privateKey,
+    CALLER_PUBLIC_KEYS_DIR: keysDir,
+    ...env,
   });
-  let output = "";
-  const collect = (chunk: Buffer) => {
-    output += chunk.toString();
-    if (output.includes('"msg":"ready"')) child.kill("SIGTERM");
-  };
-  child.stdout.on("data", collect);
-  child.stderr.on("data", collect);
-  const status = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { status, output };
-}
 
 async function asSuperuser(...statements: string[]): Promise<void> {
   const client = new pg.Client({ connectionString: database.superuserUrl });

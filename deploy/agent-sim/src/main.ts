@@ -1,3 +1,4 @@
+import { onLeftByNpm } from "@muster/kit";
 import { startFleet } from "./fleet.ts";
 import { readOptions, type SimOptions, usage } from "./options.ts";
 
@@ -38,6 +39,7 @@ const announcing = setInterval(() => {
 const stop = new Promise<void>((resolve) => {
   process.once("SIGINT", () => resolve());
   process.once("SIGTERM", () => resolve());
+  onLeftByNpm("agent-sim", resolve);
   if (options.durationSeconds !== null) setTimeout(resolve, options.durationSeconds * 1000).unref();
 });
 await Promise.race([stop, fleet.ended]);

@@ -1,6 +1,6 @@
-import { startStack } from "@muster/local";
-import pg from "pg";
-import { administrator, type Call, newOrganization, password } from "./administrator.ts";
+import type pg from "pg";
+import { newOrganization } from "./administrator.ts";
+import { timeList, withLists } from "./http-lists.ts";
 
 const calls = 50;
 const barMs = 100;
@@ -11,18 +11,13 @@ const barMs = 100;
  * is above 100 ms.
  */
 export async function run([rows = "1000000"]: string[] = []): Promise<void> {
-  const running = await startStack({
-    adminPassword: password,
-    env: { PASSWORD_SCRYPT_LOG_N: "12", SESSION_RATE_LIMIT: "1000000000" },
-  });
-  try {
-    const [gateway] = running.stack.gateways;
-    if (!gateway) throw new Error("the cluster has no gateway");
-    const root = await administrator(gateway.url);
+  await withLists(async (root, fill) => {
     const { partnerId, orgId } = await newOrganization(root);
     const { partnerId: otherPartner, orgId: otherOrg } = await newOrganization(root);
-    await fill(running.stack.databaseUrl, Number(rows), partnerId, orgId);
-    await fill(running.stack.databaseUrl, Number(rows) / 10, otherPartner, otherOrg);
+    await fill(async (owner) => {
+      await insertPeople(owner, Number(rows), partnerId, orgId);
+      await insertPeople(owner, Number(rows) / 10, otherPartner, otherOrg);
+    });
     const of = `orgId=${orgId}`;
     const results = [];
     for (const [what, path] of [
@@ -39,55 +34,32 @@ export async function run([rows = "1000000"]: string[] = []): Promise<void> {
       ["everywhere, q: everybody", "/users?q=many"],
       ["… q: the oldest 5,000 (walks them all)", `/users?${of}&q=old`],
     ] as const) {
-      results.push(await measure(root, what, path));
+      results.push(await timeList(root, what, path, calls));
     }
     console.table(results);
     if (results.slice(0, -1).some((result) => result["p99 ms"] > barMs)) process.exitCode = 1;
-  } finally {
-    await running.stop();
-  }
+  });
 }
 
-async function fill(databaseUrl: string, rows: number, partnerId: string, orgId: string): Promise<void> {
-  const owner = new pg.Client({ connectionString: databaseUrl });
-  await owner.connect();
-  try {
-    // Words are written in one go below.
-    await owner.query("ALTER TABLE identity.users DISABLE TRIGGER users_words");
-    await owner.query(
-      `INSERT INTO identity.users (id, email, name, scope, partner_id, org_id, role_id, status, created_at, updated_at)
-       SELECT gen_random_uuid(), 'p' || n || '@many.' || right($1::uuid::text, 12) || '.example',
-              CASE WHEN n % 100000 = 1 THEN 'Rare ' WHEN n % 1000 = 2 THEN 'Grace ' WHEN n % 100 = 3 THEN 'Ada ' ELSE 'Max ' END
-                || CASE WHEN n > $3::int - 5000 THEN 'Old ' ELSE '' END || 'Smith',
-              'organization', $2::uuid, $1::uuid, (SELECT id FROM identity.roles WHERE key = 'org-viewer'),
-              CASE WHEN n % 100000 = 4 THEN 'disabled' ELSE 'active' END, now() - n * interval '1 second', now()
-       FROM generate_series(1, $3::int) AS n`,
-      [orgId, partnerId, rows],
-    );
-    await owner.query(
-      `INSERT INTO identity.user_words (user_id, word, partner_id, org_id)
-       SELECT u.id, word, u.partner_id, u.org_id FROM identity.users u, identity.words_of(u.name, u.email) AS word
-       WHERE u.org_id = $1`,
-      [orgId],
-    );
-    await owner.query("ALTER TABLE identity.users ENABLE TRIGGER users_words");
-    await owner.query("VACUUM ANALYZE identity.users, identity.user_words");
-  } finally {
-    await owner.end();
-  }
-}
-
-async function measure(root: Call, list: string, path: string) {
-  const took: number[] = [];
-  let answered = "";
-  for (let n = 0; n < calls + 3; n++) {
-    const startedMs = performance.now();
-    const { status, body } = await root("GET", path);
-    if (n >= 3) took.push(performance.now() - startedMs);
-    const { total, totalIsEstimate } = body.pagination as { total: number | null; totalIsEstimate?: boolean };
-    answered = `${status}: ${(body.data as unknown[]).length} of ${totalIsEstimate ? "~" : ""}${total}`;
-  }
-  took.sort((a, b) => a - b);
-  const at = (share: number) => Math.round((took[Math.floor(took.length * share)] ?? 0) * 10) / 10;
-  return { list, answered, "p50 ms": at(0.5), "p99 ms": at(0.99) };
+async function insertPeople(owner: pg.Client, rows: number, partnerId: string, orgId: string): Promise<void> {
+  // Words are written in one go below.
+  await owner.query("ALTER TABLE identity.users DISABLE TRIGGER users_words");
+  await owner.query(
+    `INSERT INTO identity.users (id, email, name, scope, partner_id, org_id, role_id, status, created_at, updated_at)
+     SELECT gen_random_uuid(), 'p' || n || '@many.' || right($1::uuid::text, 12) || '.example',
+            CASE WHEN n % 100000 = 1 THEN 'Rare ' WHEN n % 1000 = 2 THEN 'Grace ' WHEN n % 100 = 3 THEN 'Ada ' ELSE 'Max ' END
+              || CASE WHEN n > $3::int - 5000 THEN 'Old ' ELSE '' END || 'Smith',
+            'organization', $2::uuid, $1::uuid, (SELECT id FROM identity.roles WHERE key = 'org-viewer'),
+            CASE WHEN n % 100000 = 4 THEN 'disabled' ELSE 'active' END, now() - n * interval '1 second', now()
+     FROM generate_series(1, $3::int) AS n`,
+    [orgId, partnerId, rows],
+  );
+  await owner.query(
+    `INSERT INTO identity.user_words (user_id, word, partner_id, org_id)
+     SELECT u.id, word, u.partner_id, u.org_id FROM identity.users u, identity.words_of(u.name, u.email) AS word
+     WHERE u.org_id = $1`,
+    [orgId],
+  );
+  await owner.query("ALTER TABLE identity.users ENABLE TRIGGER users_words");
+  await owner.query("VACUUM ANALYZE identity.users, identity.user_words");
 }

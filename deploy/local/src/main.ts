@@ -1,3 +1,4 @@
+import { onLeftByNpm } from "@muster/kit";
 import { readConfig } from "./config.ts";
 import { Problem } from "./problem.ts";
 import { Stack } from "./stack.ts";
@@ -35,15 +36,9 @@ function onSignal(name: NodeJS.Signals): void {
   }
 }
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, onSignal);
-// npm passes a `kill` on to its shell, which ends and tells nobody: what `npm start` started stops with it.
-if (process.env.npm_lifecycle_event === "start") {
-  const parent = process.ppid;
-  const watch = setInterval(() => {
-    if (process.ppid === parent) return;
-    clearInterval(watch);
-    if (stopAskedAt === null) onSignal("SIGTERM");
-  }, 500).unref();
-}
+onLeftByNpm("start", () => {
+  if (stopAskedAt === null) onSignal("SIGTERM");
+});
 // The terminal may be gone (SIGHUP, a closed pipe): what remains to be done is the stop, not the telling.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 

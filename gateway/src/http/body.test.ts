@@ -52,6 +52,8 @@ describe("a request body", () => {
     ["with NUL", '{"text":"a\\u0000"}', [json], 400, "validation_failed"],
     ["with NUL in a key", '{"any":{"a\\u0000":1}}', [json], 400, "validation_failed"],
     ["with a lone surrogate", '{"any":["\\ud800"]}', [json], 400, "validation_failed"],
+    ["with a number beyond any double", '{"any":{"n":1e400}}', [json], 400, "validation_failed"],
+    ["with one that is written out", `{"any":[-${"9".repeat(400)}]}`, [json], 400, "validation_failed"],
     ["with __proto__", '{"any":{"__proto__":{"a":1}}}', [json], 400, "validation_failed"],
     ["too deep", `{"any":${"[".repeat(40)}${"]".repeat(40)}}`, [json], 400, "validation_failed"],
     ["much too deep", `{"any":${"[".repeat(480)}`, [json], 400, "invalid_json"],
@@ -70,6 +72,16 @@ describe("a request body", () => {
       formErrors: [],
       fieldErrors: { "any.list.1": ["Must be well-formed Unicode"] },
     });
+  });
+
+  it("names a number that JSON can say and nobody can keep, and keeps the largest that there is", async () => {
+    const reply = await post('{"any":{"list":[1,1e400]}}', json);
+    expect(reply.json.details).toEqual({
+      formErrors: [],
+      fieldErrors: { "any.list.1": ["Must be a number between -1.8e308 and 1.8e308"] },
+    });
+    const kept = `{"text":"a","any":[${Number.MAX_VALUE},-${Number.MAX_VALUE},1e-400]}`;
+    expect((await post(kept, json)).status).toBe(200);
   });
 
   it("may be absent, whatever the type says", async () => {

@@ -117,25 +117,27 @@ export function parseJson(bytes: Buffer): unknown {
   } catch {
     throw new EdgeError("invalid_json", "Request body is not valid JSON");
   }
-  // Valid UTF-8 and valid JSON: only an escape could still hide what no store takes.
-  if (text.includes("\\u") || text.includes("__proto__")) checkStorable(value, "", 1);
-  else checkDepth(value, 1);
+  // Valid UTF-8 and valid JSON: only an escape or a number could still hide what no store takes.
+  const plain = !text.includes("\\u") && !text.includes("__proto__");
+  if (!plain || !hasDoublesOnly(value, 1)) checkStorable(value, "", 1);
   return value;
 }
 
-function checkDepth(value: unknown, depth: number): void {
-  if (typeof value !== "object" || value === null) return;
+/** Whether every number is one that a double holds: JSON can say 1e400, which is read as Infinity and written as null. */
+function hasDoublesOnly(value: unknown, depth: number): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null) return true;
   if (depth > maxJsonDepth) throw validationError({}, [`Nested deeper than ${maxJsonDepth} levels`]);
-  for (const inner of Array.isArray(value) ? value : Object.values(value)) checkDepth(inner, depth + 1);
+  for (const inner of Array.isArray(value) ? value : Object.values(value)) {
+    if (!hasDoublesOnly(inner, depth + 1)) return false;
+  }
+  return true;
 }
 
-/** PostgreSQL keeps neither U+0000 nor lone surrogates; `__proto__` has no honest use. */
+/** PostgreSQL keeps neither U+0000 nor lone surrogates, no double a number beyond its range; `__proto__` has no honest use. */
 function checkStorable(value: unknown, path: string, depth: number): void {
-  if (typeof value === "string") {
-    const problem = textProblem(value);
-    if (problem) throw path === "" ? validationError({}, [problem]) : validationError({ [path]: [problem] });
-    return;
-  }
+  const problem = typeof value === "string" ? textProblem(value) : numberProblem(value);
+  if (problem) throw path === "" ? validationError({}, [problem]) : validationError({ [path]: [problem] });
   if (typeof value !== "object" || value === null) return;
   if (depth > maxJsonDepth) throw validationError({}, [`Nested deeper than ${maxJsonDepth} levels`]);
   if (Array.isArray(value)) {
@@ -146,6 +148,11 @@ function checkStorable(value: unknown, path: string, depth: number): void {
     if (key === "__proto__" || textProblem(key)) throw validationError({}, ["A key of the body is not allowed"]);
     checkStorable((value as Record<string, unknown>)[key], path === "" ? key : `${path}.${key}`, depth + 1);
   }
+}
+
+function numberProblem(value: unknown): string | null {
+  const isBeyond = typeof value === "number" && !Number.isFinite(value);
+  return isBeyond ? "Must be a number between -1.8e308 and 1.8e308" : null;
 }
 
 /** Why a text cannot be stored, or null. */

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { createServer as createHttp, type RequestListener } from "node:http";
 import { createServer as createHttps } from "node:https";
-import { type AddressInfo, createServer as createTcp, type Server, type Socket } from "node:net";
+import { createServer as createTcp, type Server, type Socket } from "node:net";
 import type { TlsOptions } from "node:tls";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { testCaFile, testCertificate } from "@muster/testing";
+import { listening, testCaFile, testCertificate } from "@muster/testing";
 import { openEgress, profiles } from "./egress.ts";
 import { parseExceptions } from "./exceptions.ts";
 
@@ -17,19 +17,10 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-async function listening(server: Server): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.on("error", () => undefined);
-    socket.once("close", () => sockets.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  closing.push(() => {
-    for (const socket of sockets) socket.destroy();
-    return new Promise((resolve) => server.close(resolve));
-  });
-  return (server.address() as AddressInfo).port;
+async function portOf(server: Server): Promise<number> {
+  const { port, close } = await listening(server);
+  closing.push(close);
+  return port;
 }
 
 function poster(port: number, scheme: "http" | "https") {
@@ -54,11 +45,11 @@ const old = { minVersion: "TLSv1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
 
 describe("a receiver with TLS", () => {
   it("whose certificate holds is delivered to", async () => {
-    expect(await poster(await listening(secure({})), "https")()).toMatchObject({ status: 200, error: null });
+    expect(await poster(await portOf(secure({})), "https")()).toMatchObject({ status: 200, error: null });
   });
 
   it("of version 1.2 is delivered to", async () => {
-    const port = await listening(secure({ maxVersion: "TLSv1.2" }));
+    const port = await portOf(secure({ maxVersion: "TLSv1.2" }));
     expect(await poster(port, "https")()).toMatchObject({ status: 200, error: null });
   });
 
@@ -71,13 +62,13 @@ describe("a receiver with TLS", () => {
     ["is plain HTTP on that port", () => createHttp(answers), /^TLS failed: .* does not speak TLS/],
     ["is another protocol", () => createTcp((socket) => socket.write("220 smtp\r\n")), /^TLS failed: .* not speak TLS/],
   ])("that %s is refused at once, and the error says so", async (_what, server, message) => {
-    const result = await poster(await listening(server()), "https")();
+    const result = await poster(await portOf(server()), "https")();
     expect(result).toMatchObject({ status: null, error: { code: "tls", message: expect.stringMatching(message) } });
     expect(result.totalMs).toBeLessThan(timeoutMs);
   });
 
   it("that never ends its handshake is given up in time, and the error says that no connection came about", async () => {
-    const result = await poster(await listening(createTcp(() => undefined)), "https")();
+    const result = await poster(await portOf(createTcp(() => undefined)), "https")();
     expect(result.error).toMatchObject({
       code: "timeout",
       message: expect.stringMatching(/waiting for a connection$/),
@@ -107,7 +98,7 @@ describe("receivers that never stop", () => {
       (socket) => endless(socket, "", Buffer.from("HTTP/1.1 100 Continue\r\n\r\n".repeat(2_500))),
     ],
   ])("64 at a time with %s take memory of a bound, and end in time", async (_what, onData) => {
-    const port = await listening(createTcp((socket) => void socket.once("data", () => onData(socket))));
+    const port = await portOf(createTcp((socket) => void socket.once("data", () => onData(socket))));
     const post = poster(port, "http");
     const before = bytesHeld();
     let most = 0;

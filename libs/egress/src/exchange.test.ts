@@ -1,7 +1,8 @@
 import { createServer as createHttp, type RequestListener } from "node:http";
-import { type AddressInfo, createServer as createTcp, type Server, type Socket } from "node:net";
+import { createServer as createTcp, type Server, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
-import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { listening } from "@muster/testing";
 import { type Egress, openEgress } from "./egress.ts";
 import { parseExceptions } from "./exceptions.ts";
 import type { ExchangeRequest } from "./exchange.ts";
@@ -13,27 +14,15 @@ const closing: (() => Promise<unknown> | unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
-const sockets = new Set<Socket>();
-afterAll(() => {
-  for (const socket of sockets) socket.destroy();
-});
 
-async function listening(server: Server): Promise<number> {
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.on("error", () => undefined);
-    socket.once("close", () => sockets.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  closing.push(() => {
-    for (const socket of sockets) socket.destroy();
-    return new Promise((resolve) => server.close(resolve));
-  });
-  return (server.address() as AddressInfo).port;
+async function portOf(server: Server): Promise<number> {
+  const { port, close } = await listening(server);
+  closing.push(close);
+  return port;
 }
 
-const http = (listener: RequestListener) => listening(createHttp(listener));
-const tcp = (onConnection: (socket: Socket) => void) => listening(createTcp({ allowHalfOpen: true }, onConnection));
+const http = (listener: RequestListener) => portOf(createHttp(listener));
+const tcp = (onConnection: (socket: Socket) => void) => portOf(createTcp({ allowHalfOpen: true }, onConnection));
 
 function egressTo(port: number, profile: "webhook" | "release" | "sso" = "webhook"): Egress {
   const egress = openEgress({ profile, exceptions: parseExceptions(`http://${name}:${port}=127.0.0.1`, "test") });

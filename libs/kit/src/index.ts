@@ -39,6 +39,7 @@ export {
 } from "./config.ts";
 export { decodeCursor, encodeCursor } from "./cursor.ts";
 export { type EventType, eventTypes, isEventType, testEventType } from "./event-types.ts";
+export { onLeftByNpm } from "./left-by-npm.ts";
 export { type Process, runProcess, type Stop } from "./lifecycle.ts";
 export { createLogger, type Logger } from "./logger.ts";
 export { counter, gauge, histogram } from "./metrics.ts";

@@ -26,4 +26,15 @@ export {
   type TenantCopyDeps,
   tenantMigrations,
 } from "./tenant-copy.ts";
+export {
+  askPurge,
+  ownedBy,
+  type PurgeDeps,
+  type PurgePlan,
+  type PurgeStep,
+  partitionsOf,
+  purgeAll,
+  startPurges,
+  walked,
+} from "./tenant-purge.ts";
 export { applyTenants, copyHash, type TenantChange, type TenantKind, tenantKinds } from "./tenant-store.ts";

@@ -1,9 +1,12 @@
 export { type Authenticator, softAuthenticator, type Twist } from "./authenticator.ts";
 export { callers } from "./callers.ts";
 export * from "./database.ts";
+export { type Listening, listening } from "./listening.ts";
 export * from "./nats.ts";
+export { outcome } from "./outcome.ts";
 export { type TestPort, testPort } from "./rpc.ts";
 export { type Leak, type Secret, type SecretScanner, secretScanner } from "./secret-scan.ts";
+export { tenantRows } from "./tenant-rows.ts";
 export { testCaFile, testCertificate } from "./tls.ts";
 export { until } from "./until.ts";
 export { wireSmoke } from "./wire-smoke.ts";
@@ -12,6 +15,7 @@ export {
   contextProblems,
   databaseAs,
   fillCommonTables,
+  schemaProblems,
   type TableWithoutContext,
   tablesWithoutContext,
 } from "./without-context.ts";

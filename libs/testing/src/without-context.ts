@@ -1,7 +1,7 @@
 import type { Database } from "@muster/db";
 import type { Caller } from "@muster/kit";
 import pg from "pg";
-import type { TestDatabase } from "./database.ts";
+import { type TestDatabase, testDatabase } from "./database.ts";
 
 export type TableWithoutContext = {
   table: string;
@@ -66,6 +66,28 @@ export async function tablesWithoutContext(database: TestDatabase): Promise<Tabl
     }
     return found;
   });
+}
+
+const commonTables = ["outbox", "job", "dead_letter", "tenant"];
+
+/**
+ * `contextProblems` of a service's new database, in which `rows` puts a row into each table of its own; a sentence, too, about each table
+ * of every service that was not found.
+ */
+export async function schemaProblems(
+  { service, dirs }: Parameters<typeof testDatabase>[0],
+  rows: string,
+): Promise<string[]> {
+  const database = await testDatabase({ service, dirs });
+  try {
+    await fillCommonTables(database, true);
+    await asOwner(database, (owner) => owner.query(rows));
+    const tables = await tablesWithoutContext(database);
+    const missing = commonTables.filter((name) => !tables.some(({ table }) => table === name));
+    return [...missing.map((name) => `${name} was not found`), ...contextProblems(tables)];
+  } finally {
+    await database.drop();
+  }
 }
 
 /** Sentences about tables that show something without a context, or that the test has left empty. */

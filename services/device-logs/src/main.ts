@@ -2,17 +2,17 @@ import type { Relay } from "@muster/bus";
 import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
 import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { register } from "@muster/rpc";
-import { runService } from "@muster/service";
+import { askPurge, runService, startPurges } from "@muster/service";
 import { logAppender } from "./appender.ts";
 import { migrations, settings, version } from "./config.ts";
 import { deviceCopy, tenancyDevices } from "./device-copy.ts";
-import { askPurge, startPurges } from "./jobs/purge.ts";
 import { startUpkeep } from "./jobs/retention.ts";
 import { liveLogService } from "./rpc/live.ts";
 import { deviceLogService } from "./rpc/log.ts";
 import { floodControl } from "./rules/flood.ts";
 import { livePlaces } from "./rules/live-places.ts";
 import { applyDevices } from "./store/devices.ts";
+import { purgePlan } from "./store/purge.ts";
 
 await runService({
   name: "device-logs",
@@ -37,7 +37,7 @@ await runService({
       now,
     });
     process.onStop("partitions and retention", () => upkeep.stop());
-    const purges = startPurges({ db, log });
+    const purges = startPurges({ db, service: "device-logs", log, plan: purgePlan });
     process.onStop("purges", () => purges.stop());
     let relay: Relay | null = null;
     onBus(async (bus) => {

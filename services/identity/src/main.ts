@@ -12,7 +12,7 @@ import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/servic
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { register } from "@muster/rpc";
-import { encryptionKeys, runService } from "@muster/service";
+import { askPurge, encryptionKeys, runService, startPurges } from "@muster/service";
 import { accessTokens } from "./access-tokens.ts";
 import { forgotLimits, loginLimits, migrations, publicUrl, settings, version } from "./config.ts";
 import { followDevices } from "./events/devices.ts";
@@ -41,6 +41,7 @@ import { userService } from "./rpc/user.ts";
 import { seededRoles } from "./rules/catalogue.ts";
 import { enrollmentPeppers } from "./rules/enrollment-key.ts";
 import { sealedColumns, secretPurposes } from "./sealed-columns.ts";
+import { purgePlan } from "./store/purge.ts";
 import { seedRoles } from "./store/roles.ts";
 import { tenancyDevices } from "./tenancy-devices.ts";
 import { unknownKeys } from "./unknown-keys.ts";
@@ -50,7 +51,7 @@ await runService({
   version,
   settings,
   migrations,
-  tenantCopy: { onChange: announceTenant, onDevices: followDevices },
+  tenantCopy: { onChange: announceTenant, onDevices: followDevices, onPurged: askPurge },
   sealed: sealedColumns,
   async start({ db, config, process }) {
     const now = () => new Date();
@@ -134,6 +135,8 @@ await runService({
       now,
     });
     process.onStop("session clean-up", () => sessionCleanup.stop());
+    const purges = startPurges({ db, service: "identity", log: process.log, plan: purgePlan });
+    process.onStop("purges", () => purges.stop());
     return [
       register(SessionService, sessionService(sessions)),
       register(MfaService, mfaService(factors)),

@@ -5,11 +5,10 @@ import { systemCaller, uuidv7 } from "@muster/kit";
 import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
-import { callers } from "@muster/testing";
+import { callers, outcome } from "@muster/testing";
 import { lookOnce } from "./jobs/presence-watch.ts";
 import { recordHeartbeats, type ToldHeartbeat } from "./record-heartbeats.ts";
 import { type Fleet, permissions, startFleet } from "./rpc/device-test-support.ts";
-import { outcome } from "./testing/tenancy.ts";
 
 let fleet: Fleet;
 const system = { caller: systemCaller("tenancy") };

@@ -6,7 +6,7 @@ import { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
 import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { register } from "@muster/rpc";
-import { encryptionKeys, runService } from "@muster/service";
+import { askPurge, encryptionKeys, runService, startPurges } from "@muster/service";
 import { healthLimits, migrations, settings, version } from "./config.ts";
 import { createDoorbell } from "./events/doorbell.ts";
 import { startMatcher } from "./events/matcher.ts";
@@ -19,6 +19,7 @@ import { replayService } from "./rpc/replay.ts";
 import { webhookService } from "./rpc/webhook.ts";
 import { sealedColumns, secretPurposes } from "./sealed-columns.ts";
 import { startSender } from "./sender/sender.ts";
+import { purgePlan } from "./store/purge.ts";
 import { stopWebhooksOf } from "./store/webhooks.ts";
 
 await runService({
@@ -28,6 +29,7 @@ await runService({
   migrations,
   sealed: sealedColumns,
   tenantCopy: {
+    onPurged: askPurge,
     async onChange(tx, { kind, id, deleted, before }) {
       if (kind === "site" || (before?.deleted ?? false) === deleted) return;
       await stopWebhooksOf(tx, { kind, id, deleted }, new Date());
@@ -43,6 +45,8 @@ await runService({
     proc.onStop("connections to receivers", () => egress.close());
     const upkeep = startUpkeep({ db, log, retentionDays: config.WEBHOOK_RETENTION_DAYS });
     proc.onStop("upkeep", () => upkeep.stop());
+    const purges = startPurges({ db, service: "webhook-dispatcher", log, plan: purgePlan });
+    proc.onStop("purges", () => purges.stop());
 
     let wakeHere: () => void = () => undefined;
     if (config.DISPATCHER_ROLE !== "matcher") {

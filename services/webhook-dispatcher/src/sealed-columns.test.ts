@@ -1,19 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { openDatabase } from "@muster/db";
 import { createLogger, secretBox, systemCaller } from "@muster/kit";
 import { reencrypt } from "@muster/service";
 import { sealedColumns } from "./sealed-columns.ts";
-import { startDispatcher, type TestDispatcher, testKeys } from "./testing/dispatcher.ts";
-import type { Receiver } from "./testing/receiver.ts";
+import { testKeys } from "./testing/dispatcher.ts";
+import { ownDispatcher } from "./testing/own-dispatcher.ts";
 
-let dispatcher: TestDispatcher;
-beforeAll(async () => {
-  dispatcher = await startDispatcher();
-});
-afterAll(async () => {
-  await dispatcher?.stop();
-});
+const { dispatcher, receiver } = ownDispatcher();
 
 const log = createLogger("sealed-columns-test", "fatal");
 const who = { caller: systemCaller("webhook-dispatcher") };
@@ -32,7 +26,7 @@ describe("re-encryption", () => {
   it("leaves nothing of a webhook that needs the older key", async () => {
     const { admin } = await dispatcher.organization();
     const headers = [{ key: "X-Key", value: "hidden" }];
-    const webhook = await dispatcher.webhook(admin, dispatcher.receivers[0] as Receiver, { secret: "one", headers });
+    const webhook = await dispatcher.webhook(admin, receiver, { secret: "one", headers });
     await dispatcher.webhooks(admin).rotateWebhookSecret({ id: webhook.id });
     const newer = `k2:${randomBytes(32).toString("base64")}`;
     const owner = openDatabase({ url: dispatcher.database.ownerUrl, max: 2, name: "webhook-dispatcher", log });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Bus, openBus } from "@muster/bus";
 import { createLogger, decodeAgentFrame, encodeAgentFrame } from "@muster/kit";
-import { type TestNats, testNats, until } from "@muster/testing";
-import { outcome, startDeviceLogs, type TestDevice, type TestDeviceLogs } from "../testing/device-logs.ts";
+import { outcome, type TestNats, testNats, until } from "@muster/testing";
+import { startDeviceLogs, type TestDevice, type TestDeviceLogs } from "../testing/device-logs.ts";
 
 const log = createLogger("test", "error");
 let nats: TestNats;

@@ -1,8 +1,8 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { toAppError } from "@muster/rpc";
-import { callers } from "@muster/testing";
-import { aLog, anEvent, outcome, startDeviceLogs, type TestDeviceLogs } from "../testing/device-logs.ts";
+import { callers, outcome } from "@muster/testing";
+import { aLog, anEvent, startDeviceLogs, type TestDeviceLogs } from "../testing/device-logs.ts";
 
 let service: TestDeviceLogs;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
 import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { type DeviceChanged, DeviceChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
-import { register, toAppError } from "@muster/rpc";
+import { register } from "@muster/rpc";
 import { tenantMigrations } from "@muster/service";
 import { callers, type TestDatabase, testDatabase, testPort } from "@muster/testing";
 import { logAppender } from "../appender.ts";
@@ -153,15 +153,3 @@ export const anEvent = (change: object = {}) => ({
   message: "a service stopped",
   ...change,
 });
-
-/** The code a call is refused with, and the fields it names; "ok" when it is answered. */
-export async function outcome(call: Promise<unknown>): Promise<string> {
-  try {
-    await call;
-    return "ok";
-  } catch (error) {
-    const { code, facts } = toAppError(error);
-    const fields = (facts.details as { fieldErrors?: object } | undefined)?.fieldErrors;
-    return fields ? `${code} ${Object.keys(fields).join(" ")}` : code;
-  }
-}

@@ -1,22 +1,14 @@
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
 import { type Caller, uuidv7 } from "@muster/kit";
 import { callers } from "@muster/testing";
 import { keyDigest } from "../rules/key-material.ts";
 import { codeOf, outcomeOf } from "../testing/identity.ts";
-import { startTestKeys, type TestKeys, tenantOf } from "../testing/keys.ts";
+import { tenantOf } from "../testing/keys.ts";
+import { ownKeys } from "../testing/own-keys.ts";
 
-let keys: TestKeys;
-let tenant: Awaited<ReturnType<typeof tenantOf>>;
-beforeAll(async () => {
-  keys = await startTestKeys();
-});
-afterAll(() => keys?.close());
-beforeEach(async () => {
-  keys.clock.now = new Date();
-  tenant = await tenantOf(keys);
-});
+const { keys, tenant } = ownKeys();
 
 const minutes = (n: number) => new Date(keys.clock.now.getTime() + n * 60_000);
 const admin = () => keys.apiKeysAs(tenant.orgAdmin);

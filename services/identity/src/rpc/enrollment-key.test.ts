@@ -1,5 +1,5 @@
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
 import { type Caller, createLogger, uuidv7 } from "@muster/kit";
 import { callers } from "@muster/testing";
@@ -7,18 +7,10 @@ import { sweepOnce } from "../jobs/sweep-reservations.ts";
 import { enrollmentDigest } from "../rules/enrollment-key.ts";
 import { confirm, granted, release, reserve } from "../store/enrollment-uses.ts";
 import { codeOf } from "../testing/identity.ts";
-import { startTestKeys, type TestKeys, tenantOf } from "../testing/keys.ts";
+import { tenantOf } from "../testing/keys.ts";
+import { ownKeys } from "../testing/own-keys.ts";
 
-let keys: TestKeys;
-let tenant: Awaited<ReturnType<typeof tenantOf>>;
-beforeAll(async () => {
-  keys = await startTestKeys();
-});
-afterAll(() => keys?.close());
-beforeEach(async () => {
-  keys.clock.now = new Date();
-  tenant = await tenantOf(keys);
-});
+const { keys, tenant } = ownKeys();
 
 const minutes = (n: number) => new Date(keys.clock.now.getTime() + n * 60_000);
 const admin = () => keys.enrollmentKeysAs(tenant.orgAdmin);

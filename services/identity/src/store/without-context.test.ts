@@ -11,6 +11,7 @@ import {
   testDatabase,
 } from "@muster/testing";
 import { identityDirs } from "../testing/identity.ts";
+import { oneRowOfEach } from "../testing/rows.ts";
 import { findApiKey, listApiKeys } from "./api-keys.ts";
 import { findEnrollmentKey, listEnrollmentKeys } from "./enrollment-keys.ts";
 import { findOwnPassword } from "./people.ts";
@@ -26,54 +27,11 @@ const id = uuidv7();
 beforeAll(async () => {
   database = await testDatabase({ service: "identity", dirs: identityDirs });
   await fillCommonTables(database, true);
-  await asOwner(database, (owner) => owner.query(oneRowOfEach()));
+  await asOwner(database, (owner) => owner.query(oneRowOfEach({ id, partnerId, orgId, siteId })));
 });
 afterAll(async () => {
   await database?.drop();
 });
-
-const oneRowOfEach = () => `
-  INSERT INTO tenant (kind, id, partner_id, org_id, version, status, deleted, updated_at) VALUES
-    ('partner', '${partnerId}', '${partnerId}', NULL, 1, 'active', false, now()),
-    ('organization', '${orgId}', '${partnerId}', '${orgId}', 1, 'active', false, now()),
-    ('site', '${siteId}', '${partnerId}', '${orgId}', 1, '', false, now());
-  INSERT INTO roles (id, name, scope, partner_id, org_id, permissions, created_at, updated_at)
-    VALUES ('${id}', 'Own', 'organization', '${partnerId}', '${orgId}', '{}', now(), now());
-  INSERT INTO users (id, email, name, scope, partner_id, org_id, role_id, password_hash, status, created_at, updated_at)
-    VALUES ('${id}', 'a@example.com', 'A', 'organization', '${partnerId}', '${orgId}', '${id}', 'x', 'active', now(), now());
-  INSERT INTO user_organizations (user_id, org_id, partner_id) VALUES ('${id}', '${orgId}', '${partnerId}');
-  INSERT INTO user_sites (user_id, site_id, partner_id, org_id) VALUES ('${id}', '${siteId}', '${partnerId}', '${orgId}');
-  INSERT INTO sessions (id, user_id, partner_id, org_id, family_secret, created_at, rotated_at, idle_expires_at, expires_at)
-    VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', 'x', now(), now(), now(), now());
-  INSERT INTO invites (id, user_id, partner_id, org_id, token_hash, created_at, expires_at)
-    VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', 'x', now(), now());
-  INSERT INTO user_totp (user_id, secret, created_at) VALUES ('${id}', 'x', now());
-  INSERT INTO recovery_codes (user_id, code_hash) VALUES ('${id}', 'x');
-  INSERT INTO mfa_challenges (id, user_id, token_hash, created_at, expires_at) VALUES ('${id}', '${id}', 'x', now(), now());
-  INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, aaguid, multi_device, backed_up, name,
-                        created_at)
-    VALUES ('${id}', '${id}', 'x', 'x', 0, '{}', '${id}', false, false, 'K', now());
-  INSERT INTO passkey_challenges (challenge_hash, user_id, purpose, session_id, expires_at)
-    VALUES ('x', '${id}', 'register', '${id}', now());
-  INSERT INTO password_resets (id, user_id, token_hash, created_at, expires_at) VALUES ('${id}', '${id}', 'x', now(), now());
-  INSERT INTO mail (id, kind, sealed, next_at, expires_at, created_at) VALUES ('${id}', 'invite', 'x', now(), now(), now());
-  INSERT INTO failed_attempts (bucket, user_id, failed_at, expires_at) VALUES ('x', '${id}', '{}', now());
-  INSERT INTO failed_logins (user_id, minute, failures) VALUES ('${id}', now(), 1);
-  INSERT INTO service_principals (id, org_id, partner_id, name, scopes, status, created_by, created_at, updated_at)
-    VALUES ('${id}', '${orgId}', '${partnerId}', 'P', '{}', 'active', '${id}', now(), now());
-  INSERT INTO api_keys (id, org_id, partner_id, name, key_prefix, digest, scopes, rate_limit, status, created_by, created_at,
-                        updated_at)
-    VALUES ('${id}', '${orgId}', '${partnerId}', 'K', 'svc_x', 'x', '{}', 1, 'active', '${id}', now(), now());
-  INSERT INTO enrollment_keys (id, org_id, partner_id, name, key_prefix, digest, pepper_id, expires_at, created_by, created_at,
-                               updated_at)
-    VALUES ('${id}', '${orgId}', '${partnerId}', 'E', 'x', 'x', 'x', now(), '${id}', now(), now());
-  INSERT INTO enrollment_reservations (key_id, device_id, generation, reserved_until) VALUES ('${id}', '${id}', 1, now());
-  INSERT INTO agent_tokens (device_id, org_id, partner_id, digest, created_at)
-    VALUES ('${id}', '${orgId}', '${partnerId}', 'x', now());
-  INSERT INTO rate_windows (kind, id) VALUES ('key', '${id}');
-  INSERT INTO gateways (id, lease_until) VALUES ('${id}', now());
-  INSERT INTO change_acknowledgements (change_id, gateway_id) VALUES ('x', '${id}');
-  INSERT INTO refusals (actor_id, action, minute, refused) VALUES ('x', 'x', now(), 1);`;
 
 const page = { page: 1, limit: 50, cursor: null, skipCount: false };
 const anybody = { partnerId: null, orgId: null, roleId: null, status: null, query: null };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { callers } from "@muster/testing";
-import { outcome, slug, startTenancy, type TestTenancy } from "../testing/tenancy.ts";
+import { callers, outcome } from "@muster/testing";
+import { slug, startTenancy, type TestTenancy } from "../testing/tenancy.ts";
 
 let tenancy: TestTenancy;
 let ids: { partner: string; organization: string; site: string };

@@ -4,8 +4,7 @@ import { systemCaller, uuidv7 } from "@muster/kit";
 import { DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { toAppError } from "@muster/rpc";
-import { callers } from "@muster/testing";
-import { outcome } from "../testing/tenancy.ts";
+import { callers, outcome } from "@muster/testing";
 import { type Fleet, permissions, startFleet } from "./device-test-support.ts";
 
 let fleet: Fleet;

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Caller, uuidv7 } from "@muster/kit";
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
-import { callers } from "@muster/testing";
-import { outcome } from "../testing/tenancy.ts";
+import { callers, outcome } from "@muster/testing";
 import { type Fleet, permissions, startFleet, type Tenant } from "./device-test-support.ts";
 
 let fleet: Fleet;

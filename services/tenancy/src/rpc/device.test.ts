@@ -5,8 +5,7 @@ import { DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
-import { callers } from "@muster/testing";
-import { outcome } from "../testing/tenancy.ts";
+import { callers, outcome } from "@muster/testing";
 import { type Fleet, permissions, startFleet, type Tenant } from "./device-test-support.ts";
 
 let fleet: Fleet;

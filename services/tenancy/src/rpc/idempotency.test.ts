@@ -5,8 +5,8 @@ import { DeviceGroupService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
-import { callers } from "@muster/testing";
-import { outcome, slug } from "../testing/tenancy.ts";
+import { callers, outcome } from "@muster/testing";
+import { slug } from "../testing/tenancy.ts";
 import { type Fleet, permissions, startFleet, type Tenant } from "./device-test-support.ts";
 
 let fleet: Fleet;

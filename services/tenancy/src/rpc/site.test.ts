@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Caller, uuidv7 } from "@muster/kit";
-import { callers } from "@muster/testing";
-import { outcome, startTenancy, type TestTenancy } from "../testing/tenancy.ts";
+import { callers, outcome } from "@muster/testing";
+import { startTenancy, type TestTenancy } from "../testing/tenancy.ts";
 
 let tenancy: TestTenancy;
 let partnerId: string;

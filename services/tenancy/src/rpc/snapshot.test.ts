@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { TenantChanged } from "@muster/proto/muster/events/v1/tenancy_pb";
-import { callers } from "@muster/testing";
-import { outcome, startTenancy, type TestTenancy } from "../testing/tenancy.ts";
+import { callers, outcome } from "@muster/testing";
+import { startTenancy, type TestTenancy } from "../testing/tenancy.ts";
 
 let tenancy: TestTenancy;
 beforeAll(async () => {

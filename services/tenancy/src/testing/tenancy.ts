@@ -8,7 +8,7 @@ import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organizatio
 import { type Partner, PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
-import { register, toAppError } from "@muster/rpc";
+import { register } from "@muster/rpc";
 import { callers, type TestDatabase, type TestPort, testDatabase, testPort } from "@muster/testing";
 import { organizationService } from "../rpc/organization.ts";
 import { partnerService } from "../rpc/partner.ts";
@@ -92,18 +92,6 @@ export async function startTenancy() {
 }
 
 export const slug = () => `s-${uuidv7()}`;
-
-/** The code a call is refused with, and what it names; "ok" when it is answered. */
-export async function outcome(call: Promise<unknown>): Promise<string> {
-  try {
-    await call;
-    return "ok";
-  } catch (error) {
-    const { code, facts } = toAppError(error);
-    const fields = (facts.details as { fieldErrors?: object } | undefined)?.fieldErrors;
-    return fields ? `${code} ${Object.keys(fields).join(" ")}` : code;
-  }
-}
 
 function serve(db: Database): Promise<TestPort> {
   const deps = { db, now: () => new Date() };

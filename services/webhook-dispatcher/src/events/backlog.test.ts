@@ -1,29 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import type { Database } from "@muster/db";
 import { createLogger } from "@muster/kit";
 import { until } from "@muster/testing";
-import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
-import type { Receiver } from "../testing/receiver.ts";
+import { eventMessage, eventMessages } from "../testing/dispatcher.ts";
+import { ownDispatcher } from "../testing/own-dispatcher.ts";
 import { startBacklog } from "./backlog.ts";
 
 const log = createLogger("backlog-test", "fatal");
 const everything = { settled: Number.MAX_SAFE_INTEGER, delivered: Number.MAX_SAFE_INTEGER };
 
-let dispatcher: TestDispatcher;
-beforeAll(async () => {
-  dispatcher = await startDispatcher();
-});
-afterAll(async () => {
-  await dispatcher?.stop();
-});
+const { dispatcher, receiver } = ownDispatcher();
 
 async function burst(count: number) {
   const { orgId, admin } = await dispatcher.organization();
-  const webhook = await dispatcher.webhook(admin, dispatcher.receivers[0] as Receiver);
-  await dispatcher.matchBatch(Array.from({ length: count }, () => eventMessage(orgId)));
-  const queued = async () =>
-    (await dispatcher.rows("SELECT FROM webhook_queue WHERE webhook_id = $1", [webhook.id])).length;
-  return { orgId, webhook, queued };
+  const webhook = await dispatcher.webhook(admin, receiver);
+  await dispatcher.matchBatch(eventMessages(orgId, count));
+  return { orgId, webhook, queued: () => dispatcher.queuedOf(webhook.id) };
 }
 
 /** The database, and how long each of its transactions took. */

@@ -1,23 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
-import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
-import type { Receiver } from "../testing/receiver.ts";
+import { outcome } from "@muster/testing";
+import { eventMessage, eventMessages } from "../testing/dispatcher.ts";
+import { ownDispatcher } from "../testing/own-dispatcher.ts";
 
-let dispatcher: TestDispatcher;
-let receiver: Receiver;
-beforeAll(async () => {
-  dispatcher = await startDispatcher();
-  receiver = dispatcher.receivers[0] as Receiver;
-});
-afterAll(async () => {
-  await dispatcher?.stop();
-});
-
-type Row = { id: string; event_id: string; created_at: Date; status: string };
-const deliveriesOf = (webhookId: string) =>
-  dispatcher.rows<Row>("SELECT * FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY created_at, id", [webhookId]);
-const queuedOf = async (webhookId: string) =>
-  (await dispatcher.rows("SELECT FROM webhook_queue WHERE webhook_id = $1", [webhookId])).length;
+const { dispatcher, receiver } = ownDispatcher();
 
 describe("an event", () => {
   it("makes one delivery for each active webhook of its organization that subscribes to its type", async () => {
@@ -33,9 +20,9 @@ describe("an event", () => {
     const foreign = await dispatcher.webhook(other.admin, receiver);
     const at = new Date(Date.now() - 60_000);
     await dispatcher.match([eventMessage(orgId, { at })]);
-    const counts = [all, typed, elsewhere, paused, foreign].map(({ id }) => queuedOf(id));
+    const counts = [all, typed, elsewhere, paused, foreign].map(({ id }) => dispatcher.queuedOf(id));
     expect(await Promise.all(counts)).toEqual([1, 1, 0, 0, 0]);
-    expect((await deliveriesOf(all.id))[0]).toMatchObject({ status: "pending", created_at: at });
+    expect((await dispatcher.deliveriesOf(all.id))[0]).toMatchObject({ status: "pending", created_at: at });
   });
 
   it("that comes again changes nothing, whatever time it bears; the same id of another organization is another event", async () => {
@@ -47,9 +34,12 @@ describe("an event", () => {
     await Promise.all([dispatcher.match([first, first]), dispatcher.match([first])]);
     await dispatcher.match([eventMessage(a.orgId, { id, at: new Date(Date.now() - 3_600_000) })]);
     await dispatcher.match([eventMessage(b.orgId, { id })]);
-    expect([(await deliveriesOf(hookOfA.id)).length, (await deliveriesOf(hookOfB.id)).length]).toEqual([1, 1]);
-    const [ofA] = await deliveriesOf(hookOfA.id);
-    const [ofB] = await deliveriesOf(hookOfB.id);
+    expect([
+      (await dispatcher.deliveriesOf(hookOfA.id)).length,
+      (await dispatcher.deliveriesOf(hookOfB.id)).length,
+    ]).toEqual([1, 1]);
+    const [ofA] = await dispatcher.deliveriesOf(hookOfA.id);
+    const [ofB] = await dispatcher.deliveriesOf(hookOfB.id);
     expect(ofA?.id).not.toBe(ofB?.id);
   });
 
@@ -63,7 +53,7 @@ describe("an event", () => {
     const unknown = eventMessage(orgId, { type: "moon.landed" });
     const test = eventMessage(orgId, { type: "webhook.test" });
     await dispatcher.match([broken, good, disguised, list, unknown, test]);
-    expect(await deliveriesOf(hook.id)).toMatchObject([{ event_id: good.msgId.split("/")[1] }]);
+    expect(await dispatcher.deliveriesOf(hook.id)).toMatchObject([{ event_id: good.msgId.split("/")[1] }]);
     const letters = await dispatcher.rows<{ msg_id: string }>(
       "SELECT msg_id FROM dead_letter WHERE msg_id = ANY ($1)",
       [[broken.msgId, disguised.msgId, list.msgId, unknown.msgId, test.msgId]],
@@ -76,7 +66,7 @@ describe("an event", () => {
     const hook = await dispatcher.webhook(admin, receiver);
     const times = [Date.now() + 86_400_000 * 30, Date.now() - 86_400_000 * 300];
     await dispatcher.match(times.map((ms) => eventMessage(orgId, { at: new Date(ms) })));
-    const days = (await deliveriesOf(hook.id)).map((row) =>
+    const days = (await dispatcher.deliveriesOf(hook.id)).map((row) =>
       Math.round((Date.now() - row.created_at.getTime()) / 86_400_000),
     );
     expect(days).toEqual([7, 0]);
@@ -86,15 +76,15 @@ describe("an event", () => {
     const [many, few] = [await dispatcher.organization(), await dispatcher.organization()];
     const busy = await dispatcher.webhook(many.admin, receiver);
     const calm = await dispatcher.webhook(few.admin, receiver);
-    const burst = Array.from({ length: 130 }, () => eventMessage(many.orgId));
+    const burst = eventMessages(many.orgId, 130);
     await dispatcher.matchBatch([...burst, eventMessage(few.orgId)]);
-    expect([await queuedOf(busy.id), await queuedOf(calm.id)]).toEqual([50, 1]);
+    expect([await dispatcher.queuedOf(busy.id), await dispatcher.queuedOf(calm.id)]).toEqual([50, 1]);
     // Repeats, too: they are dropped when they are taken up.
     await dispatcher.matchBatch(burst);
     await dispatcher.matchBatch([...burst.slice(100), ...burst.slice(100), ...burst.slice(50)]);
     const rounds = [];
     for (let taken = 1; taken > 0; rounds.push(taken)) taken = (await dispatcher.takeUp()).taken;
-    expect(await queuedOf(busy.id)).toBe(130);
+    expect(await dispatcher.queuedOf(busy.id)).toBe(130);
     expect(Math.max(...rounds)).toBeLessThanOrEqual(250);
   });
 
@@ -123,7 +113,7 @@ describe("publishing", () => {
         { type: "alert.triggered", dataJson: "[]" },
         { type: "alert.triggered", id: "1" },
         { type: "alert.triggered", orgId: uuidv7() },
-      ].map((request) => refusal(dispatcher.events(admin).publish(request))),
+      ].map(async (request) => (await outcome(dispatcher.events(admin).publish(request))).split(" ")[0]),
     );
     expect(codes).toEqual([
       "unknown_event_type",
@@ -134,11 +124,3 @@ describe("publishing", () => {
     ]);
   });
 });
-
-async function refusal(call: Promise<unknown>): Promise<string> {
-  const { toAppError } = await import("@muster/rpc");
-  return call.then(
-    () => "ok",
-    (error: unknown) => toAppError(error).code,
-  );
-}

@@ -4,7 +4,6 @@ import { openDatabase } from "@muster/db";
 import { createLogger, sleep, uuidv7 } from "@muster/kit";
 import { type TestNats, testNats, until } from "@muster/testing";
 import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
-import type { Receiver } from "../testing/receiver.ts";
 import { startMatcher } from "./matcher.ts";
 
 const log = createLogger("two-matchers-test", "fatal");
@@ -52,10 +51,10 @@ async function matcher(random: (() => number) | null) {
 
 describe("two matchers", () => {
   it(`give an ordered webhook its events in the order of the stream, each once (seed ${seed})`, async () => {
-    const receiver = dispatcher.receivers[0] as Receiver;
+    const receiver = dispatcher.receivers[0];
     const [ordered, other] = [await dispatcher.organization(), await dispatcher.organization()];
     await dispatcher.webhook(ordered.admin, receiver, { ordered: true });
-    const beside = await dispatcher.webhook(other.admin, dispatcher.receivers[1] as Receiver);
+    const beside = await dispatcher.webhook(other.admin, dispatcher.receivers[1]);
     await (await open("webhook-dispatcher")).ensureStream("EVENTS");
     let state = seed;
     const random = () => {
@@ -75,7 +74,7 @@ describe("two matchers", () => {
     await matcher(null);
     const arrived = () => receiver.received.map(({ headers }) => String(headers["x-service-event-id"]));
     await until("all of them", () => arrived().length >= events, 90_000);
-    const besides = await dispatcher.rows("SELECT FROM webhook_deliveries WHERE webhook_id = $1", [beside.id]);
+    const besides = await dispatcher.deliveriesOf(beside.id);
     await sender.stop();
     expect(besides.length).toBeGreaterThan(0);
     expect(arrived()).toEqual(ids);

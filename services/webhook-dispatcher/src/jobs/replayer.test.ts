@@ -1,28 +1,15 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import type { Database } from "@muster/db";
 import { type Caller, createLogger, uuidv7 } from "@muster/kit";
-import { callers, until } from "@muster/testing";
-import { eventMessage, outcome, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
-import type { Receiver } from "../testing/receiver.ts";
+import { callers, outcome, until } from "@muster/testing";
+import { eventMessage } from "../testing/dispatcher.ts";
+import { ownDispatcher } from "../testing/own-dispatcher.ts";
 import { startReplayer } from "./replayer.ts";
 
-let dispatcher: TestDispatcher;
-let receiver: Receiver;
-beforeAll(async () => {
-  dispatcher = await startDispatcher();
-  receiver = dispatcher.receivers[0] as Receiver;
-});
-afterAll(async () => {
-  await dispatcher?.stop();
-});
+const { dispatcher, receiver } = ownDispatcher();
 
 const since = timestampFromDate(new Date(Date.now() - 3_600_000));
-const sentFor = (webhookId: string) =>
-  dispatcher.rows<{ id: string; event_id: string; status: string; origin: string; retry_of: string | null }>(
-    "SELECT id, event_id, status, origin, retry_of FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY created_at, id",
-    [webhookId],
-  );
 
 /** A webhook with finished deliveries: `failed` failed ones, then `delivered` others. */
 async function history(failed: number, delivered: number) {
@@ -63,7 +50,7 @@ describe("a replay", () => {
     });
     const events = receiver.received.map(({ headers }) => headers["x-service-event-id"]);
     expect(events.filter((event) => ids.includes(String(event))).sort()).toEqual(ids.slice(0, 12).sort());
-    const replayed = (await sentFor(webhook.id)).filter(({ origin }) => origin === "replay");
+    const replayed = (await dispatcher.deliveriesOf(webhook.id)).filter(({ origin }) => origin === "replay");
     expect(new Set(replayed.map(({ retry_of: of }) => of)).size).toBe(12);
     const [audit] = await dispatcher.rows<{ n: number }>(
       "SELECT count(*)::int AS n FROM outbox WHERE subject LIKE 'audit.%' AND encode(body, 'escape') LIKE '%webhook.replay%'",
@@ -93,7 +80,7 @@ describe("a replay", () => {
 
   it("keeps to its window, so that what is sent live passes it by", async () => {
     const { admin, webhook, orgId } = await history(40, 0);
-    const slow = dispatcher.receivers[1] as Receiver;
+    const slow = dispatcher.receivers[1];
     const held: (() => void)[] = [];
     slow.answer((request, response) => {
       if (request.headers["x-service-event-type"] === "alert.triggered") held.push(() => response.end());
@@ -106,7 +93,7 @@ describe("a replay", () => {
     await until("the window to be full", () => held.length === 4);
     const live = uuidv7();
     await dispatcher.match([eventMessage(orgId, { id: live })]);
-    await until("the live one", () => slow.received.some(({ headers }) => headers["x-service-event-id"] === live));
+    await until("the live one", () => slow.of(live).length > 0);
     const [waiting] = await dispatcher.rows<{ n: number }>(
       "SELECT count(*)::int AS n FROM webhook_queue WHERE webhook_id = $1 AND replay_id IS NOT NULL",
       [webhook.id],
@@ -147,7 +134,7 @@ describe("a replay", () => {
     await until("the replay to end", async () => (await stateOf(admin, webhook.id, id))?.state === "done", 30_000);
     await sender.stop();
     await second.stop();
-    const replayed = (await sentFor(webhook.id)).filter(({ origin }) => origin === "replay");
+    const replayed = (await dispatcher.deliveriesOf(webhook.id)).filter(({ origin }) => origin === "replay");
     expect([replayed.length, new Set(replayed.map((each) => each.event_id)).size]).toEqual([9, 9]);
     expect(await stateOf(admin, webhook.id, id)).toMatchObject({ queued: 9n, skipped: 0n });
   }, 60_000);
@@ -165,7 +152,7 @@ describe("a replay", () => {
       queued: 4n,
       outcomes: { pending: 0n, failed: 4n },
     });
-    expect(await dispatcher.rows("SELECT FROM webhook_queue WHERE webhook_id = $1", [webhook.id])).toEqual([]);
+    expect(await dispatcher.queuedOf(webhook.id)).toBe(0);
     expect(await outcome(dispatcher.replays(admin).cancelReplay({ webhookId: webhook.id, id }))).toBe("ok");
   });
 

@@ -1,19 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
 import { systemOpens } from "@muster/rpc";
-import { callers, until } from "@muster/testing";
-import { outcome, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
-import type { Receiver } from "../testing/receiver.ts";
+import { callers, outcome, until } from "@muster/testing";
+import { ownDispatcher } from "../testing/own-dispatcher.ts";
 
-let dispatcher: TestDispatcher;
-let receiver: Receiver;
-beforeAll(async () => {
-  dispatcher = await startDispatcher();
-  receiver = dispatcher.receivers[0] as Receiver;
-});
-afterAll(async () => {
-  await dispatcher?.stop();
-});
+const { dispatcher, receiver } = ownDispatcher();
 
 const push = (change: object = {}) => ({
   url: dispatcher.urlOf(receiver),

@@ -1,21 +1,13 @@
 import { createHmac } from "node:crypto";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { type Caller, uuidv7 } from "@muster/kit";
-import { until } from "@muster/testing";
+import { outcome, until } from "@muster/testing";
 import { removePreviousSecrets } from "../store/upkeep.ts";
-import { eventMessage, outcome, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
-import type { Receiver } from "../testing/receiver.ts";
+import { eventMessage } from "../testing/dispatcher.ts";
+import { ownDispatcher } from "../testing/own-dispatcher.ts";
 
-let dispatcher: TestDispatcher;
-let receiver: Receiver;
-beforeAll(async () => {
-  dispatcher = await startDispatcher();
-  receiver = dispatcher.receivers[0] as Receiver;
-});
-afterAll(async () => {
-  await dispatcher?.stop();
-});
+const { dispatcher, receiver } = ownDispatcher();
 
 const rotate = (caller: Caller, id: string, change: object = {}) =>
   dispatcher.webhooks(caller).rotateWebhookSecret({ id, ...change });
@@ -25,10 +17,7 @@ async function signers(orgId: string, secrets: Record<string, string>) {
   const id = uuidv7();
   await dispatcher.match([eventMessage(orgId, { id })]);
   const sender = dispatcher.sender();
-  const { headers, body } = await until(
-    "the request",
-    () => receiver.received.find((each) => each.headers["x-service-event-id"] === id) ?? null,
-  );
+  const { headers, body } = await until("the request", () => receiver.of(id)[0] ?? null);
   await sender.stop();
   const nameOf = (signature: unknown, sign: (secret: string) => string) =>
     Object.keys(secrets).find((name) => sign(secrets[name] ?? "") === signature) ?? (signature ? "nobody" : null);
@@ -105,7 +94,7 @@ describe("the health of an endpoint", () => {
   const healthOf = async (admin: Caller, id: string) => (await dispatcher.webhooks(admin).getWebhook({ id })).health;
 
   it("tells of failures and what waits, and is clean again after a success", async () => {
-    const broken = dispatcher.receivers[1] as Receiver;
+    const broken = dispatcher.receivers[1];
     broken.answer((_request, response) => void response.writeHead(500).end());
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, broken);
@@ -131,7 +120,7 @@ describe("the health of an endpoint", () => {
   }, 40_000);
 
   it("says that the endpoint is gone after a 410, until somebody makes the webhook active", async () => {
-    const gone = dispatcher.receivers[2] as Receiver;
+    const gone = dispatcher.receivers[2];
     gone.answer((_request, response) => void response.writeHead(410).end());
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, gone);

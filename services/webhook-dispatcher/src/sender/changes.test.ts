@@ -1,24 +1,16 @@
 import { createHmac } from "node:crypto";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
-import { sql } from "@muster/db";
-import { systemCaller, uuidv7 } from "@muster/kit";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { uuidv7 } from "@muster/kit";
 import { until } from "@muster/testing";
-import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
+import { eventMessage } from "../testing/dispatcher.ts";
+import { ownDispatcher } from "../testing/own-dispatcher.ts";
 import type { Received, Receiver } from "../testing/receiver.ts";
 
-let dispatcher: TestDispatcher;
-let receivers: [Receiver, Receiver, Receiver];
-beforeAll(async () => {
-  dispatcher = await startDispatcher();
-  receivers = dispatcher.receivers.slice(0, 3) as typeof receivers;
-});
-afterAll(async () => {
-  await dispatcher?.stop();
-});
+const { dispatcher, receiver } = ownDispatcher();
 const senders: { stop(): Promise<void> }[] = [];
 afterEach(async () => {
   for (const sender of senders.splice(0)) await sender.stop();
-  for (const each of receivers) each.answer((_request, response) => void response.end("ok"));
+  for (const each of dispatcher.receivers) each.answer((_request, response) => void response.end("ok"));
 });
 const start = (change = {}) => {
   const sender = dispatcher.sender(change);
@@ -26,24 +18,20 @@ const start = (change = {}) => {
   return sender;
 };
 
-const of = (to: Receiver, eventId: string) => to.received.filter((r) => r.headers["x-service-event-id"] === eventId);
 const seen = (to: Receiver, eventId: string, count = 1) =>
-  until(`request ${count}`, () => (of(to, eventId).length >= count ? of(to, eventId) : null));
+  until(`request ${count}`, () => (to.of(eventId).length >= count ? to.of(eventId) : null));
 
-type Row = { id: string; status: string; attempt: number; error_code: string; error_message: string };
-const rowOf = async (webhookId: string) =>
-  (await dispatcher.rows<Row>("SELECT * FROM webhook_deliveries WHERE webhook_id = $1", [webhookId]))[0] as Row;
 const status = (webhookId: string, wanted: string, forMs?: number) =>
   until(
     `a delivery ${wanted}`,
     async () => {
-      const row = await rowOf(webhookId);
+      const [row] = await dispatcher.deliveriesOf(webhookId);
       return row?.status === wanted ? row : null;
     },
     forMs,
   );
 
-async function queued(change: object = {}, to = receivers[0]) {
+async function queued(change: object = {}, to = receiver) {
   const { orgId, admin } = await dispatcher.organization();
   const webhook = await dispatcher.webhook(admin, to, change);
   const eventId = uuidv7();
@@ -64,11 +52,11 @@ function signature(request: Received | undefined, secret: string): string {
 describe("a change between queueing and sending", () => {
   it("of the URL sends to the new one alone", async () => {
     const { webhook, eventId, patch } = await queued();
-    await patch({ url: dispatcher.urlOf(receivers[1]) });
+    await patch({ url: dispatcher.urlOf(dispatcher.receivers[1]) });
     start();
-    await seen(receivers[1], eventId);
+    await seen(dispatcher.receivers[1], eventId);
     await status(webhook.id, "delivered");
-    expect(of(receivers[0], eventId)).toEqual([]);
+    expect(receiver.of(eventId)).toEqual([]);
   });
 
   it("of the secret signs with the new one alone, and not at all when there is none any more", async () => {
@@ -77,10 +65,10 @@ describe("a change between queueing and sending", () => {
     await changed.patch({ secret: "new" });
     await dropped.patch({ secret: "" });
     start();
-    const [request] = await seen(receivers[0], changed.eventId);
+    const [request] = await seen(receiver, changed.eventId);
     expect(request?.headers["x-service-signature"]).toBe(signature(request, "new"));
     expect(request?.headers["x-service-signature-previous"]).toBeUndefined();
-    const [unsigned] = await seen(receivers[0], dropped.eventId);
+    const [unsigned] = await seen(receiver, dropped.eventId);
     expect(unsigned?.headers["x-service-signature"]).toBeUndefined();
   });
 
@@ -91,49 +79,49 @@ describe("a change between queueing and sending", () => {
     await paused.patch({ status: "paused" });
     await dispatcher.webhooks(deleted.admin).deleteWebhook({ id: deleted.webhook.id });
     start();
-    await seen(receivers[0], other.eventId);
+    await seen(receiver, other.eventId);
     await status(other.webhook.id, "delivered");
-    expect([of(receivers[0], paused.eventId), of(receivers[0], deleted.eventId)]).toEqual([[], []]);
+    expect([receiver.of(paused.eventId), receiver.of(deleted.eventId)]).toEqual([[], []]);
     await paused.patch({ status: "active" });
-    await seen(receivers[0], paused.eventId);
+    await seen(receiver, paused.eventId);
   });
 });
 
 describe("a change between two attempts", () => {
   it("of the URL or to paused acts at once", async () => {
-    receivers[0].answer((_request, response) => void response.writeHead(503).end());
+    receiver.answer((_request, response) => void response.writeHead(503).end());
     const moved = await queued();
     const paused = await queued();
     start();
-    await seen(receivers[0], moved.eventId);
-    await seen(receivers[0], paused.eventId);
-    await moved.patch({ url: dispatcher.urlOf(receivers[1]) });
+    await seen(receiver, moved.eventId);
+    await seen(receiver, paused.eventId);
+    await moved.patch({ url: dispatcher.urlOf(dispatcher.receivers[1]) });
     await paused.patch({ status: "paused" });
-    const [request] = await seen(receivers[1], moved.eventId);
+    const [request] = await seen(dispatcher.receivers[1], moved.eventId);
     expect(request?.headers["x-service-attempt"]).toBe("2");
     await status(moved.webhook.id, "delivered");
-    expect(of(receivers[0], paused.eventId)).toHaveLength(1);
-    expect((await rowOf(paused.webhook.id)).status).toBe("retrying");
+    expect(receiver.of(paused.eventId)).toHaveLength(1);
+    expect((await dispatcher.deliveriesOf(paused.webhook.id))[0]?.status).toBe("retrying");
   });
 
   it("of the secret signs the next one with the new secret, and a deleted webhook gets no next one", async () => {
-    receivers[0].answer((_request, response) => void response.writeHead(503).end());
+    receiver.answer((_request, response) => void response.writeHead(503).end());
     const changed = await queued({ secret: "old" });
     const deleted = await queued();
     const other = await queued();
     start();
-    for (const { eventId } of [changed, deleted, other]) await seen(receivers[0], eventId);
+    for (const { eventId } of [changed, deleted, other]) await seen(receiver, eventId);
     await changed.patch({ secret: "new" });
     await dispatcher.webhooks(deleted.admin).deleteWebhook({ id: deleted.webhook.id });
     // Until both others had their second attempt: that of the deleted one was due before them or with them.
     for (const { eventId } of [changed, other]) {
-      await until("the second attempt", () => of(receivers[0], eventId).length >= 2, 30_000);
+      await until("the second attempt", () => receiver.of(eventId).length >= 2, 30_000);
     }
-    const [first, second] = of(receivers[0], changed.eventId);
+    const [first, second] = receiver.of(changed.eventId);
     expect(first?.headers["x-service-signature"]).toBe(signature(first, "old"));
     expect(second?.headers["x-service-signature"]).toBe(signature(second, "new"));
-    await until("the third attempt", () => of(receivers[0], other.eventId).length >= 3, 30_000);
-    expect(of(receivers[0], deleted.eventId)).toHaveLength(1);
+    await until("the third attempt", () => receiver.of(other.eventId).length >= 3, 30_000);
+    expect(receiver.of(deleted.eventId)).toHaveLength(1);
   }, 90_000);
 });
 
@@ -152,19 +140,19 @@ describe("an URL that turned unsafe after it was stored", () => {
 
 describe("an answer", () => {
   it("429 or 503 with Retry-After comes again later than the schedule, never earlier", async () => {
-    receivers[0].answer((_request, response) => void response.writeHead(429, { "retry-after": "3" }).end());
+    receiver.answer((_request, response) => void response.writeHead(429, { "retry-after": "3" }).end());
     const later = await queued();
     start();
-    const [first] = await seen(receivers[0], later.eventId);
-    receivers[0].answer((_request, response) => void response.end());
-    const [, second] = await seen(receivers[0], later.eventId, 2);
+    const [first] = await seen(receiver, later.eventId);
+    receiver.answer((_request, response) => void response.end());
+    const [, second] = await seen(receiver, later.eventId, 2);
     const gap = (second?.atMs ?? 0) - (first?.atMs ?? 0);
     expect(gap).toBeGreaterThanOrEqual(2_950);
     expect(gap).toBeLessThan(3_600);
   });
 
   it("410 marks the webhook as failed at once, with one audit row", async () => {
-    receivers[0].answer((_request, response) => void response.writeHead(410).end());
+    receiver.answer((_request, response) => void response.writeHead(410).end());
     const { webhook, admin, patch } = await queued();
     start();
     await status(webhook.id, "retrying");
@@ -176,35 +164,33 @@ describe("an answer", () => {
       [Buffer.from("webhook.fail"), Buffer.from(webhook.id)],
     );
     expect(rows[0]?.n).toBe(1);
-    receivers[0].answer((_request, response) => void response.end());
+    receiver.answer((_request, response) => void response.end());
     await patch({ status: "active" });
     await status(webhook.id, "delivered");
   });
 
   it("3xx is a failure, and what it points to is not asked", async () => {
-    receivers[0].answer(
-      (_request, response) => void response.writeHead(302, { location: dispatcher.urlOf(receivers[1]) }).end(),
+    receiver.answer(
+      (_request, response) =>
+        void response.writeHead(302, { location: dispatcher.urlOf(dispatcher.receivers[1]) }).end(),
     );
     const { webhook, eventId } = await queued();
     start();
     expect(await status(webhook.id, "retrying")).toMatchObject({ error_message: "The receiver answered 302" });
-    expect(of(receivers[1], eventId)).toEqual([]);
+    expect(dispatcher.receivers[1].of(eventId)).toEqual([]);
   });
 });
 
 describe("a webhook's own retry policy", () => {
   it("is honoured", async () => {
-    receivers[0].answer((_request, response) => void response.writeHead(500).end());
+    receiver.answer((_request, response) => void response.writeHead(500).end());
     const { webhook, eventId } = await queued();
     const policy = { maxRetries: 2, initialDelayMs: 200, backoffMultiplier: 3 };
-    await dispatcher.database.db.tx({ caller: systemCaller("webhook-dispatcher") }, (tx) =>
-      tx.execute(sql`UPDATE webhooks SET retry_policy = ${JSON.stringify(policy)}::jsonb, generation = generation + 1
-                     WHERE id = ${webhook.id}`),
-    );
+    await dispatcher.policy(webhook.id, policy);
     start();
     await status(webhook.id, "failed");
-    const [a, b, c] = of(receivers[0], eventId).map(({ atMs }) => atMs) as [number, number, number];
-    expect(of(receivers[0], eventId)).toHaveLength(3);
+    const [a, b, c] = receiver.of(eventId).map(({ atMs }) => atMs) as [number, number, number];
+    expect(receiver.of(eventId)).toHaveLength(3);
     expect(b - a).toBeGreaterThanOrEqual(190);
     expect(c - b).toBeGreaterThanOrEqual(590);
   });

@@ -1,21 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
 import { until } from "@muster/testing";
-import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
+import { eventMessage, eventMessages } from "../testing/dispatcher.ts";
 import { createEgressStub } from "../testing/egress-stub.ts";
-import type { Receiver } from "../testing/receiver.ts";
+import { ownDispatcher } from "../testing/own-dispatcher.ts";
 
-let dispatcher: TestDispatcher;
-let receiver: Receiver;
-beforeAll(async () => {
-  dispatcher = await startDispatcher();
-  receiver = dispatcher.receivers[0] as Receiver;
-});
-afterAll(async () => {
-  await dispatcher?.stop();
-});
-
-const of = (eventId: string) => receiver.received.filter((r) => r.headers["x-service-event-id"] === eventId);
+const { dispatcher, receiver } = ownDispatcher();
 
 describe("a sender that falls silent", () => {
   it("leaves an attempt with unknown outcome, and the next request says that it may be a repeat", async () => {
@@ -26,19 +16,13 @@ describe("a sender that falls silent", () => {
     const silent = createEgressStub(dispatcher.egress);
     const first = dispatcher.sender({ egress: silent, leaseMs: 1_000, graceMs: 0 });
     await dispatcher.match([eventMessage(orgId, { id })]);
-    await until("the first request", () => of(id).length === 1);
+    await until("the first request", () => receiver.of(id).length === 1);
     await first.stop();
     const second = dispatcher.sender({ leaseMs: 1_000 });
-    await until("the second request", () => of(id).length === 2);
-    await until("the record", async () => {
-      const rows = await dispatcher.rows<{ status: string }>(
-        "SELECT status FROM webhook_deliveries WHERE webhook_id = $1",
-        [webhook.id],
-      );
-      return rows[0]?.status === "delivered";
-    });
+    await until("the second request", () => receiver.of(id).length === 2);
+    await until("the record", async () => (await dispatcher.deliveriesOf(webhook.id))[0]?.status === "delivered");
     await second.stop();
-    expect(of(id).map(({ headers }) => headers["x-service-possible-duplicate"])).toEqual([undefined, "true"]);
+    expect(receiver.of(id).map(({ headers }) => headers["x-service-possible-duplicate"])).toEqual([undefined, "true"]);
     const { deliveries } = await dispatcher.deliveries(admin).listDeliveries({ webhookId: webhook.id });
     const { attempts } = await dispatcher
       .deliveries(admin)
@@ -52,15 +36,15 @@ describe("a sender that falls silent", () => {
 
 describe("one endpoint that hangs", () => {
   it("takes eight requests at a time over two senders, and everybody else goes on", async () => {
-    const hanging = dispatcher.receivers[1] as Receiver;
-    const healthy = dispatcher.receivers[2] as Receiver;
+    const hanging = dispatcher.receivers[1];
+    const healthy = dispatcher.receivers[2];
     hanging.answer(() => undefined);
     const bad = await dispatcher.organization();
     await dispatcher.webhook(bad.admin, hanging);
     const good = await dispatcher.organization();
     const hook = await dispatcher.webhook(good.admin, healthy);
-    await dispatcher.match(Array.from({ length: 200 }, () => eventMessage(bad.orgId)));
-    await dispatcher.match(Array.from({ length: 200 }, () => eventMessage(good.orgId)));
+    await dispatcher.match(eventMessages(bad.orgId, 200));
+    await dispatcher.match(eventMessages(good.orgId, 200));
     const senders = [dispatcher.sender(), dispatcher.sender()];
     await until("all healthy deliveries", async () => {
       const [row] = await dispatcher.rows<{ n: number }>(
@@ -76,7 +60,7 @@ describe("one endpoint that hangs", () => {
 
 describe("the breaker", () => {
   it("opens when nearly everything breaks, lets one request through at a time, and closes again", async () => {
-    const broken = dispatcher.receivers[3] as Receiver;
+    const broken = dispatcher.receivers[3];
     broken.answer((_request, response) => void response.writeHead(500).end());
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, broken);
@@ -90,7 +74,7 @@ describe("the breaker", () => {
       failedAfterDeliveries: 50,
     };
     const sender = dispatcher.sender({ limits });
-    await dispatcher.match(Array.from({ length: 60 }, () => eventMessage(orgId)));
+    await dispatcher.match(eventMessages(orgId, 60));
     const state = async () => {
       const [row] = await dispatcher.rows<{
         open_seconds: number;

@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
 import { until } from "@muster/testing";
-import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
+import { eventMessage, eventMessages } from "../testing/dispatcher.ts";
+import { ownDispatcher } from "../testing/own-dispatcher.ts";
 import type { Receiver } from "../testing/receiver.ts";
 
-let dispatcher: TestDispatcher;
-let receiver: Receiver;
-beforeAll(async () => {
-  dispatcher = await startDispatcher();
-  receiver = dispatcher.receivers[0] as Receiver;
-});
-afterAll(async () => {
-  await dispatcher?.stop();
-});
+const { dispatcher, receiver } = ownDispatcher();
 
 const eventsAt = (of: Receiver, ids: readonly string[]) =>
   of.received.map(({ headers }) => String(headers["x-service-event-id"])).filter((id) => ids.includes(id));
@@ -35,7 +28,7 @@ describe("an ordered webhook", () => {
   }, 60_000);
 
   it("gets them in their order also when there are so many at once that most are put aside", async () => {
-    const third = dispatcher.receivers[3] as Receiver;
+    const third = dispatcher.receivers[3];
     const { orgId, admin } = await dispatcher.organization();
     await dispatcher.webhook(admin, third, { ordered: true });
     const ids = Array.from({ length: 130 }, () => uuidv7()).sort(() => Math.random() - 0.5);
@@ -50,7 +43,7 @@ describe("an ordered webhook", () => {
   }, 90_000);
 
   it("gets nothing before everything ahead of it in the stream is stored, whichever batch was stored first", async () => {
-    const third = dispatcher.receivers[3] as Receiver;
+    const third = dispatcher.receivers[3];
     const { orgId, admin } = await dispatcher.organization();
     await dispatcher.webhook(admin, third, { ordered: true });
     const ids = Array.from({ length: 20 }, () => uuidv7());
@@ -68,18 +61,18 @@ describe("an ordered webhook", () => {
 
   it("is not held by what was put aside from a stream that is no more", async () => {
     const { orgId, admin } = await dispatcher.organization();
-    const webhook = await dispatcher.webhook(admin, dispatcher.receivers[3] as Receiver, { ordered: true });
+    const webhook = await dispatcher.webhook(admin, dispatcher.receivers[3], { ordered: true });
     await dispatcher.matchBatch([eventMessage(orgId, { seq: 5_000 })]);
     expect(await dispatcher.takeUp({ settled: 3, delivered: 3 })).toMatchObject({ taken: 0 });
     await dispatcher.change("UPDATE webhook_backlog SET put_at = now() - interval '2 minutes' WHERE org_id = $1", [
       orgId,
     ]);
     expect(await dispatcher.takeUp({ settled: 3, delivered: 3 })).toMatchObject({ taken: 1 });
-    expect(await dispatcher.rows("SELECT FROM webhook_queue WHERE webhook_id = $1", [webhook.id])).toHaveLength(1);
+    expect(await dispatcher.queuedOf(webhook.id)).toBe(1);
   });
 
   it("holds what follows while one waits for its retry, and goes on when its retries are exhausted", async () => {
-    const flaky = dispatcher.receivers[1] as Receiver;
+    const flaky = dispatcher.receivers[1];
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, flaky, { ordered: true });
     await dispatcher.policy(webhook.id, { maxRetries: 2, initialDelayMs: 200 });
@@ -99,7 +92,7 @@ describe("an ordered webhook", () => {
   }, 60_000);
 
   it("is so from the next attempt on when it is told later, and no longer when it is told so", async () => {
-    const slow = dispatcher.receivers[2] as Receiver;
+    const slow = dispatcher.receivers[2];
     const { orgId, admin } = await dispatcher.organization();
     const webhook = await dispatcher.webhook(admin, slow);
     const change = (ordered: boolean) =>
@@ -110,7 +103,7 @@ describe("an ordered webhook", () => {
     const held: (() => void)[] = [];
     slow.answer((_request, response) => held.push(() => response.end()));
     const sender = dispatcher.sender();
-    await dispatcher.match(Array.from({ length: 6 }, () => eventMessage(orgId)));
+    await dispatcher.match(eventMessages(orgId, 6));
     await until("the first request", () => held.length === 1);
     expect(slow.busiest()).toBe(1);
     expect((await change(false)).webhook?.ordered).toBe(false);

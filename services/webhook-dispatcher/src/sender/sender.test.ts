@@ -1,28 +1,11 @@
 import { createHmac } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
 import { until } from "@muster/testing";
-import { eventMessage, startDispatcher, type TestDispatcher } from "../testing/dispatcher.ts";
-import type { Receiver } from "../testing/receiver.ts";
+import { eventMessage } from "../testing/dispatcher.ts";
+import { ownDispatcher } from "../testing/own-dispatcher.ts";
 
-let dispatcher: TestDispatcher;
-let receiver: Receiver;
-beforeAll(async () => {
-  dispatcher = await startDispatcher();
-  receiver = dispatcher.receivers[0] as Receiver;
-});
-afterAll(async () => {
-  await dispatcher?.stop();
-});
-
-const receivedFor = (to: Receiver, eventId: string) =>
-  to.received.filter(({ headers }) => headers["x-service-event-id"] === eventId);
-
-type Delivery = { id: string; status: string; attempt: number; response_status: number | null; error_message: string };
-const deliveriesOf = (webhookId: string) =>
-  dispatcher.rows<Delivery>("SELECT * FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY created_at, id", [
-    webhookId,
-  ]);
+const { dispatcher, receiver } = ownDispatcher();
 
 describe("the sender", () => {
   it("delivers an event with every header and both signatures, and records it", async () => {
@@ -34,7 +17,7 @@ describe("the sender", () => {
     const sender = dispatcher.sender();
     await dispatcher.match([eventMessage(orgId, { id, data: { hostname: "Zürich" } })]);
     const [request] = await until("the delivery", () => {
-      const found = receivedFor(receiver, id);
+      const found = receiver.of(id);
       return found.length > 0 ? found : null;
     });
     const body = request?.body ?? "";
@@ -46,7 +29,7 @@ describe("the sender", () => {
       data: { hostname: "Zürich" },
     });
     const [delivery] = await until("the record", async () => {
-      const found = await deliveriesOf(webhook.id);
+      const found = await dispatcher.deliveriesOf(webhook.id);
       return found[0]?.status === "delivered" ? found : null;
     });
     const got = request?.headers ?? {};
@@ -81,7 +64,7 @@ describe("the sender", () => {
 
   it("retries at 1, 2, 4, 8 and 16 s, then fails into the dead letters; a retry by hand makes a new record", async () => {
     const { orgId, admin } = await dispatcher.organization();
-    const to = dispatcher.receivers[1] as Receiver;
+    const to = dispatcher.receivers[1];
     to.answer((_request, response) => void response.writeHead(500).end("broken"));
     const webhook = await dispatcher.webhook(admin, to);
     const id = uuidv7();
@@ -90,12 +73,12 @@ describe("the sender", () => {
     const [failed] = await until(
       "the last attempt",
       async () => {
-        const found = await deliveriesOf(webhook.id);
+        const found = await dispatcher.deliveriesOf(webhook.id);
         return found[0]?.status === "failed" ? found : null;
       },
       60_000,
     );
-    const times = receivedFor(to, id).map(({ atMs }) => atMs);
+    const times = to.of(id).map(({ atMs }) => atMs);
     const gaps = times.slice(1).map((at, i) => (at - (times[i] ?? 0)) / 1_000);
     expect(gaps).toHaveLength(5);
     [1, 2, 4, 8, 16].forEach((wanted, i) => {
@@ -111,7 +94,7 @@ describe("the sender", () => {
     const again = await client.retryDelivery({ webhookId: webhook.id, id: failed?.id ?? "" });
     expect(again.delivery).toMatchObject({ status: "pending", attempt: 0, eventId: id });
     const both = await until("the retry by hand", async () => {
-      const found = await deliveriesOf(webhook.id);
+      const found = await dispatcher.deliveriesOf(webhook.id);
       return found.some(({ status }) => status === "delivered") ? found : null;
     });
     expect(both.map(({ id: one, status }) => [one === failed?.id, status]).sort()).toEqual([

@@ -11,7 +11,7 @@ import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
 import { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
 import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
-import { register, toAppError } from "@muster/rpc";
+import { register } from "@muster/rpc";
 import { tenantMigrations } from "@muster/service";
 import { callers, type TestDatabase, testDatabase, testPort } from "@muster/testing";
 import { z } from "zod";
@@ -43,7 +43,7 @@ export async function startDispatcher() {
   const path = fileURLToPath(new URL("../../migrations/", import.meta.url));
   const dirs = [tenantMigrations, { label: "webhook-dispatcher", path }];
   const database: TestDatabase = await testDatabase({ service: "webhook-dispatcher", dirs });
-  const receivers = await Promise.all(Array.from({ length: 4 }, startReceiver));
+  const receivers = await Promise.all([startReceiver(), startReceiver(), startReceiver(), startReceiver()]);
   const urlOf = ({ port }: Receiver) => `http://hooks.example.test:${port}/hook`;
   const exceptions = parseExceptions(
     receivers.map(({ port }) => `http://hooks.example.test:${port}=127.0.0.1`).join(","),
@@ -107,6 +107,14 @@ export async function startDispatcher() {
       if (!webhook) throw new Error("no webhook came back");
       return webhook;
     },
+
+    /** Deliveries of a webhook, the oldest event first. */
+    deliveriesOf: (webhookId: string) =>
+      rows<DeliveryRow>("SELECT * FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY created_at, id", [webhookId]),
+
+    /** How many deliveries of a webhook wait. */
+    queuedOf: async (webhookId: string) =>
+      (await rows("SELECT FROM webhook_queue WHERE webhook_id = $1", [webhookId])).length,
 
     /** SQL that changes something, as the system. */
     change: (text: string, values: unknown[] = []) => database.db.tx(who, (tx) => tx.execute({ text, values })),
@@ -185,6 +193,19 @@ export async function startDispatcher() {
   return dispatcher;
 }
 
+type DeliveryRow = {
+  id: string;
+  event_id: string;
+  created_at: Date;
+  status: string;
+  attempt: number;
+  origin: string;
+  retry_of: string | null;
+  response_status: number | null;
+  error_code: string;
+  error_message: string;
+};
+
 /** A message of EVENTS as services emit it. */
 export function eventMessage(
   orgId: string,
@@ -208,17 +229,9 @@ export function eventMessage(
   };
 }
 
-type EventChange = { id: string; type: string; data: object; at: Date; seq: number };
-
-/** The code a call is refused with, and what it names; "ok" when it is answered. */
-export async function outcome(call: Promise<unknown>): Promise<string> {
-  try {
-    await call;
-    return "ok";
-  } catch (error) {
-    const { code, facts } = toAppError(error);
-    const fields = (facts.details as { fieldErrors?: object } | undefined)?.fieldErrors;
-    if (code === "internal") throw error;
-    return fields ? `${code} ${Object.keys(fields).join(" ")}` : `${code}${facts.reason ? ` ${facts.reason}` : ""}`;
-  }
+/** So many of them. */
+export function eventMessages(orgId: string, count: number): BusMessage[] {
+  return Array.from({ length: count }, () => eventMessage(orgId));
 }
+
+type EventChange = { id: string; type: string; data: object; at: Date; seq: number };

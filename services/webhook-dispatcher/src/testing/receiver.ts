@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { listening } from "@muster/testing";
 
 /** A request as the receiver got it. */
 export type Received = {
@@ -15,6 +15,8 @@ export type Answer = (received: Received, response: ServerResponse) => void;
 export type Receiver = {
   port: number;
   received: Received[];
+  /** Its requests for one event, in the order in which they came. */
+  of(eventId: string): Received[];
   /** Most requests that were open at a time. */
   busiest(): number;
   answer(answer: Answer): void;
@@ -24,7 +26,6 @@ export type Receiver = {
 /** A receiver on a loopback port that remembers what it gets; answers 200 unless told otherwise. */
 export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = [];
-  const sockets = new Set<Socket>();
   let answer: Answer = (_received, response) => void response.writeHead(200).end("ok");
   let open = 0;
   let busiest = 0;
@@ -43,21 +44,15 @@ export async function startReceiver(): Promise<Receiver> {
       answer(item, response);
     });
   });
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port, close } = await listening(server);
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     received,
+    of: (eventId) => received.filter(({ headers }) => headers["x-service-event-id"] === eventId),
     busiest: () => busiest,
     answer(given) {
       answer = given;
     },
-    close() {
-      for (const socket of sockets) socket.destroy();
-      return new Promise((resolve) => server.close(() => resolve()));
-    },
+    close,
   };
 }

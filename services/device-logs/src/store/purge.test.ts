@@ -4,10 +4,10 @@ import { type Bus, openBus } from "@muster/bus";
 import { sql } from "@muster/db";
 import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
-import { followTenancy } from "@muster/service";
+import { askPurge, followTenancy, purgeAll } from "@muster/service";
 import { asOwner, type TestNats, testNats, until } from "@muster/testing";
 import { startDeviceLogs, type TestDevice, type TestDeviceLogs } from "../testing/device-logs.ts";
-import { askPurge, purgeAll } from "./purge.ts";
+import { purgePlan } from "./purge.ts";
 
 const log = createLogger("test", "fatal");
 const system = { caller: systemCaller("device-logs") };
@@ -37,6 +37,7 @@ async function left({ deviceId }: TestDevice): Promise<[number, number, number]>
   return [await service.count("agent_log", deviceId), await service.count("event_log", deviceId), known.length];
 }
 
+const purges = () => ({ db: service.database.db, service: "device-logs", log, plan: purgePlan });
 const ask = (kind: "organization" | "partner", id: string) => {
   const { db } = service.database;
   return db.tx(system, (tx) => askPurge(tx, { kind, id }));
@@ -48,11 +49,11 @@ describe("a purged tenant", () => {
     const neighbour = await filled(service.device({ partnerId: gone.partnerId }));
     await ask("organization", gone.orgId);
     await ask("organization", gone.orgId);
-    expect(await purgeAll({ db: service.database.db, log })).toBe(1);
+    expect(await purgeAll(purges())).toBe(1);
     expect(await left(gone)).toEqual([0, 0, 0]);
     expect(await left(neighbour)).toEqual([20, 20, 1]);
     await ask("organization", gone.orgId);
-    expect(await purgeAll({ db: service.database.db, log })).toBe(0);
+    expect(await purgeAll(purges())).toBe(0);
   });
 
   it("that is a partner takes all of its organizations' data along", async () => {
@@ -60,7 +61,7 @@ describe("a purged tenant", () => {
     const devices = [await filled(service.device({ partnerId })), await filled(service.device({ partnerId }))];
     const other = await filled(service.device());
     await ask("partner", partnerId);
-    await purgeAll({ db: service.database.db, log });
+    await purgeAll(purges());
     for (const device of devices) expect(await left(device)).toEqual([0, 0, 0]);
     expect(await left(other)).toEqual([20, 20, 1]);
   });
@@ -68,9 +69,8 @@ describe("a purged tenant", () => {
   it("is deleted in slices, and a process that is stopped between two leaves the rest to the next one", async () => {
     const gone = await filled(service.device(), 6_000);
     await ask("organization", gone.orgId);
-    const { db } = service.database;
     const stopping = new AbortController();
-    const first = purgeAll({ db, log }, stopping.signal);
+    const first = purgeAll(purges(), stopping.signal);
     await until("the first slices", async () => {
       const [agentLogs, events] = await left(gone);
       return agentLogs + events < 12_000;
@@ -79,7 +79,7 @@ describe("a purged tenant", () => {
     expect(await first).toBe(0);
     expect((await left(gone))[1]).toBeGreaterThan(0);
     // Whoever held it is silent for longer than this.
-    await until("the rest", async () => (await purgeAll({ db, log }, undefined, 1)) === 1);
+    await until("the rest", async () => (await purgeAll(purges(), undefined, 1)) === 1);
     expect(await left(gone)).toEqual([0, 0, 0]);
   });
 });
@@ -127,7 +127,7 @@ describe("the event of a purge", () => {
       });
     }
     await until("the purge", async () => {
-      await purgeAll({ db, log });
+      await purgeAll(purges());
       return (await left(gone)).every((rows) => rows === 0);
     });
     await following.stop();

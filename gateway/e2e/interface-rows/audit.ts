@@ -1,0 +1,58 @@
+import { type AreaRows, rows } from "./row.ts";
+
+/** The audit trail. */
+export const auditRows: AreaRows = {
+  interface: [
+    ...rows(
+      2,
+      { permission: "audit:read" },
+      `
+    GET /audit-logs/logs
+    GET /audit-logs/logs/:id`,
+    ),
+    ...rows(
+      3,
+      { permission: "audit:read" },
+      `
+    GET /audit-logs
+    GET /audit-logs/search`,
+    ),
+  ],
+  additional: [
+    ...rows(6, { permission: "audit:export" }, "GET /audit-logs/export"),
+    ...rows(
+      6,
+      { permission: "audit:read" },
+      `
+    GET /audit-logs/reports/categories
+    GET /audit-logs/reports/user-activity
+    GET /audit-logs/reports/security-events
+    GET /audit-logs/reports/compliance`,
+    ),
+    ...rows(6, { permission: "audit:write" }, "GET /audit-logs/retention"),
+    ...rows(6, { permission: "audit:write", mfa: true }, "PATCH /audit-logs/retention"),
+    ...rows(
+      8,
+      { permission: "audit:write" },
+      `
+    GET /audit-logs/streams
+    GET /audit-logs/streams/:id`,
+    ),
+    ...rows(
+      8,
+      { permission: "audit:write", mfa: true },
+      `
+    POST /audit-logs/streams
+    PATCH /audit-logs/streams/:id
+    DELETE /audit-logs/streams/:id`,
+    ),
+    ...rows(
+      6,
+      { permission: "audit:read" },
+      `
+    POST /audit-logs/verify
+    GET /audit-logs/verify/:id
+    GET /audit-logs/checkpoints`,
+    ),
+  ],
+};

@@ -1,0 +1,126 @@
+import { type AreaRows, open, partner, read, rows, writeMfa } from "./row.ts";
+
+/** Signing in, single sign-on, people and roles. */
+export const peopleRows: AreaRows = {
+  interface: [
+    ...rows(
+      null,
+      read,
+      `
+    GET /sso/presets
+    GET /sso/providers
+    GET /sso/providers/:id`,
+    ),
+    ...rows(
+      null,
+      writeMfa,
+      `
+    POST /sso/providers
+    PATCH /sso/providers/:id
+    DELETE /sso/providers/:id
+    POST /sso/providers/:id/status
+    POST /sso/providers/:id/test`,
+    ),
+    ...rows(
+      null,
+      open,
+      `
+    GET /sso/check/:orgId
+    GET /sso/login/:orgId
+    GET /sso/login/partner/:partnerId
+    GET /auth/login-context
+    GET /sso/callback
+    POST /sso/exchange`,
+    ),
+    ...rows(null, { scopes: partner }, "GET /partners/me/login-branding"),
+    ...rows(null, { scopes: partner, permission: "partner:policy" }, "PUT /partners/me/login-branding"),
+  ],
+  additional: [
+    ...rows(
+      2,
+      open,
+      `
+    POST /auth/login
+    POST /auth/refresh`,
+    ),
+    ...rows(
+      2,
+      {},
+      `
+    POST /auth/logout`,
+    ),
+    ...rows(2, { auth: "any" }, "GET /auth/me"),
+    ...rows(3, { auth: "optional" }, "POST /auth/mfa/verify"),
+    ...rows(3, open, "POST /auth/accept-invite"),
+    ...rows(
+      3,
+      {},
+      `
+    POST /auth/mfa/totp/setup
+    POST /auth/mfa/totp/enable
+    POST /auth/mfa/totp/disable`,
+    ),
+    ...rows(
+      3,
+      { permission: "users:read" },
+      `
+    GET /users
+    GET /users/:id`,
+    ),
+    ...rows(3, { permission: "users:write", mfa: true }, "POST /users"),
+    ...rows(
+      5,
+      { permission: "users:write", mfa: true },
+      `
+    PATCH /users/:id
+    POST /users/:id/disable
+    POST /users/:id/enable
+    POST /users/:id/invite
+    DELETE /users/:id`,
+    ),
+    ...rows(
+      3,
+      { permission: "roles:read" },
+      `
+    GET /roles
+    GET /permissions`,
+    ),
+    ...rows(5, { permission: "roles:read" }, "GET /roles/:id"),
+    ...rows(
+      5,
+      { permission: "roles:write", mfa: true },
+      `
+    POST /roles
+    PATCH /roles/:id
+    DELETE /roles/:id`,
+    ),
+    ...rows(
+      5,
+      {},
+      `
+    GET /auth/sessions
+    DELETE /auth/sessions
+    DELETE /auth/sessions/:id
+    POST /auth/change-password
+    POST /auth/mfa/passkeys/register/options
+    POST /auth/mfa/passkeys/register/verify
+    GET /auth/mfa/passkeys
+    PATCH /auth/mfa/passkeys/:id`,
+    ),
+    ...rows(5, { mfa: true }, "DELETE /auth/mfa/passkeys/:id"),
+    ...rows(
+      5,
+      { auth: "optional" },
+      `
+    POST /auth/mfa/passkeys/authenticate/options
+    POST /auth/mfa/passkeys/authenticate/verify`,
+    ),
+    ...rows(
+      5,
+      open,
+      `
+    POST /auth/forgot-password
+    POST /auth/reset-password`,
+    ),
+  ],
+};

@@ -1,0 +1,68 @@
+import type { KeyScope, Permission, Scope } from "@muster/kit";
+
+export type Auth = "session" | "any" | "optional" | "none" | "agent";
+
+export type InterfaceRow = {
+  method: string;
+  /** Below /api/v1, or `{base}/…` for the root. Parameters as `:name`; their names do not matter. */
+  path: string;
+  auth: Auth;
+  permission: Permission | null;
+  mfa: boolean;
+  /** Caller scopes that may call it; all three when the document names none. */
+  scopes: readonly Scope[];
+  /** Scopes of which an API key needs one; null where keys are refused, or need none. */
+  keyScopes: readonly KeyScope[] | null;
+  /** The issue that serves it; null for parts whose issue is not written yet. */
+  issue: number | null;
+};
+
+/** What an area's endpoints are: those of the interface document, and those that 01-conventions and the design add. */
+export type AreaRows = { interface: readonly InterfaceRow[]; additional: readonly InterfaceRow[] };
+
+type Needs = Partial<Pick<InterfaceRow, "permission" | "mfa" | "scopes" | "auth">>;
+
+const everyone: readonly Scope[] = ["organization", "partner", "system"];
+
+/** Reads lines `METHOD path`; what they need is the same for all of them. */
+export function rows(issue: number | null, needs: Needs, lines: string): InterfaceRow[] {
+  return lines
+    .trim()
+    .split("\n")
+    .map((line) => {
+      const [method = "", path = ""] = line.trim().split(/\s+/);
+      const row = {
+        method,
+        path,
+        auth: "session" as const,
+        permission: null,
+        mfa: false,
+        scopes: everyone,
+        issue,
+        ...needs,
+      };
+      const keyScope = row.auth === "session" && !row.mfa ? keyScopeOf(method, path) : null;
+      return { ...row, keyScopes: keyScope === null ? null : [keyScope] };
+    });
+}
+
+/** What 01-conventions ("Who may call what") says of keys. */
+function keyScopeOf(method: string, path: string): KeyScope | null {
+  const verb = method === "GET" ? "read" : "write";
+  if (/^\/orgs\/(partners|organizations\/order)/.test(path)) return null;
+  if (path.startsWith("/orgs/sites")) return `sites:${verb}`;
+  if (path.startsWith("/orgs")) return `organizations:${verb}`;
+  if (/^\/audit-logs(\/(logs|search|export|reports|verify|checkpoints).*)?$/.test(path)) return "audit:read";
+  if (/^\/(devices|system-tools)\/.*logs/.test(path)) return "logs:read";
+  if (/^\/device(s|-groups)/.test(path)) return `devices:${verb}`;
+  if (path.startsWith("/webhooks")) return `webhooks:${verb}`;
+  return path === "/events" ? "events:write" : null;
+}
+
+export const read: Needs = { permission: "organizations:read" };
+export const write: Needs = { permission: "organizations:write" };
+export const writeMfa: Needs = { ...write, mfa: true };
+export const system: readonly Scope[] = ["system"];
+export const partner: readonly Scope[] = ["partner"];
+export const above: readonly Scope[] = ["partner", "system"];
+export const open: Needs = { auth: "none" };

@@ -1,0 +1,57 @@
+import { type AreaRows, above, partner, read, rows, system, write } from "./row.ts";
+
+/** Partners, organizations and sites. */
+export const tenantRows: AreaRows = {
+  interface: [
+    ...rows(
+      2,
+      { ...read, scopes: system },
+      `
+    GET /orgs/partners
+    GET /orgs/partners/:id`,
+    ),
+    ...rows(2, { ...write, scopes: system }, "POST /orgs/partners"),
+    ...rows(
+      3,
+      { ...write, scopes: system },
+      `
+    PATCH /orgs/partners/:id
+    DELETE /orgs/partners/:id`,
+    ),
+    ...rows(3, { ...read, scopes: partner }, "GET /orgs/partners/me"),
+    ...rows(3, { permission: "partner:policy", scopes: partner }, "PATCH /orgs/partners/me"),
+    ...rows(3, { ...write, scopes: partner }, "PATCH /orgs/organizations/order"),
+    ...rows(
+      3,
+      { ...read, scopes: above },
+      `
+    GET /orgs/organizations
+    GET /orgs/organizations/:id`,
+    ),
+    ...rows(
+      3,
+      { ...write, scopes: above },
+      `
+    POST /orgs/organizations
+    PATCH /orgs/organizations/:id
+    DELETE /orgs/organizations/:id`,
+    ),
+    ...rows(
+      3,
+      read,
+      `
+    GET /orgs/
+    GET /orgs/sites
+    GET /orgs/sites/:id`,
+    ),
+    ...rows(
+      3,
+      write,
+      `
+    POST /orgs/sites
+    PATCH /orgs/sites/:id
+    DELETE /orgs/sites/:id`,
+    ),
+  ],
+  additional: [],
+};

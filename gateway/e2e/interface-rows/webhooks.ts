@@ -1,0 +1,47 @@
+import { type AreaRows, rows } from "./row.ts";
+
+/** Webhooks and events. */
+export const webhookRows: AreaRows = {
+  interface: [
+    ...rows(
+      8,
+      { permission: "webhooks:read" },
+      `
+    GET /webhooks
+    GET /webhooks/:id
+    GET /webhooks/:id/deliveries`,
+    ),
+    ...rows(
+      8,
+      { permission: "webhooks:write" },
+      `
+    POST /webhooks
+    PATCH /webhooks/:id
+    DELETE /webhooks/:id
+    POST /webhooks/:id/test
+    POST /webhooks/:id/retry/:deliveryId`,
+    ),
+  ],
+  additional: [
+    ...rows(
+      8,
+      { permission: "webhooks:read" },
+      `
+    GET /webhooks/event-types
+    GET /webhooks/:id/deliveries/:deliveryId
+    GET /webhooks/:id/replays
+    GET /webhooks/:id/replays/:replayId
+    GET /webhooks/dead-letters`,
+    ),
+    ...rows(
+      8,
+      { permission: "webhooks:write" },
+      `
+    POST /webhooks/:id/rotate-secret
+    POST /webhooks/:id/replay
+    DELETE /webhooks/:id/replays/:replayId
+    POST /webhooks/dead-letters/:id/requeue`,
+    ),
+    ...rows(8, { permission: "events:write" }, "POST /events"),
+  ],
+};

@@ -1,0 +1,45 @@
+type Ids = { id: string; partnerId: string; orgId: string; siteId: string };
+
+/** Statements that put one row of an organization into each table of the service, all under one id: what refers to another finds it. */
+export const oneRowOfEach = ({ id, partnerId, orgId, siteId }: Ids): string => `
+  INSERT INTO tenant (kind, id, partner_id, org_id, version, status, deleted, updated_at) VALUES
+    ('partner', '${partnerId}', '${partnerId}', NULL, 1, 'active', false, now()),
+    ('organization', '${orgId}', '${partnerId}', '${orgId}', 1, 'active', false, now()),
+    ('site', '${siteId}', '${partnerId}', '${orgId}', 1, '', false, now());
+  INSERT INTO roles (id, name, scope, partner_id, org_id, permissions, created_at, updated_at)
+    VALUES ('${id}', 'Own', 'organization', '${partnerId}', '${orgId}', '{}', now(), now());
+  INSERT INTO users (id, email, name, scope, partner_id, org_id, role_id, password_hash, status, created_at, updated_at)
+    VALUES ('${id}', '${id}@example.com', 'A', 'organization', '${partnerId}', '${orgId}', '${id}', '${id}', 'active', now(), now());
+  INSERT INTO user_organizations (user_id, org_id, partner_id) VALUES ('${id}', '${orgId}', '${partnerId}');
+  INSERT INTO user_sites (user_id, site_id, partner_id, org_id) VALUES ('${id}', '${siteId}', '${partnerId}', '${orgId}');
+  INSERT INTO sessions (id, user_id, partner_id, org_id, family_secret, created_at, rotated_at, idle_expires_at, expires_at)
+    VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', '${id}', now(), now(), now(), now());
+  INSERT INTO invites (id, user_id, partner_id, org_id, token_hash, created_at, expires_at)
+    VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', '${id}', now(), now());
+  INSERT INTO user_totp (user_id, secret, created_at) VALUES ('${id}', '${id}', now());
+  INSERT INTO recovery_codes (user_id, code_hash) VALUES ('${id}', '${id}');
+  INSERT INTO mfa_challenges (id, user_id, token_hash, created_at, expires_at) VALUES ('${id}', '${id}', '${id}', now(), now());
+  INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, aaguid, multi_device, backed_up, name,
+                        created_at)
+    VALUES ('${id}', '${id}', '${id}', '${id}', 0, '{}', '${id}', false, false, 'K', now());
+  INSERT INTO passkey_challenges (challenge_hash, user_id, purpose, session_id, expires_at)
+    VALUES ('${id}', '${id}', 'register', '${id}', now());
+  INSERT INTO password_resets (id, user_id, token_hash, created_at, expires_at) VALUES ('${id}', '${id}', '${id}', now(), now());
+  INSERT INTO mail (id, kind, sealed, next_at, expires_at, created_at) VALUES ('${id}', 'invite', '${id}', now(), now(), now());
+  INSERT INTO failed_attempts (bucket, user_id, failed_at, expires_at) VALUES ('${id}', '${id}', '{}', now());
+  INSERT INTO failed_logins (user_id, minute, failures) VALUES ('${id}', now(), 1);
+  INSERT INTO service_principals (id, org_id, partner_id, name, scopes, status, created_by, created_at, updated_at)
+    VALUES ('${id}', '${orgId}', '${partnerId}', 'P', '{}', 'active', '${id}', now(), now());
+  INSERT INTO api_keys (id, org_id, partner_id, name, key_prefix, digest, scopes, rate_limit, status, created_by, created_at,
+                        updated_at)
+    VALUES ('${id}', '${orgId}', '${partnerId}', 'K', 'svc_x', '${id}', '{}', 1, 'active', '${id}', now(), now());
+  INSERT INTO enrollment_keys (id, org_id, partner_id, name, key_prefix, digest, pepper_id, expires_at, created_by, created_at,
+                               updated_at)
+    VALUES ('${id}', '${orgId}', '${partnerId}', 'E', 'x', '${id}', 'x', now(), '${id}', now(), now());
+  INSERT INTO enrollment_reservations (key_id, device_id, generation, reserved_until) VALUES ('${id}', '${id}', 1, now());
+  INSERT INTO agent_tokens (device_id, org_id, partner_id, digest, created_at)
+    VALUES ('${id}', '${orgId}', '${partnerId}', '${id}', now());
+  INSERT INTO rate_windows (kind, id) VALUES ('key', '${id}');
+  INSERT INTO gateways (id, lease_until) VALUES ('${id}', now());
+  INSERT INTO change_acknowledgements (change_id, gateway_id) VALUES ('${id}', '${id}');
+  INSERT INTO refusals (actor_id, action, minute, refused) VALUES ('${id}', '${id}', now(), 1);`;
