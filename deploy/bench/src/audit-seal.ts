@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { openBus } from "@muster/bus";
@@ -16,6 +18,9 @@ const publishing = 500;
 const drainMs = 120_000;
 const system = { caller: systemCaller("audit"), deadlineMs: null };
 const log = createLogger("bench", "fatal");
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 
 /** What the baseline borrows from the service: the same rows through the same INSERT, without a chain. */
 type Sealing = {
@@ -165,6 +170,8 @@ async function insertPlainly(
   const rows = events.length;
   let next = 0;
   const postgres = await postmaster(db);
+  // What making the rows left behind is not to be collected while they are inserted.
+  collectGarbage();
   const before = [cpuUs(process.pid), familyCpuUs(postgres)] as const;
   const startedMs = performance.now();
   const worker = async () => {

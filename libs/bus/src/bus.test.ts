@@ -123,6 +123,23 @@ describe("consuming", () => {
     expect(await audit.check()).toBe("ok");
   });
 
+  it("asks the server for nothing while its process has no room for it", async () => {
+    const { audit, partition } = await setUp();
+    const batches: BusMessage[][] = [];
+    const rooms: (() => void)[] = [];
+    const room = () => new Promise<void>((resolve) => void rooms.push(resolve));
+    const consumer = audit.consume(settings(partition, { room }), async (batch) => void batches.push(batch));
+    await until(() => rooms.length === 1);
+    const { seq } = await audit.transport.publish(message(partition, "waits", "audit"));
+    expect((await consumer.floor()).delivered).toBeLessThan(seq);
+    rooms[0]?.();
+    await until(() => batches.length === 1 && rooms.length === 2);
+    expect(batches.flat().map(text)).toEqual(["waits"]);
+    const stopped = consumer.stop();
+    rooms[1]?.();
+    await stopped;
+  });
+
   it("keeps a batch within its bytes, and takes a message larger than that alone", async () => {
     const { audit, publish, partition } = await setUp();
     const large = "x".repeat(60_000);

@@ -125,7 +125,7 @@ function takeUpTo(held: Held[], batchMax: number, bytesMax: number): number {
 }
 
 /** Reads `$JS.ACK.<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending>`; longer forms end alike. */
-function toHeld(message: Msg): Held {
+export function toHeld(message: Msg): Held {
   const reply = message.reply ?? "";
   // The longer form has a domain and an account in front.
   const isWhole = readPlace(reply, 4) || readPlace(reply, 6);

@@ -65,6 +65,14 @@ describe("canonical JSON", () => {
     }
   });
 
+  it.each([0, 1, 2, 3, 15, 16, 17, 40])("sorts an object of %i keys, in whatever order they stand", (count) => {
+    const keys = Array.from({ length: count }, (_, n) => `k${(n * 7) % 41}`);
+    for (const order of [keys, [...keys].reverse(), [...keys].sort()]) {
+      const object = Object.fromEntries(order.map((key) => [key, key]));
+      expect(canonicalJson(object)).toBe(canonicalize(object));
+    }
+  });
+
   it("sorts keys by UTF-16 code units (RFC 8785, 3.2.3)", () => {
     const keys = ["\u20ac", "\r", "\ufb33", "1", "\ud83d\ude00", "\u0080", "\u00f6"];
     const sorted = Object.keys(JSON.parse(canonicalJson(Object.fromEntries(keys.map((key) => [`k${key}`, 0])))));
