@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { promisify } from "node:util";
 import { type Database, deadLetters, sql, type Tx } from "@muster/db";
 import { systemCaller } from "@muster/kit";
 import type { Entry } from "../rules/entry.ts";
@@ -17,6 +18,11 @@ export type Rejected = {
   /** The entry that is sealed in its place. */
   notice: Entry;
 };
+
+/** From so many rows on the second statement costs less than it saves. */
+const worthHalving = 64;
+/** What was written leaves at the end of a turn of the event loop. */
+const sent = promisify(setImmediate);
 
 type HeadRow = { chain_id: string; seq: number; checksum: string | null };
 
@@ -78,20 +84,56 @@ async function sealWith(
     ]);
     const heads = new Map<string, Head>(rows.map(({ chain_id, seq, checksum }) => [chain_id, { seq, checksum }]));
     const lastRows = after === "rows" ? await lastSeqs(tx, heads) : new Map<string, number>();
-    const sealed = chains.flatMap(({ chainId, entries: all }) => {
-      const head = heads.get(chainId) as Head;
-      const news = newOf(all, known);
-      return sealChain({ ...head, seq: Math.max(head.seq, lastRows.get(chainId) ?? 0) }, news, randomBytes);
-    });
     const writes: Promise<unknown>[] = [];
-    if (sealed.length > 0) writes.push(insertSealed(tx, sealed), moveHeads(tx, sealed, chains, heads));
+    const newest: SealedEntry[] = [];
+    let count = 0;
+    const insert = (rows: readonly SealedEntry[]) => {
+      if (rows.length === 0) return;
+      count += rows.length;
+      writes.push(observed(insertSealed(tx, rows)));
+    };
+    const [only] = chains;
+    if (chains.length === 1 && only && only.entries.length >= worthHalving) {
+      // Of one chain nothing else can be sealed meanwhile: the database inserts one half while the other is made.
+      const news = newOf(only.entries, known);
+      let head = headOf(only.chainId, heads, lastRows);
+      for (const half of [news.slice(0, news.length / 2), news.slice(news.length / 2)]) {
+        const sealed = sealChain(head, half, randomBytes);
+        insert(sealed);
+        const last = sealed.at(-1);
+        if (!last) continue;
+        head = last;
+        newest[0] = last;
+        await sent();
+      }
+    } else {
+      insert(
+        chains.flatMap(({ chainId, entries: all }) => {
+          const sealed = sealChain(headOf(chainId, heads, lastRows), newOf(all, known), randomBytes);
+          newest.push(...sealed.slice(-1));
+          return sealed;
+        }),
+      );
+    }
+    if (count > 0) writes.push(moveHeads(tx, newest, chains, heads));
     for (const { notice, deliveries, ...letter } of rejected) {
       const isRepeat = known.has(`${notice.chainId}/${notice.id}`);
       if (!isRepeat) writes.push(letters.put({ ...letter, attempts: deliveries }, tx));
     }
     await Promise.all(writes);
-    return sealed.length;
+    return count;
   });
+}
+
+/** The same promise, whose rejection somebody else awaits later. */
+function observed<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
+function headOf(chainId: string, heads: ReadonlyMap<string, Head>, lastRows: ReadonlyMap<string, number>): Head {
+  const { seq, checksum } = heads.get(chainId) as Head;
+  return { seq: Math.max(seq, lastRows.get(chainId) ?? 0), checksum };
 }
 
 const nothing: ReadonlySet<string> = new Set();
@@ -154,15 +196,14 @@ async function storedIds(tx: Tx, entries: readonly Entry[]): Promise<Set<string>
   return new Set(rows.map(({ key }) => key));
 }
 
+/** Heads to the last new row of each chain. */
 async function moveHeads(
   tx: Tx,
-  sealed: readonly SealedEntry[],
+  rows: readonly SealedEntry[],
   chains: readonly Chain[],
   from: ReadonlyMap<string, Head>,
 ): Promise<void> {
-  const newest = new Map(sealed.map((row) => [row.entry.chainId, row]));
   const partners = new Map(chains.map(({ chainId, partnerId }) => [chainId, partnerId]));
-  const rows = [...newest.values()];
   const moved = await tx.execute(sql`
     UPDATE chain_head h SET seq = n.seq, checksum = n.checksum, updated_at = now(),
       partner_id = coalesce(h.partner_id, n.partner_id)
