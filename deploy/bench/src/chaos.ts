@@ -2,6 +2,7 @@ import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { type RunningStack, startStack } from "@muster/local";
 import pg from "pg";
+import { killOne } from "./kill-one.ts";
 
 const password = "correct horse battery staple";
 const clients = 4;
@@ -19,7 +20,7 @@ export async function run(args: string[] = []): Promise<void> {
     const killed: string[] = [];
     for (let i = 0; i < kills; i++) {
       await delay(randomInt(2_000, 6_000));
-      killed.push(killOne(running));
+      killed.push(killOne(running, () => true));
     }
     await delay(3_000);
     const { acknowledged, refused } = await load.stop();
@@ -41,24 +42,6 @@ export async function run(args: string[] = []): Promise<void> {
     if (missing + facts.unaudited + facts.doubled + facts.broken > 0) process.exitCode = 1;
   } finally {
     await running.stop();
-  }
-}
-
-function killOne(running: RunningStack): string {
-  const stack = running.refresh();
-  const pids: [string, number | null | undefined][] = [
-    ...Object.entries(stack.services).map(([name, { pid }]): [string, number | null] => [name, pid]),
-    ["gateway", stack.gateways[0]?.pid],
-    ["nats", stack.nats?.pid],
-    ["postgresql", stack.postgres?.pid],
-  ];
-  const alive = pids.filter((entry): entry is [string, number] => Boolean(entry[1]));
-  const [name, pid] = alive[randomInt(alive.length)] as [string, number];
-  try {
-    process.kill(pid, "SIGKILL");
-    return name;
-  } catch {
-    return `${name} (was down)`;
   }
 }
 

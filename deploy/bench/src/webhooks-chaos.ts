@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type RunningStack, startStack } from "@muster/local";
 import { testCaFile } from "@muster/testing";
 import pg from "pg";
+import { killOne } from "./kill-one.ts";
 import { type Receiver, startReceiver } from "./webhooks-cluster.ts";
 
 const password = "correct horse battery staple";
@@ -12,6 +13,8 @@ const dispatchers = 3;
 const clients = 4;
 const settleMs = 180_000;
 const leaseMs = 10_000;
+const isVictim = (name: string) => name.startsWith("webhook-dispatcher") || name === "nats" || name === "postgresql";
+
 /** From the last kill on nothing may be due for a second any more after the lease and so long. */
 const calmMs = 2_000;
 
@@ -45,7 +48,7 @@ export async function run([kills = "20", least = "2", most = "6"]: string[] = []
     const killed: string[] = [];
     for (let i = 0; i < Math.min(Number(kills), 200); i++) {
       await delay(1_000 * (Number(least) + Math.random() * (Number(most) - Number(least))));
-      killed.push(killOne(running));
+      killed.push(killOne(running, isVictim));
     }
     const calmAfterMs = await calmAfter(running);
     const emitted = await load.stop();
@@ -169,25 +172,6 @@ function startLoad(call: Call, hooks: readonly Hook[]) {
       return emitted;
     },
   };
-}
-
-function killOne(running: RunningStack): string {
-  const stack = running.refresh();
-  const pids: [string, number | null | undefined][] = [
-    ...Object.entries(stack.services)
-      .filter(([name]) => name.startsWith("webhook-dispatcher"))
-      .map(([name, { pid }]): [string, number | null] => [name, pid]),
-    ["nats", stack.nats?.pid],
-    ["postgresql", stack.postgres?.pid],
-  ];
-  const alive = pids.filter((entry): entry is [string, number] => Boolean(entry[1]));
-  const [name, pid] = alive[randomInt(alive.length)] as [string, number];
-  try {
-    process.kill(pid, "SIGKILL");
-    return name;
-  } catch {
-    return `${name} (was down)`;
-  }
 }
 
 /** Milliseconds from now until which something was due for a second or longer, looked at for twice the lease. */
