@@ -4,11 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { generateNkey } from "@muster/bus";
-import { generateCallerKey } from "@muster/rpc";
 import { tenantMigrations } from "@muster/service";
 import { type TestDatabase, testDatabase } from "@muster/testing";
-import { runProcess } from "./service-process.ts";
+import { runProcess, serviceEnv } from "./service-process.ts";
 
 const folder = fileURLToPath(new URL("../../services/identity/", import.meta.url));
 let database: TestDatabase;
@@ -29,17 +27,8 @@ function start(env: Record<string, string>) {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   return runProcess(join(folder, "dist", "main.js"), {
     NODE_ENV: "production",
-    DATABASE_URL_APP: database.appUrl,
-    AUTO_MIGRATE: "false",
-    NATS_URL: "nats://127.0.0.1:1",
-    NATS_NKEY_SEED: generateNkey().seed,
+    ...serviceEnv(database, keysDir),
     TENANCY_URL: "http://127.0.0.1:1",
-    RPC_HOST: "127.0.0.1",
-    RPC_PORT: "0",
-    OPS_HOST: "127.0.0.1",
-    OPS_PORT: "0",
-    CALLER_PRIVATE_KEYS: generateCallerKey().privateKey,
-    CALLER_PUBLIC_KEYS_DIR: keysDir,
     JWT_PRIVATE_KEYS: `k:${privateKey.export({ format: "der", type: "pkcs8" }).toString("base64")}`,
     PASSWORD_SCRYPT_LOG_N: "12",
     ...env,

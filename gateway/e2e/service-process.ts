@@ -1,4 +1,23 @@
 import { spawn } from "node:child_process";
+import { generateNkey } from "@muster/bus";
+import { generateCallerKey } from "@muster/rpc";
+import type { TestDatabase } from "@muster/testing";
+
+/** What every service needs, with a NATS that is away. */
+export function serviceEnv(database: TestDatabase, publicKeysDir: string): Record<string, string> {
+  return {
+    DATABASE_URL_APP: database.appUrl,
+    AUTO_MIGRATE: "false",
+    NATS_URL: "nats://127.0.0.1:1",
+    NATS_NKEY_SEED: generateNkey().seed,
+    RPC_HOST: "127.0.0.1",
+    RPC_PORT: "0",
+    OPS_HOST: "127.0.0.1",
+    OPS_PORT: "0",
+    CALLER_PRIVATE_KEYS: generateCallerKey().privateKey,
+    CALLER_PUBLIC_KEYS_DIR: publicKeysDir,
+  };
+}
 
 /** Runs a service's compiled program with that environment alone until it ends; SIGTERM ends it once it is ready. */
 export async function runProcess(

@@ -3,12 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { generateNkey } from "@muster/bus";
 import { roleNames } from "@muster/db";
-import { generateCallerKey } from "@muster/rpc";
 import { type TestDatabase, testDatabase } from "@muster/testing";
 import pg from "pg";
-import { runProcess } from "./service-process.ts";
+import { runProcess, serviceEnv } from "./service-process.ts";
 
 const folder = fileURLToPath(new URL("../../services/tenancy/", import.meta.url));
 const roles = roleNames("tenancy");
@@ -27,16 +25,7 @@ afterAll(async () => {
 /** The real process. */
 const start = (env: Record<string, string>) =>
   runProcess(join(folder, "dist", "main.js"), {
-    DATABASE_URL_APP: database.appUrl,
-    AUTO_MIGRATE: "false",
-    NATS_URL: "nats://127.0.0.1:1",
-    NATS_NKEY_SEED: generateNkey().seed,
-    RPC_HOST: "127.0.0.1",
-    RPC_PORT: "0",
-    OPS_HOST: "127.0.0.1",
-    OPS_PORT: "0",
-    CALLER_PRIVATE_KEYS: generateCallerKey().privateKey,
-    CALLER_PUBLIC_KEYS_DIR: keysDir,
+    ...serviceEnv(database, keysDir),
     ...env,
   });
 

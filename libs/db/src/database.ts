@@ -82,7 +82,11 @@ export function openDatabase({ url, max, name, log, prepare = true }: DatabaseOp
     return connecting;
   };
 
-  async function once<T>(who: Who, fn: (t: Tx) => Promise<T>, options: TxOptions): Promise<T> {
+  async function once<T>(
+    who: Who,
+    fn: (t: Tx) => Promise<T>,
+    options: TxOptions,
+  ): Promise<{ result: T; emitted: number }> {
     if (remainingMs(who) <= 0) throw deadlineExceeded();
     const client = await connect();
     const timeoutMs = remainingMs(who);
@@ -114,12 +118,8 @@ export function openDatabase({ url, max, name, log, prepare = true }: DatabaseOp
     client.release();
     observe();
     const emitted = transaction.emitted();
-    if (emitted > 0) {
-      for (const listener of listeners) listener();
-      const waitMs = Math.min(pace.emitted(emitted), remainingMs(who) / 2);
-      if (waitMs >= 1) await sleep(waitMs);
-    }
-    return result;
+    if (emitted > 0) for (const listener of listeners) listener();
+    return { result, emitted };
   }
 
   async function tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options: TxOptions = {}): Promise<T> {
@@ -128,8 +128,11 @@ export function openDatabase({ url, max, name, log, prepare = true }: DatabaseOp
       txSeconds.observe({ database: name, outcome }, (performance.now() - startedMs) / 1000);
     for (let attempt = 0; ; attempt++) {
       try {
-        const result = await once(who, fn, options);
+        const { result, emitted } = await once(who, fn, options);
         done("commit");
+        // Neither part of the transaction's duration, nor with its connection.
+        const waitMs = emitted > 0 ? Math.min(pace.emitted(emitted), remainingMs(who) / 2) : 0;
+        if (waitMs >= 1) await sleep(waitMs);
         return result;
       } catch (error) {
         if (options.retry && attempt + 1 < attempts && isRepeatable(error)) {

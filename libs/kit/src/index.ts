@@ -49,7 +49,7 @@ export { nameFault, nameMax } from "./name.ts";
 export { clampPage, type Page } from "./page.ts";
 export { type Permission, permissionSentences, permissions } from "./permissions.ts";
 export { Readiness } from "./readiness.ts";
-export { type Repeating, repeatEvery } from "./repeat.ts";
+export { keepWorking, type Repeating, repeatEvery } from "./repeat.ts";
 export { backoffMs, sleep } from "./retry.ts";
 export {
   anyScope,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { repeatEvery } from "./repeat.ts";
+import { keepWorking, repeatEvery } from "./repeat.ts";
 
 const settled = async () => {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
@@ -54,5 +54,48 @@ describe("a task that is repeated", () => {
     while (performance.now() - before < 20) await settled();
     expect(ends).toHaveLength(1);
     clearInterval(alive);
+  });
+});
+
+describe("a task that is worked on until stopped", () => {
+  it("runs at once, and again after a failure", async () => {
+    const { task, ends } = held();
+    const failures: unknown[] = [];
+    const working = keepWorking(1, task, (error) => failures.push(error));
+    expect(ends).toHaveLength(1);
+    ends[0]?.(new Error("away"));
+    await untilRuns(ends, 2);
+    expect(failures).toEqual([new Error("away")]);
+    ends[1]?.();
+    const stopped = working.stop();
+    ends[2]?.();
+    await stopped;
+  });
+
+  it("hears that it is stopped, and is waited for", async () => {
+    let ended = false;
+    const working = keepWorking(
+      60_000,
+      (signal) =>
+        new Promise<void>((resolve) =>
+          signal.addEventListener("abort", () => {
+            ended = true;
+            resolve();
+          }),
+        ),
+      () => undefined,
+    );
+    await working.stop();
+    expect(ended).toBe(true);
+  });
+
+  it("does not wait for its next run when it is stopped between two", async () => {
+    const working = keepWorking(
+      600_000,
+      async () => undefined,
+      () => undefined,
+    );
+    await settled();
+    await working.stop();
   });
 });

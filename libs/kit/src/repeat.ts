@@ -1,3 +1,5 @@
+import { sleep } from "./retry.ts";
+
 export type Repeating = {
   /** Ends it; waits for a run under way. */
   stop(): Promise<void>;
@@ -30,6 +32,35 @@ export function repeatEvery(
     async stop() {
       clearInterval(timer);
       await running;
+    },
+  };
+}
+
+/**
+ * Runs a task at once, and again `everyMs` milliseconds after each run has ended. A run that fails is told to `onFailure`, and the next one comes.
+ * Stopping aborts the signal that the task was given and waits for it.
+ */
+export function keepWorking(
+  everyMs: number,
+  task: (signal: AbortSignal) => Promise<unknown>,
+  onFailure: (error: unknown) => void,
+): Repeating {
+  const stopping = new AbortController();
+  const work = async () => {
+    while (!stopping.signal.aborted) {
+      try {
+        await task(stopping.signal);
+      } catch (error) {
+        onFailure(error);
+      }
+      await sleep(everyMs, stopping.signal);
+    }
+  };
+  const working = work();
+  return {
+    async stop() {
+      stopping.abort();
+      await working;
     },
   };
 }

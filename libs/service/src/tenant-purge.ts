@@ -1,5 +1,5 @@
 import { type Database, type Job, jobs, type Query, sql, type Tx } from "@muster/db";
-import { counter, type Logger, sleep, systemCaller } from "@muster/kit";
+import { counter, keepWorking, type Logger, type Repeating, sleep, systemCaller } from "@muster/kit";
 import type { PurgedTenant } from "./tenant-copy.ts";
 
 const kind = "purge";
@@ -67,24 +67,12 @@ export async function purgeAll(deps: PurgeDeps, signal?: AbortSignal, staleMs?: 
 }
 
 /** Works through what was asked for until stopped. */
-export function startPurges(deps: PurgeDeps): { stop(): Promise<void> } {
-  const stopping = new AbortController();
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      try {
-        await purgeAll(deps, stopping.signal);
-      } catch (err) {
-        deps.log.warn({ err }, "data of deleted tenants cannot be deleted now");
-      }
-      await sleep(everyMs, stopping.signal);
-    }
-  })();
-  return {
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
+export function startPurges(deps: PurgeDeps): Repeating {
+  return keepWorking(
+    everyMs,
+    (signal) => purgeAll(deps, signal),
+    (err) => deps.log.warn({ err }, "data of deleted tenants cannot be deleted now"),
+  );
 }
 
 /** Everything before this block of this table is done. */

@@ -15,7 +15,7 @@ export type LogFilter = {
 export const looksAtRows = (f: LogFilter): boolean =>
   Boolean(f.user || f.action || f.resource || f.query || f.excludeActions.length > 0);
 
-/** Values of a statement under construction: each gets the next placeholder. */
+/** Values of a statement that is being put together: each gets the next `$n`. */
 export class Values {
   readonly list: unknown[] = [];
 

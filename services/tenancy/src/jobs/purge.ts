@@ -1,5 +1,5 @@
 import type { Database } from "@muster/db";
-import { counter, type Logger, sleep, systemCaller, uuidv7 } from "@muster/kit";
+import { counter, keepWorking, type Logger, type Repeating, systemCaller, uuidv7 } from "@muster/kit";
 import { recordChange } from "../rpc/record-change.ts";
 import { takePurged } from "../store/purges.ts";
 
@@ -35,25 +35,10 @@ export async function purgeOnce({ db, days, now }: { db: Database; days: number;
 }
 
 /** Looks at start and every hour, until stopped. */
-export function startPurging(deps: { db: Database; log: Logger; days: number; now: () => Date }): {
-  stop(): Promise<void>;
-} {
-  const stopping = new AbortController();
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      try {
-        const tenants = await purgeOnce(deps);
-        if (tenants > 0) deps.log.info({ tenants }, "tenants purged");
-      } catch (err) {
-        deps.log.warn({ err }, "deleted tenants cannot be purged now");
-      }
-      await sleep(everyMs, stopping.signal);
-    }
-  })();
-  return {
-    async stop() {
-      stopping.abort();
-      await running;
-    },
+export function startPurging(deps: { db: Database; log: Logger; days: number; now: () => Date }): Repeating {
+  const look = async () => {
+    const tenants = await purgeOnce(deps);
+    if (tenants > 0) deps.log.info({ tenants }, "tenants purged");
   };
+  return keepWorking(everyMs, look, (err) => deps.log.warn({ err }, "deleted tenants cannot be purged now"));
 }

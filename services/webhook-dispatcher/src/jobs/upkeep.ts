@@ -1,5 +1,5 @@
 import type { Database } from "@muster/db";
-import { gauge, type Logger, sleep, systemCaller } from "@muster/kit";
+import { gauge, keepWorking, type Logger, sleep, systemCaller } from "@muster/kit";
 import { queueAge } from "../store/queue.ts";
 import {
   dropDays,
@@ -23,20 +23,11 @@ const rowsGauge = gauge("muster_webhook_queue_rows", "Deliveries that must still
 
 /** Days made ahead and dropped behind, deleted webhooks removed bit by bit, and the queue's age as metrics; until stopped. */
 export function startUpkeep(deps: UpkeepDeps): { stop(): Promise<void> } {
-  const stopping = new AbortController();
-  const every = async (what: string, ms: number, run: () => Promise<unknown>) => {
-    while (!stopping.signal.aborted) {
-      try {
-        await run();
-      } catch (err) {
-        deps.log.warn({ err, what }, "upkeep failed, later again");
-      }
-      await sleep(ms, stopping.signal);
-    }
-  };
+  const every = (what: string, ms: number, run: (signal: AbortSignal) => Promise<unknown>) =>
+    keepWorking(ms, run, (err) => deps.log.warn({ err, what }, "upkeep failed, later again"));
   const loops = [
-    every("days", everyMs.days, () => keepDays(deps, stopping.signal)),
-    every("deleted webhooks", everyMs.deleted, () => purgeDeleted(deps, stopping.signal)),
+    every("days", everyMs.days, (signal) => keepDays(deps, signal)),
+    every("deleted webhooks", everyMs.deleted, (signal) => purgeDeleted(deps, signal)),
     every("metrics", everyMs.metrics, async () => {
       const { rows, oldestDueSeconds } = await deps.db.tx(who(), queueAge, { readOnly: true });
       rowsGauge.set(rows);
@@ -45,8 +36,7 @@ export function startUpkeep(deps: UpkeepDeps): { stop(): Promise<void> } {
   ];
   return {
     async stop() {
-      stopping.abort();
-      await Promise.all(loops);
+      await Promise.all(loops.map((loop) => loop.stop()));
     },
   };
 }
