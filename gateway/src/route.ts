@@ -6,6 +6,7 @@ import type { z } from "zod";
 import type { Deps } from "./deps.ts";
 import type { PublicCode } from "./errors.ts";
 import type { Rendered, Streamed } from "./http/reply.ts";
+import type { Tag } from "./openapi/tags.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -116,12 +117,14 @@ export type RouteDefinition<
   access: A;
   summary: string;
   description?: string;
-  tag: string;
+  tag: Tag;
   params?: P;
   /** Names of parameters whose value may hold an encoded slash. */
   slashes?: readonly string[];
   query?: Q;
   body?: B;
+  /** A valid body for the OpenAPI document and the isolation matrix; made from the schema when absent. */
+  example?: B extends z.ZodType ? z.input<B> : undefined;
   /** Bytes of the body; 64 KiB when absent. */
   bodyLimitBytes?: number;
   /** The body may be compressed; on agents' rows it may be anyway. */
@@ -139,6 +142,8 @@ export type RouteDefinition<
   refusedAs?: string;
   /** 200 when absent; 101 for what is an upgrade. */
   status?: 101 | 200 | 201 | 202;
+  /** Of a reply that is JSON under a type of its own. */
+  contentType?: string;
   /** Content types of a reply that is no JSON, and headers that stand beside it; `reply` is then of text. */
   file?: { contentTypes: readonly string[]; headers: Readonly<Record<string, string>> };
   reply: R;
@@ -153,8 +158,9 @@ export type RouteDefinition<
 /** A row whose own types are checked and done with. */
 export type Route = Omit<
   RouteDefinition<Access, z.ZodObject | undefined, z.ZodObject | undefined, z.ZodType | undefined, z.ZodType>,
-  "handle"
+  "handle" | "example"
 > & {
+  example?: unknown;
   handle(request: RouteRequest, deps: Deps): Maybe<unknown>;
 };
 
