@@ -2,8 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError, type Logger } from "@muster/kit";
 import { createTransport } from "nodemailer";
-import type { SealedMail } from "./mail-queue.ts";
-import { oneLine } from "./rules/mail-texts.ts";
+import { oneLine, type SealedMail } from "../rules/mail-texts.ts";
 
 export type OutgoingMail = SealedMail & { id: string; kind: string };
 

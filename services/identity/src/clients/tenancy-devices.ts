@@ -2,7 +2,7 @@ import { createClient } from "@connectrpc/connect";
 import { type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
 import { type Device, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { callOptions, createSigner, createTransport, toAppError } from "@muster/rpc";
-import type { AgentFields } from "./rules/enrollment.ts";
+import type { AgentFields } from "../rules/enrollment.ts";
 
 export type NewDevice = AgentFields & { id: string; orgId: string; siteId: string };
 export type CreatedDevice = { device: Device; heartbeatIntervalSeconds: number };

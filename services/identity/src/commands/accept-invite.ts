@@ -1,15 +1,15 @@
 import { isUniqueViolation } from "@muster/db";
 import { AppError, type CallContext, nameFault, validationError } from "@muster/kit";
-import { personEvent } from "./events/audit.ts";
-import { userChanged } from "./events/auth.ts";
-import type { UserDeps } from "./rpc/user.ts";
-import { tokenHash } from "./rules/opaque-token.ts";
-import { checkNewPassword } from "./rules/password-policy.ts";
-import { hasLeft } from "./rules/password-sign-in.ts";
-import { principalCaller } from "./rules/principal.ts";
-import { activateUser, findInvite, useInvite } from "./store/invites.ts";
-import { findPrincipal } from "./store/people.ts";
-import { refusedToken } from "./unknown-keys.ts";
+import type { UserDeps } from "../deps.ts";
+import { personEvent } from "../emits/audit.ts";
+import { userChanged } from "../emits/auth.ts";
+import { tokenHash } from "../rules/opaque-token.ts";
+import { checkNewPassword } from "../rules/password-policy.ts";
+import { hasLeft } from "../rules/password-sign-in.ts";
+import { principalCaller } from "../rules/principal.ts";
+import { activateUser, findInvite, useInvite } from "../store/invites.ts";
+import { findPrincipal } from "../store/people.ts";
+import { refusedToken } from "../store/unknown-keys.ts";
 
 /** Sets an invited person's password, once. Throws `invalid_token`, and `validation_failed` on the password or the name. */
 export async function acceptInvite(

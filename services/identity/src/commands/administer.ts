@@ -1,9 +1,9 @@
 import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, type Caller, type Permission } from "@muster/kit";
+import { principalCaller } from "../rules/principal.ts";
+import { lockAdministration } from "../store/administration.ts";
+import { readPerson } from "../store/people.ts";
 import { inTurn } from "./in-turn.ts";
-import { principalCaller } from "./rules/principal.ts";
-import { lockAdministration } from "./store/administration.ts";
-import { readPerson } from "./store/people.ts";
 
 /**
  * One change at a time of the people and roles of a partner (null: the platform's own). `judge` reads and throws what it

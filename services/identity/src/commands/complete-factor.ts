@@ -1,23 +1,23 @@
 import type { Tx } from "@muster/db";
 import { AppError, type CallContext, sessionEnded } from "@muster/kit";
 import { requireMfa } from "@muster/service";
-import { appliedEverywhere } from "./events/applied-everywhere.ts";
-import { personEvent } from "./events/audit.ts";
-import { userChanged } from "./events/auth.ts";
-import { type MailQueue, originOf } from "./mail-queue.ts";
-import type { SessionDeps } from "./rpc/session.ts";
-import { hasFactor } from "./rules/factors.ts";
-import { tokenHash } from "./rules/opaque-token.ts";
-import { mayUsePassword } from "./rules/password-sign-in.ts";
-import { principalCaller, principalMessage } from "./rules/principal.ts";
-import { newRecoveryCodes, recoveryCodeHash } from "./rules/recovery-codes.ts";
+import type { FactorDeps } from "../deps.ts";
+import { appliedEverywhere } from "../emits/applied-everywhere.ts";
+import { personEvent } from "../emits/audit.ts";
+import { userChanged } from "../emits/auth.ts";
+import { originOf } from "../emits/mail-queue.ts";
+import { hasFactor, type ProofOf } from "../rules/factors.ts";
+import { tokenHash } from "../rules/opaque-token.ts";
+import { mayUsePassword } from "../rules/password-sign-in.ts";
+import type { PrincipalRow } from "../rules/principal.ts";
+import { principalCaller, principalMessage } from "../rules/principal.ts";
+import { newRecoveryCodes, recoveryCodeHash } from "../rules/recovery-codes.ts";
+import { completeChallenge, factorAdded, findChallenge, findFactors } from "../store/factors.ts";
+import { findPrincipal } from "../store/people.ts";
+import { familyPlace } from "../store/sealed-columns.ts";
+import { stepUpSession } from "../store/sessions.ts";
 import { tryFactor } from "./second-factor.ts";
-import { familyPlace, newFamily, tokenPair } from "./session-families.ts";
-import { completeChallenge, factorAdded, findChallenge, findFactors } from "./store/factors.ts";
-import { findPrincipal, type PrincipalRow } from "./store/people.ts";
-import { stepUpSession } from "./store/sessions.ts";
-
-export type FactorDeps = SessionDeps & { mail: MailQueue; mfaMaxAgeMinutes: number };
+import { newFamily, tokenPair } from "./session-families.ts";
 
 /** A factor as it is proven: what to say when it is wrong, and whether it is right, used up in the given transaction. */
 export type Proof = {
@@ -25,9 +25,6 @@ export type Proof = {
   refusal: AppError;
   isRight(tx: Tx, person: PrincipalRow, about: ProofOf): Promise<boolean>;
 };
-
-/** What is being completed. */
-export type ProofOf = { sessionId: string } | { mfaChallengeId: string };
 
 /** Ends a sign-in with its second factor. Throws `invalid_mfa_token`, `rate_limited`, or the proof's refusal. */
 export async function completeLogin(deps: FactorDeps, context: CallContext, mfaToken: string, proof: Proof) {

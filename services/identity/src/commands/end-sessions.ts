@@ -1,11 +1,11 @@
 import type { Tx } from "@muster/db";
 import type { Caller, RequestMeta } from "@muster/kit";
 import { auditEvent } from "@muster/service";
-import { sessionRevoked } from "./events/auth.ts";
-import { sessionEvents } from "./events/platform.ts";
-import { deviceName } from "./rules/device-name.ts";
-import type { PrincipalRow } from "./store/people.ts";
-import { type EndReason, revokeSessions, type Which } from "./store/sessions.ts";
+import { sessionRevoked } from "../emits/auth.ts";
+import { sessionEvents } from "../emits/platform.ts";
+import { deviceName } from "../rules/device-name.ts";
+import type { PrincipalRow } from "../rules/principal.ts";
+import { type EndReason, revokeSessions, type Which } from "../store/sessions.ts";
 
 /**
  * Ends families of a person in the given transaction, each with its word to the gateways, its `session.logout` and, unless the

@@ -1,23 +1,12 @@
-import type { Database } from "@muster/db";
 import { AppError, type CallContext, counter, systemCaller, uuidv7 } from "@muster/kit";
-import { tooManyFailures } from "./attempts.ts";
-import { newAgentToken } from "./rules/agent-token.ts";
-import { type AgentFields, deviceIdsOf, looksLikeEnrollmentKey, requireAgentFields } from "./rules/enrollment.ts";
-import { enrollmentDigest, type Pepper } from "./rules/enrollment-key.ts";
-import { firstFreeDevice, issueAgentToken } from "./store/agent-tokens.ts";
-import { confirm, granted, type Refusal, type ReservedUse, release, reserve } from "./store/enrollment-uses.ts";
-import type { CreatedDevice, TenancyDevices } from "./tenancy-devices.ts";
-import type { UnknownKeys } from "./unknown-keys.ts";
-
-export type EnrollDeps = {
-  db: Database;
-  peppers: readonly Pepper[];
-  devices: TenancyDevices;
-  /** Refused keys by address. */
-  failures: UnknownKeys;
-  reservationSeconds: number;
-  now: () => Date;
-};
+import type { CreatedDevice } from "../clients/tenancy-devices.ts";
+import type { AgentDeps } from "../deps.ts";
+import { newAgentToken } from "../rules/agent-token.ts";
+import { tooManyFailures } from "../rules/attempt-limit.ts";
+import { type AgentFields, deviceIdsOf, looksLikeEnrollmentKey, requireAgentFields } from "../rules/enrollment.ts";
+import { enrollmentDigest } from "../rules/enrollment-key.ts";
+import { firstFreeDevice, issueAgentToken } from "../store/agent-tokens.ts";
+import { confirm, granted, type Refusal, type ReservedUse, release, reserve } from "../store/enrollment-uses.ts";
 
 export type Enrolled = CreatedDevice & { token: string };
 
@@ -32,7 +21,7 @@ const unsure: readonly string[] = ["unavailable", "overloaded", "deadline_exceed
  * (docs/decisions/0021-agents.md). Throws as AgentService.Enroll says.
  */
 export async function enroll(
-  deps: EnrollDeps,
+  deps: AgentDeps,
   context: CallContext,
   key: string,
   fields: AgentFields,
@@ -65,7 +54,7 @@ type Taken = { id: string; outcome: ReservedUse | Refusal };
 
 /** Reserves a use for the first of these devices that is free, or for a new one. */
 async function takeUse(
-  { db, reservationSeconds }: EnrollDeps,
+  { db, reservationSeconds }: AgentDeps,
   digests: readonly Uint8Array[],
   ids: readonly string[],
 ): Promise<Taken> {
@@ -80,7 +69,7 @@ async function takeUse(
 }
 
 /** Refused keys count against their address; beyond its limit they are answered 429, good keys go on. */
-async function countRefusal({ failures, now }: EnrollDeps, { meta }: CallContext, outcome: Taken["outcome"]) {
+async function countRefusal({ failures, now }: AgentDeps, { meta }: CallContext, outcome: Taken["outcome"]) {
   if (typeof outcome !== "string" || outcome === "given_up") return;
   enrollments.inc({ outcome });
   const until = await failures.count(meta.clientAddress);
@@ -89,7 +78,7 @@ async function countRefusal({ failures, now }: EnrollDeps, { meta }: CallContext
 
 /** The device, or null when its id is used up. What tenancy refuses for good gives the use back at once. */
 async function makeDevice(
-  { db, devices }: EnrollDeps,
+  { db, devices }: AgentDeps,
   { meta, deadlineMs }: CallContext,
   use: ReservedUse,
   wanted: AgentFields & { id: string },
@@ -113,11 +102,7 @@ async function makeDevice(
 }
 
 /** The token of a device whose use is confirmed with it; null when another token of it was used meanwhile. */
-async function issueToken(
-  { db, now }: EnrollDeps,
-  use: ReservedUse,
-  { device }: CreatedDevice,
-): Promise<string | null> {
+async function issueToken({ db, now }: AgentDeps, use: ReservedUse, { device }: CreatedDevice): Promise<string | null> {
   const { token, digest } = newAgentToken();
   const { orgId, partnerId, id: deviceId } = device;
   const quarantined = device.status === "quarantined";

@@ -7,15 +7,15 @@ import {
   UserService,
 } from "@muster/proto/muster/identity/v1/user_pb";
 import { idempotentTx } from "@muster/service";
+import type { UserDeps } from "../deps.ts";
+import { recordPerson, visibleUserFields } from "../emits/person-facts.ts";
+import { isRoleOf, type NewUser, newUser, noOrganization, type Role, roleNotFound } from "../rules/new-user.ts";
+import { newToken } from "../rules/opaque-token.ts";
+import { insertInvite } from "../store/invites.ts";
+import { findRole, type RoleRow, readRole } from "../store/roles.ts";
+import { awaitTenants, type KnownTenants } from "../store/tenants.ts";
+import { emailTaken, findEmailHolders, insertUser, type UserRow } from "../store/users.ts";
 import { actingNow, inTurnOf } from "./administer.ts";
-import { recordPerson, visibleUserFields } from "./events/person-facts.ts";
-import type { UserDeps } from "./rpc/user.ts";
-import { isRoleOf, type NewUser, newUser, noOrganization, type Role, roleNotFound } from "./rules/new-user.ts";
-import { newToken } from "./rules/opaque-token.ts";
-import { insertInvite } from "./store/invites.ts";
-import { findRole, type RoleRow, readRole } from "./store/roles.ts";
-import { awaitTenants, type KnownTenants } from "./store/tenants.ts";
-import { emailTaken, findEmailHolders, insertUser, type UserRow } from "./store/users.ts";
 
 const inviteMs = 7 * 86_400_000;
 

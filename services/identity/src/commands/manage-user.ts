@@ -1,21 +1,22 @@
 import type { Tx } from "@muster/db";
 import { AppError, type CallContext, type Caller, isUuid } from "@muster/kit";
+import type { UserDeps } from "../deps.ts";
+import { appliedEverywhere } from "../emits/applied-everywhere.ts";
+import { userChanged } from "../emits/auth.ts";
+import { recordPerson, recordUserChange, visibleUserFields } from "../emits/person-facts.ts";
+import { grantable } from "../rules/catalogue.ts";
+import { changedUser, type Standing, type UserChange } from "../rules/changed-user.ts";
+import { type Administration, requireAbove, requireAdministrator } from "../rules/delegation.ts";
+import { roleNotFound } from "../rules/new-user.ts";
+import type { PrincipalRow } from "../rules/principal.ts";
+import { otherAdministrators } from "../store/administration.ts";
+import { withdrawInvites } from "../store/invites.ts";
+import { readPerson } from "../store/people.ts";
+import { readRole } from "../store/roles.ts";
+import { awaitTenants } from "../store/tenants.ts";
+import { deleteUser, disableUser, enableUser, findUser, lockUser, type UserRow, updateUser } from "../store/users.ts";
 import { type Administer, administration } from "./administer.ts";
-import { appliedEverywhere } from "./events/applied-everywhere.ts";
-import { userChanged } from "./events/auth.ts";
-import { recordPerson, recordUserChange, visibleUserFields } from "./events/person-facts.ts";
 import { addInvite, requireOrganizations, requireSites, roleOf } from "./invite-user.ts";
-import type { UserDeps } from "./rpc/user.ts";
-import { grantable } from "./rules/catalogue.ts";
-import { changedUser, type Standing, type UserChange } from "./rules/changed-user.ts";
-import { type Administration, requireAbove, requireAdministrator } from "./rules/delegation.ts";
-import { roleNotFound } from "./rules/new-user.ts";
-import { otherAdministrators } from "./store/administration.ts";
-import { withdrawInvites } from "./store/invites.ts";
-import { type PrincipalRow, readPerson } from "./store/people.ts";
-import { readRole } from "./store/roles.ts";
-import { awaitTenants } from "./store/tenants.ts";
-import { deleteUser, disableUser, enableUser, findUser, lockUser, type UserRow, updateUser } from "./store/users.ts";
 
 type Deps = Pick<UserDeps, "db" | "now" | "mail" | "copyLagMs">;
 

@@ -9,8 +9,10 @@ import {
   verifyAuthenticationResponse,
   verifyRegistrationResponse,
 } from "@simplewebauthn/server";
-import type { ProofOf } from "./complete-factor.ts";
-import { tokenHash } from "./rules/opaque-token.ts";
+import type { PasskeyDeps } from "../deps.ts";
+import type { ProofOf } from "../rules/factors.ts";
+import { tokenHash } from "../rules/opaque-token.ts";
+import type { PrincipalRow } from "../rules/principal.ts";
 import {
   findCredential,
   findPasskeys,
@@ -20,12 +22,7 @@ import {
   type PasskeyRow,
   recordPasskeyUse,
   takePasskeyChallenge,
-} from "./store/passkeys.ts";
-import type { PrincipalRow } from "./store/people.ts";
-
-/** The site that passkeys are made for: its domain, and the origins whose pages may use them. */
-export type RelyingParty = { id: string; origins: readonly string[] };
-export type PasskeyDeps = { relyingParty: RelyingParty; now: () => Date };
+} from "../store/passkeys.ts";
 
 /** Life of a challenge, as long as an mfaToken's. */
 const challengeMs = 5 * 60_000;
@@ -192,14 +189,4 @@ function challengeOf(clientDataJson: unknown): string | null {
   if (typeof clientDataJson !== "string") return null;
   const challenge = parsed<{ challenge?: unknown }>(Buffer.from(clientDataJson, "base64url").toString())?.challenge;
   return typeof challenge === "string" ? challenge : null;
-}
-
-/** The relying party of these settings: the host of the public address, and every origin that pages are served from. */
-export function relyingPartyOf(settings: {
-  publicUrl: string;
-  id?: string | undefined;
-  origins: readonly string[];
-}): RelyingParty {
-  const { origin, hostname } = new URL(settings.publicUrl);
-  return { id: settings.id ?? hostname, origins: [...new Set([origin, ...settings.origins])] };
 }

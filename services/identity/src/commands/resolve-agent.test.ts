@@ -4,12 +4,12 @@ import { sql } from "@muster/db";
 import { uuidv7 } from "@muster/kit";
 import { type AgentChanged, AgentChangedSchema } from "@muster/proto/muster/events/v1/auth_pb";
 import { DeviceChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
-import { followDevices } from "./events/devices.ts";
+import { followDevices } from "../events/devices.ts";
+import { newAgentToken } from "../rules/agent-token.ts";
+import { issueAgentToken, lockAgentToken, offerAgentToken } from "../store/agent-tokens.ts";
+import { codeOf } from "../testing/identity.ts";
+import { startTestKeys, type TestKeys } from "../testing/keys.ts";
 import { resolveAgent } from "./resolve-agent.ts";
-import { newAgentToken } from "./rules/agent-token.ts";
-import { issueAgentToken, lockAgentToken, offerAgentToken } from "./store/agent-tokens.ts";
-import { codeOf } from "./testing/identity.ts";
-import { startTestKeys, type TestKeys } from "./testing/keys.ts";
 
 let keys: TestKeys;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import type { Database } from "@muster/db";
 import { AppError, systemCaller } from "@muster/kit";
-import { announceAgent } from "./events/agent-facts.ts";
-import { afterChange } from "./events/changes.ts";
-import { type EdgeAgentRow, findAgentByDigest, lockAgentToken, promoteAgentToken } from "./store/agent-tokens.ts";
+import { announceAgent } from "../emits/agent-facts.ts";
+import { afterChange } from "../emits/changes.ts";
+import { type EdgeAgentRow, findAgentByDigest, lockAgentToken, promoteAgentToken } from "../store/agent-tokens.ts";
 
 /**
  * The agent behind a digest, or null when nobody has that token. The first use of a token that a rotation handed out ends the one before it:

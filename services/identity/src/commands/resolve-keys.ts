@@ -3,9 +3,9 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Database } from "@muster/db";
 import { AppError } from "@muster/kit";
 import { KeyRecordSchema, type ResolveKeysRequest_Wanted } from "@muster/proto/muster/identity/v1/edge_pb";
-import { tooManyFailures } from "./attempts.ts";
-import { type EdgeKeyRow, findKeysByDigest, markExpired } from "./store/edge-keys.ts";
-import type { UnknownKeys } from "./unknown-keys.ts";
+import { tooManyFailures } from "../rules/attempt-limit.ts";
+import { type EdgeKeyRow, findKeysByDigest, markExpired } from "../store/edge-keys.ts";
+import type { UnknownKeys } from "../store/unknown-keys.ts";
 
 type Deps = { db: Database; unknownKeys: UnknownKeys; now: () => Date };
 

@@ -1,19 +1,19 @@
 import type { Tx } from "@muster/db";
-import { AppError, type CallContext, type Caller, isUuid, type RequestMeta } from "@muster/kit";
+import type { CallContext, Caller, RequestMeta } from "@muster/kit";
 import type {
   RevokeTenantCredentialsRequest,
   RevokeTenantCredentialsResponse,
 } from "@muster/proto/muster/identity/v1/api_key_pb";
-import { auditEvent, requireScope } from "@muster/service";
-import { afterChange, announce } from "./events/changes.ts";
-import { recordFact } from "./events/key-facts.ts";
-import { type KeyDeps, reachOrganization, requireManager, requireWholeOrganization } from "./rpc/key-guards.ts";
-import { revokeTenantAgentTokens } from "./store/agent-tokens.ts";
-import { revokeTenantApiKeys, type Tenant } from "./store/api-keys.ts";
-import { endTenantEnrollmentKeys } from "./store/enrollment-keys.ts";
-import { disableTenantPrincipals } from "./store/service-principals.ts";
-import { revokeTenantSessions } from "./store/sessions.ts";
-import { awaitTenants } from "./store/tenants.ts";
+import { auditEvent } from "@muster/service";
+import type { KeyDeps } from "../deps.ts";
+import { afterChange, announce } from "../emits/changes.ts";
+import { recordFact } from "../emits/key-facts.ts";
+import { revokeTenantAgentTokens } from "../store/agent-tokens.ts";
+import { revokeTenantApiKeys, type Tenant } from "../store/api-keys.ts";
+import { endTenantEnrollmentKeys } from "../store/enrollment-keys.ts";
+import { disableTenantPrincipals } from "../store/service-principals.ts";
+import { revokeTenantSessions } from "../store/sessions.ts";
+import { reachOrganization, reachPartner } from "./reach.ts";
 
 type Revoked = Omit<RevokeTenantCredentialsResponse, "$typeName" | "$unknown">;
 
@@ -52,9 +52,6 @@ export async function revokeTenantCredentials(
   context: CallContext,
   { tenant: asked }: Pick<RevokeTenantCredentialsRequest, "tenant">,
 ): Promise<Revoked> {
-  requireScope(context, "system", "partner");
-  requireManager(context, deps);
-  requireWholeOrganization(context);
   const owner =
     asked.case === "partnerId"
       ? { partnerId: await reachPartner(deps, context, asked.value), orgId: null }
@@ -71,14 +68,4 @@ export async function revokeTenantCredentials(
   });
   await afterChange(deps, [change]);
   return revoked;
-}
-
-async function reachPartner(deps: KeyDeps, context: CallContext, id: string): Promise<string> {
-  const { caller } = context;
-  // Somebody who was granted some organizations does not speak for all of them.
-  const mine = caller.scope === "system" || (caller.partnerId === id && caller.orgAccess.mode === "all");
-  const wanted = { partnerId: id, orgIds: [], siteIds: [] };
-  const known = mine && isUuid(id) ? await awaitTenants(deps.db, context, wanted, deps.copyLagMs) : null;
-  if (!known?.partner) throw new AppError("partner_not_found", "Partner not found");
-  return id;
 }

@@ -1,9 +1,11 @@
-import type { Database, Tx } from "@muster/db";
-import type { AppError, CallContext, SecretBox } from "@muster/kit";
-import { tooManyFailures } from "./attempts.ts";
-import { noteFailedLogin } from "./events/failed-login.ts";
-import { recoveryCodeHash } from "./rules/recovery-codes.ts";
-import { matchingStep } from "./rules/totp.ts";
+import type { Tx } from "@muster/db";
+import type { AppError, CallContext } from "@muster/kit";
+import type { SessionDeps } from "../deps.ts";
+import { noteFailedLogin } from "../emits/failed-login.ts";
+import { tooManyFailures } from "../rules/attempt-limit.ts";
+import type { PrincipalRow } from "../rules/principal.ts";
+import { recoveryCodeHash } from "../rules/recovery-codes.ts";
+import { matchingStep } from "../rules/totp.ts";
 import {
   addChallengeFailure,
   challengeLimitedUntil,
@@ -11,11 +13,18 @@ import {
   lockPerson,
   useRecoveryCode,
   useStep,
-} from "./store/factors.ts";
-import { addFailures, type Counted, clearFailures, limitedUntil, lockFailures, lockToCount } from "./store/failures.ts";
-import type { PrincipalRow } from "./store/people.ts";
+} from "../store/factors.ts";
+import {
+  addFailures,
+  type Counted,
+  clearFailures,
+  limitedUntil,
+  lockFailures,
+  lockToCount,
+} from "../store/failures.ts";
+import { totpPlace } from "../store/sealed-columns.ts";
 
-export type SecondFactorDeps = { db: Database; totpBox: SecretBox; now: () => Date };
+type SecondFactorDeps = Pick<SessionDeps, "db" | "totpBox" | "now">;
 
 /** Failures allowed per person, and per challenge (01-conventions, "Limits of other routes"). */
 const limit = { max: 5, windowMs: 5 * 60_000 };
@@ -77,6 +86,3 @@ export async function useTotp(
   const step = matchingStep(totpBox.open(sealed, totpPlace(userId)), digits.replace(/\s/g, ""), now());
   return step !== null && useStep(tx, userId, step);
 }
-
-/** Where a TOTP secret stands, authenticated with it. */
-export const totpPlace = (userId: string) => `user_totp/${userId}/secret`;

@@ -1,24 +1,18 @@
 import { randomBytes } from "node:crypto";
-import type { Database, Tx } from "@muster/db";
-import type { SecretBox } from "@muster/kit";
+import type { Tx } from "@muster/db";
 import { type CallContext, type Caller, uuidv7 } from "@muster/kit";
 import type { Principal, TokenPair } from "@muster/proto/muster/identity/v1/session_pb";
-import type { AccessTokens } from "./access-tokens.ts";
-import { personEvent } from "./events/audit.ts";
-import { sessionEvents } from "./events/platform.ts";
-import { principalCaller, principalMessage } from "./rules/principal.ts";
-import { refreshToken } from "./rules/refresh-token.ts";
-import { type PrincipalRow, recordLogin } from "./store/people.ts";
-import { insertSession } from "./store/sessions.ts";
+import type { SessionDeps } from "../deps.ts";
+import { personEvent } from "../emits/audit.ts";
+import { sessionEvents } from "../emits/platform.ts";
+import type { PrincipalRow } from "../rules/principal.ts";
+import { principalCaller, principalMessage } from "../rules/principal.ts";
+import { refreshToken } from "../rules/refresh-token.ts";
+import { recordLogin } from "../store/people.ts";
+import { familyPlace } from "../store/sealed-columns.ts";
+import { insertSession } from "../store/sessions.ts";
 
-export type SessionFamilyDeps = {
-  db: Database;
-  tokens: AccessTokens;
-  box: SecretBox;
-  idleDays: number;
-  maxDays: number;
-  now: () => Date;
-};
+type SessionFamilyDeps = Pick<SessionDeps, "db" | "tokens" | "box" | "idleDays" | "maxDays" | "now">;
 
 export type SignedIn = { principal: Principal; tokens: Omit<TokenPair, "$typeName"> };
 
@@ -97,6 +91,3 @@ export async function tokenPair(
     expiresInSeconds: tokens.ttlSeconds,
   };
 }
-
-/** Where a family's secret stands, authenticated with it. */
-export const familyPlace = (sessionId: string) => `sessions/${sessionId}/family_secret`;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
+import type { Waiting } from "./hashing-queue.ts";
 import { hashingQueue } from "./hashing-queue.ts";
-import type { Waiting } from "./passwords.ts";
 
 /** Work that ends when the test says so. */
 function works() {

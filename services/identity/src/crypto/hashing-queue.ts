@@ -1,5 +1,7 @@
-import { AppError, clientNetwork, createLanes, gauge } from "@muster/kit";
-import type { Waiting } from "./passwords.ts";
+import { AppError, type CallContext, clientNetwork, createLanes, gauge } from "@muster/kit";
+
+/** The call that waits: until when, whether its caller is still there, and from where it came. */
+export type Waiting = Pick<CallContext, "deadlineMs" | "signal"> & { meta: Pick<CallContext["meta"], "clientAddress"> };
 
 export type HashingQueue = {
   /**

@@ -13,7 +13,7 @@ export type HashingWorker = {
 type Pending = { resolve(key: Buffer): void; reject(error: Error): void };
 type Answer = { id: number; key: Uint8Array } | { id: number; error: string };
 
-const script = fileURLToPath(new URL("../hashing-child.mjs", import.meta.url));
+const script = fileURLToPath(new URL("../../hashing-child.mjs", import.meta.url));
 
 /**
  * scrypt in a process of its own (`docs/decisions/0016-password-hashing-in-a-process-of-its-own.md`), started by the first derivation and

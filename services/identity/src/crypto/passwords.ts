@@ -1,11 +1,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { availableParallelism } from "node:os";
-import type { CallContext } from "@muster/kit";
-import { hashingQueue } from "./hashing-queue.ts";
+import { hashingQueue, type Waiting } from "./hashing-queue.ts";
 import { hashingWorker } from "./hashing-worker.ts";
-
-/** The call that waits: until when, whether its caller is still there, and from where it came. */
-export type Waiting = Pick<CallContext, "deadlineMs" | "signal"> & { meta: Pick<CallContext["meta"], "clientAddress"> };
 
 export type StoredHash = string | null;
 

@@ -1,7 +1,7 @@
 import type { Tx } from "@muster/db";
 import type { Caller, RequestMeta } from "@muster/kit";
+import type { PrincipalRow } from "../rules/principal.ts";
 import { countFailedLogin } from "../store/failures.ts";
-import type { PrincipalRow } from "../store/people.ts";
 import { personEvent } from "./audit.ts";
 
 /** Audits a failed sign-in of a known person, the first of each minute only: guessing must not flood the trail. */

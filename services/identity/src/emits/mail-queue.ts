@@ -1,11 +1,10 @@
 import type { Tx } from "@muster/db";
 import { type RequestMeta, type SecretBox, uuidv7 } from "@muster/kit";
-import { deviceName } from "./rules/device-name.ts";
-import { type Mail, mailText, type Origin } from "./rules/mail-texts.ts";
-import { insertMail } from "./store/mail.ts";
+import { deviceName } from "../rules/device-name.ts";
+import { type Mail, mailText, type Origin, type SealedMail } from "../rules/mail-texts.ts";
+import { insertMail } from "../store/mail.ts";
+import { mailPlace } from "../store/sealed-columns.ts";
 
-/** What is sealed in a row: a mail to be sent as it stands. */
-export type SealedMail = { to: { address: string; name: string }; subject: string; text: string; html: string };
 /** What is sealed in a row of kind password_reset_request: whoever asked, for an account that may not exist. */
 export type ResetRequest = { email: string; from: Origin };
 
@@ -44,9 +43,6 @@ export function mailQueue({ box, publicUrl }: { box: SecretBox; publicUrl: strin
 }
 
 export const resetRequestKind = "password_reset_request";
-
-/** Where a mail's content stands, authenticated with it. */
-export const mailPlace = (id: string) => `mail/${id}/sealed`;
 
 /** Where a request came from, as people read it. */
 export const originOf = ({ clientAddress, userAgent }: RequestMeta): Origin => ({

@@ -1,9 +1,7 @@
 import type { Database } from "@muster/db";
-import { AppError, clientNetwork, systemCaller } from "@muster/kit";
-import type { AttemptLimit } from "./rules/attempt-limit.ts";
-import { addFailures, type Counted, clearFailures, limitedUntil, lockFailures, lockToCount } from "./store/failures.ts";
-
-export type LoginLimits = { perAccount: AttemptLimit; perAddress: AttemptLimit };
+import { clientNetwork, systemCaller } from "@muster/kit";
+import type { LoginLimits } from "../rules/attempt-limit.ts";
+import { addFailures, type Counted, clearFailures, limitedUntil, lockFailures, lockToCount } from "./failures.ts";
 
 /** What a sign-in counts towards: this account from this address, and this address. */
 export type LoginAttempt = { account: Counted; address: Counted };
@@ -42,11 +40,4 @@ export async function countLogin(
     },
     { retry: true },
   );
-}
-
-/** 429 with the seconds after which a repeat makes sense. */
-export function tooManyFailures(until: Date, now: Date): AppError {
-  return new AppError("rate_limited", "Too many failed attempts", {
-    retryAfterSeconds: Math.max(1, Math.ceil((until.getTime() - now.getTime()) / 1000)),
-  });
 }

@@ -1,7 +1,4 @@
 import { type SealedColumn, sealedReplies } from "@muster/service";
-import { mailPlace } from "./mail-queue.ts";
-import { totpPlace } from "./second-factor.ts";
-import { familyPlace } from "./session-families.ts";
 
 /** What each kind of secret is sealed for: none opens in the place of another. */
 export const secretPurposes = {
@@ -36,3 +33,12 @@ export const sealedColumns: readonly SealedColumn[] = [
   },
   sealedReplies,
 ];
+
+/** Where a family's secret stands, authenticated with it. */
+export const familyPlace = (sessionId: string) => `sessions/${sessionId}/family_secret`;
+
+/** Where a TOTP secret stands, authenticated with it. */
+export const totpPlace = (userId: string) => `user_totp/${userId}/secret`;
+
+/** Where a mail's content stands, authenticated with it. */
+export const mailPlace = (id: string) => `mail/${id}/sealed`;

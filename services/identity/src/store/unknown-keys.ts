@@ -1,8 +1,13 @@
 import type { Database } from "@muster/db";
 import { type AppError, type CallContext, clientNetwork, systemCaller } from "@muster/kit";
-import { tooManyFailures } from "./attempts.ts";
-import { type AttemptLimit, attemptsLeft, limitedUntilMs, withFailures } from "./rules/attempt-limit.ts";
-import { addFailures, type Counted, lockToCount } from "./store/failures.ts";
+import {
+  type AttemptLimit,
+  attemptsLeft,
+  limitedUntilMs,
+  tooManyFailures,
+  withFailures,
+} from "../rules/attempt-limit.ts";
+import { addFailures, type Counted, lockToCount } from "./failures.ts";
 
 export type UnknownKeys = {
   /** Counts a key that nobody knows; until when its address may try no further ones, or null. */

@@ -12,8 +12,8 @@ import {
 } from "@muster/kit";
 import { callContext } from "@muster/rpc";
 import { auditEvent } from "@muster/service";
-import { countRefusal } from "./store/refusals.ts";
-import { knownTenants } from "./store/tenants.ts";
+import { countRefusal } from "../store/refusals.ts";
+import { knownTenants } from "../store/tenants.ts";
 
 /** What a change is about, as far as the caller sees it. */
 export type Owned = { id: string; name: string; org_id: string | null; partner_id: string | null };

@@ -1,19 +1,7 @@
-import type { Database } from "@muster/db";
-import { AppError, type CallContext, isUuid, type Logger, validationError } from "@muster/kit";
-import { type ReplyBox, requireMfa, requirePermission } from "@muster/service";
+import { AppError, type CallContext, validationError } from "@muster/kit";
+import { requireMfa, requirePermission } from "@muster/service";
+import type { KeyDeps } from "../deps.ts";
 import { findPrincipal } from "../store/people.ts";
-import { awaitTenants } from "../store/tenants.ts";
-
-export type KeyDeps = {
-  db: Database;
-  log: Logger;
-  now: () => Date;
-  mfaMaxAgeMinutes: number;
-  /** Seals the replies that are kept for repeats: they hold keys. */
-  box: ReplyBox;
-  /** Milliseconds that the copy of the tenants may be behind tenancy before something counts as missing. */
-  copyLagMs: number;
-};
 
 /** Keys never manage keys: a person who holds `organizations:read`. */
 export function requireReader(context: CallContext): void {
@@ -38,24 +26,6 @@ export function requireWholeOrganization({ caller }: CallContext): void {
 }
 
 export const siteRestricted = () => new AppError("site_restricted", "Your access is restricted to sites");
-
-/** A living organization that the caller reaches, with its partner. Throws `organization_not_found`. */
-export async function reachOrganization(
-  deps: Pick<KeyDeps, "db" | "copyLagMs">,
-  context: CallContext,
-  orgId: string,
-): Promise<{ orgId: string; partnerId: string }> {
-  const { caller } = context;
-  const mine =
-    caller.scope === "system" ||
-    (caller.scope === "organization" && caller.orgId === orgId) ||
-    (caller.scope === "partner" && (caller.orgAccess.mode === "all" || caller.orgAccess.orgIds.includes(orgId)));
-  const wanted = { partnerId: null, orgIds: [orgId], siteIds: [] };
-  const known = mine && isUuid(orgId) ? await awaitTenants(deps.db, context, wanted, deps.copyLagMs) : null;
-  const org = known?.orgs.get(orgId);
-  if (!org) throw new AppError("organization_not_found", "Organization not found");
-  return { orgId, partnerId: org.partnerId };
-}
 
 /** Permissions of the calling person as they are now; the caller token may be a minute old. */
 export async function heldNow({ db }: Pick<KeyDeps, "db">, { caller }: CallContext): Promise<readonly string[]> {
