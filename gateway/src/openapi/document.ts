@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { idempotencyKeyHeader } from "../http/idempotency-key.ts";
-import { fullPath, type Route } from "../route.ts";
+import type { AnsweredStatus } from "../http/reply.ts";
+import { fullPath, noBody, type Route } from "../route.ts";
 import { description, securitySchemes } from "./about.ts";
 import { errorBody, errorReplies } from "./errors.ts";
 import { exampleOf, exampleOfParameter } from "./examples.ts";
@@ -61,12 +62,13 @@ function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchem
       ? {
           requestBody: {
             required: !mayBeEmpty(row),
-            content: jsonContent(jsonSchemaOf(row.body, "input", components), exampleOf(row)),
+            content: bodyContent(row, jsonSchemaOf(row.body, "input", components)),
           },
         }
       : {}),
     responses: {
       [String(row.status ?? 200)]: row.status === 101 ? upgraded : successOf(row, components),
+      ...answersOf(row),
       ...errorReplies(row, errorSchema, requestIdHeader),
     },
   };
@@ -81,11 +83,32 @@ const upgraded = {
   },
 };
 
-const successOf = (row: Route, components: Map<string, JsonSchema>) => ({
-  description: "Success",
-  headers: { ...requestIdHeader, ...fileHeaders(row) },
-  content: contentOf(row, jsonSchemaOf(row.reply, "output", components)),
-});
+function successOf(row: Route, components: Map<string, JsonSchema>): JsonSchema {
+  const own = row.answers?.[(row.status ?? 200) as AnsweredStatus];
+  const said = {
+    description: own?.description ?? "Success",
+    headers: { ...requestIdHeader, ...fileHeaders(row), ...headersOf(own?.headers ?? {}) },
+  };
+  if (row.reply === noBody) return said;
+  return { ...said, content: contentOf(row, jsonSchemaOf(row.reply, "output", components)) };
+}
+
+/** Answers with a status of their own; a part of a file has its content type, the others have no body. */
+function answersOf(row: Route): Record<string, JsonSchema> {
+  const others = Object.entries(row.answers ?? {}).filter(([status]) => Number(status) !== (row.status ?? 200));
+  return Object.fromEntries(
+    others.map(([status, { description, headers = {} }]) => {
+      const said = { description, headers: { ...requestIdHeader, ...headersOf(headers) } };
+      return [status, status === "206" ? { ...said, content: contentOf(row, { type: "string" }) } : said];
+    }),
+  );
+}
+
+function bodyContent(row: Route, schema: JsonSchema): JsonSchema {
+  return row.form
+    ? { "application/x-www-form-urlencoded": { schema, example: exampleOf(row) } }
+    : jsonContent(schema, exampleOf(row));
+}
 
 /** Whether a request may come without a body, which the gateway reads as `{}`; a PATCH without one is 400 `no_updates`. */
 const mayBeEmpty = ({ method, body }: Route) => method !== "PATCH" && body?.safeParse({}).success === true;
@@ -160,8 +183,13 @@ function contentOf({ file, contentType }: Route, schema: JsonSchema): JsonSchema
 }
 
 function fileHeaders({ file }: Route): JsonSchema {
-  const headers = Object.entries(file?.headers ?? {});
-  return Object.fromEntries(headers.map(([name, description]) => [name, { schema: { type: "string" }, description }]));
+  return headersOf(file?.headers ?? {});
+}
+
+function headersOf(headers: Readonly<Record<string, string>>): JsonSchema {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { schema: { type: "string" }, description }]),
+  );
 }
 
 function jsonContent(schema: JsonSchema, example?: unknown): JsonSchema {

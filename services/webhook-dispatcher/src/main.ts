@@ -61,6 +61,7 @@ await runService({
         timeoutMs: config.DELIVERY_TIMEOUT_MS,
         jitterPercent: config.RETRY_JITTER_PERCENT,
         random: Math.random,
+        hostSlots: config.HOST_SLOTS,
         organizationSlots: Math.ceil((config.SENDER_CONCURRENCY * config.ORGANIZATION_SHARE_PERCENT) / 100),
         limits: healthLimits(config),
         graceMs: Math.max(0, config.DRAIN_GRACE_MS - 1_000),
@@ -81,10 +82,14 @@ await runService({
     });
 
     const reach = { db, now, copyLagMs: config.TENANT_COPY_LAG_MS };
-    const secretOverlapHours = config.SECRET_OVERLAP_HOURS;
+    const { SECRET_OVERLAP_HOURS: secretOverlapHours, WEBHOOKS_PER_ORGANIZATION: perOrganization } = config;
+    const testsPerMinute = config.WEBHOOK_TESTS_PER_MINUTE;
     return [
-      register(WebhookService, webhookService({ ...reach, box, replyBox, egress, secretOverlapHours })),
-      register(DeliveryService, deliveryService({ ...reach, wake })),
+      register(
+        WebhookService,
+        webhookService({ ...reach, box, replyBox, egress, secretOverlapHours, perOrganization }),
+      ),
+      register(DeliveryService, deliveryService({ ...reach, wake, testsPerMinute })),
       register(EventService, eventService(reach)),
       register(ReplayService, replayService(reach)),
       register(

@@ -13,6 +13,7 @@ export type SenderDeps = Omit<AttemptDeps, "ending"> & {
   concurrency: number;
   leaseMs: number;
   organizationSlots: number;
+  hostSlots: number;
   limits: HealthLimits;
   /** Milliseconds for what is under way when it is stopped. */
   graceMs: number;
@@ -64,8 +65,8 @@ export function startSender(deps: SenderDeps): Sender {
   });
 
   const claim = async (most: number): Promise<{ claims: Claimed[]; payloads: Map<string, Payload> }> => {
-    const { leaseMs, organizationSlots, limits } = deps;
-    const wanted = { most, leaseMs, organizationSlots, endpointSlots: limits.endpointSlots };
+    const { leaseMs, organizationSlots, hostSlots, limits } = deps;
+    const wanted = { most, leaseMs, organizationSlots, hostSlots, endpointSlots: limits.endpointSlots };
     return db.tx({ caller: systemCaller("webhook-dispatcher") }, async (tx) => {
       const claims = await claimDue(tx, wanted);
       if (claims.length === 0) return { claims, payloads: new Map() };
