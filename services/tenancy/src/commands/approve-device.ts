@@ -1,46 +1,40 @@
-import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database, Tx } from "@muster/db";
 import { type CallContext, isUuid } from "@muster/kit";
-import type { DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
-import { callContext } from "@muster/rpc";
-import { requirePermission } from "@muster/service";
+import { auditDevice, emitDevice } from "../emits/device.ts";
 import { changesBetween } from "../rules/changes.ts";
+import { deviceDecommissioned, deviceNotFound } from "../rules/refusals.ts";
 import { countDown } from "../store/device-counts.ts";
 import { type DeviceRow, findHardwareOwner, lockDevice, markApproved, markDecommissioned } from "../store/devices.ts";
-import { auditDevice, deviceDecommissioned, deviceMessage, deviceNotFound, emitDevice } from "./device-message.ts";
-import { requireOrganization } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date };
 
-/** How a person ends a quarantine (docs/decisions/0021-agents.md). */
-export function deviceApproval({ db, now }: Deps): Pick<ServiceImpl<typeof DeviceService>, "approveDevice"> {
-  return {
-    async approveDevice({ id, replace }, handler) {
-      const context = callContext(handler);
-      requirePermission(context, "devices:write");
-      if (replace) requirePermission(context, "devices:delete");
-      requireOrganization(context);
-      const at = now();
-      const row = await db.tx(
-        context,
-        async (tx) => {
-          const stored = isUuid(id) ? await lockDevice(tx, context.caller, id) : null;
-          if (!stored) throw deviceNotFound();
-          if (stored.status === "decommissioned") throw deviceDecommissioned();
-          if (stored.status !== "quarantined") return stored;
-          const ownerId = stored.hardware_id && (await findHardwareOwner(tx, stored.org_id, stored.hardware_id));
-          if (ownerId && replace) await retire(tx, context, ownerId, stored, at);
-          const approved = await markApproved(tx, context.caller, stored.id, Boolean(ownerId) && !replace, at);
-          emitDevice(tx, context, "updated", approved);
-          const details = changesBetween(quarantineOf(stored), quarantineOf(approved));
-          auditDevice(tx, context, { action: "device.update", row: approved, details }, at);
-          return approved;
-        },
-        { retry: true },
-      );
-      return { device: deviceMessage(row) };
+/**
+ * Ends a device's quarantine; with `replace` the device that had its hardware id is decommissioned
+ * (docs/decisions/0021-agents.md). Throws `device_not_found` and `device_decommissioned`.
+ */
+export async function approveDevice(
+  { db, now }: Deps,
+  context: CallContext,
+  { id, replace }: { id: string; replace: boolean },
+): Promise<DeviceRow> {
+  const at = now();
+  return db.tx(
+    context,
+    async (tx) => {
+      const stored = isUuid(id) ? await lockDevice(tx, context.caller, id) : null;
+      if (!stored) throw deviceNotFound();
+      if (stored.status === "decommissioned") throw deviceDecommissioned();
+      if (stored.status !== "quarantined") return stored;
+      const ownerId = stored.hardware_id && (await findHardwareOwner(tx, stored.org_id, stored.hardware_id));
+      if (ownerId && replace) await retire(tx, context, ownerId, stored, at);
+      const approved = await markApproved(tx, context.caller, stored.id, Boolean(ownerId) && !replace, at);
+      emitDevice(tx, context, "updated", approved);
+      const details = changesBetween(quarantineOf(stored), quarantineOf(approved));
+      auditDevice(tx, context, { action: "device.update", row: approved, details }, at);
+      return approved;
     },
-  };
+    { retry: true },
+  );
 }
 
 /** Decommissions the device that had the hardware id until now. Throws `device_not_found` when the caller does not reach it. */

@@ -1,55 +1,10 @@
 import { create, toBinary } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Tx } from "@muster/db";
-import { AppError, type CallContext, type EventType } from "@muster/kit";
+import type { CallContext, EventType } from "@muster/kit";
 import { DeviceChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
-import {
-  type Device,
-  type DeviceGroup,
-  DeviceGroupSchema,
-  DeviceSchema,
-} from "@muster/proto/muster/tenancy/v1/device_pb";
 import { auditEvent, platformEvent } from "@muster/service";
 import type { DeviceGroupRow } from "../store/device-groups.ts";
 import type { DeviceRow } from "../store/devices.ts";
-
-/** The device as the caller it was read for sees it. */
-export function deviceMessage(row: DeviceRow): Device {
-  return create(DeviceSchema, {
-    id: row.id,
-    orgId: row.org_id,
-    partnerId: row.partner_id,
-    siteId: row.site_id ?? "",
-    groupIds: row.seen_group_ids,
-    hostname: row.hostname,
-    os: row.os,
-    arch: row.arch,
-    agentVersion: row.agent_version,
-    watchdogVersion: row.watchdog_version ?? "",
-    status: row.status,
-    lastSeenAt: row.last_seen_at ? timestampFromDate(row.last_seen_at) : undefined,
-    lastIpAddress: row.last_ip_address ?? "",
-    autoUpdateEnabled: row.auto_update_enabled,
-    createdAt: timestampFromDate(row.created_at),
-    updatedAt: timestampFromDate(row.updated_at),
-    hardwareId: row.hardware_id ?? "",
-    serialNumber: row.serial_number ?? "",
-    labels: row.labels,
-    quarantineReason: row.quarantine_reason ?? "",
-    reportedJson: row.reported ? JSON.stringify(row.reported) : "",
-  });
-}
-
-export function deviceGroupMessage(row: DeviceGroupRow): DeviceGroup {
-  return create(DeviceGroupSchema, {
-    id: row.id,
-    orgId: row.org_id,
-    siteId: row.site_id ?? "",
-    name: row.name,
-    createdAt: timestampFromDate(row.created_at),
-    updatedAt: timestampFromDate(row.updated_at),
-  });
-}
 
 /** What an organization's webhooks are told by each change, unless the change is one of presence. */
 const platformTypes = {
@@ -120,21 +75,4 @@ export function auditDevice(
   tx.emit(
     auditEvent("tenancy", context, { action, resource, orgId: row.org_id, partnerId: row.partner_id, details }, at),
   );
-}
-
-export function deviceNotFound(facts: Record<string, unknown> = {}): AppError {
-  return new AppError("device_not_found", "Device not found", { facts });
-}
-
-export function deviceGroupNotFound(): AppError {
-  return new AppError("device_group_not_found", "Device group not found");
-}
-
-export function siteNotFound(): AppError {
-  return new AppError("site_not_found", "Site not found");
-}
-
-/** For writes on a device whose record only stays to be read. */
-export function deviceDecommissioned(facts: Record<string, unknown> = {}): AppError {
-  return new AppError("device_decommissioned", "Device is decommissioned", { facts });
 }
