@@ -38,6 +38,6 @@ export function sessionEvents(
     }
   };
   return facts.map((fact) =>
-    platformEvent({ type: fact.type, orgId, partnerId, data: dataOf(fact) }, meta.traceparent, now),
+    platformEvent("identity", { type: fact.type, orgId, partnerId, data: dataOf(fact) }, meta.traceparent, now),
   );
 }

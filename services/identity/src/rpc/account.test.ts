@@ -39,7 +39,7 @@ const login = (who: Person, secret: string) =>
 const eventsOf = async (who: Person) => {
   const rows = await identity.db.read<{ body: Buffer }>(
     identity.system,
-    sql`SELECT body FROM outbox WHERE subject LIKE ${`events.${who.orgId}.%`} ORDER BY id`,
+    sql`SELECT body FROM outbox WHERE subject LIKE ${`events.identity.${who.orgId}.%`} ORDER BY id`,
   );
   return rows.map(({ body }) => fromBinary(PlatformEventSchema, body));
 };
