@@ -11,7 +11,7 @@ type EventChange = MessageInitShape<typeof AuditEventSchema>;
 
 /** A migrated database of this service, the copy of tenants included. */
 export function auditDatabase(): Promise<TestDatabase> {
-  const path = fileURLToPath(new URL("../migrations/", import.meta.url));
+  const path = fileURLToPath(new URL("../../migrations/", import.meta.url));
   return testDatabase({ service: "audit", dirs: [tenantMigrations, { label: "audit", path }] });
 }
 

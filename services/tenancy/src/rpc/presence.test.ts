@@ -6,9 +6,9 @@ import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { callers, outcome } from "@muster/testing";
-import { lookOnce } from "./jobs/presence-watch.ts";
-import { recordHeartbeats, type ToldHeartbeat } from "./record-heartbeats.ts";
-import { type Fleet, permissions, startFleet } from "./rpc/device-test-support.ts";
+import { recordHeartbeats, type ToldHeartbeat } from "../commands/record-heartbeats.ts";
+import { lookOnce } from "../jobs/presence-watch.ts";
+import { type Fleet, permissions, startFleet } from "../testing/fleet.ts";
 
 let fleet: Fleet;
 const system = { caller: systemCaller("tenancy") };

@@ -1,10 +1,7 @@
-import { type Client, createClient } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
-import { AppError, type CallContext, isUuid, type Logger, systemCaller, uuidv7 } from "@muster/kit";
+import { AppError, type CallContext, isUuid, type Logger } from "@muster/kit";
 import type { DeviceChanged } from "@muster/proto/muster/events/v1/tenancy_pb";
-import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
-import { callOptions, createSigner, createTransport } from "@muster/rpc";
-import { type DeviceRow, findDevice, isKnown, replaceDevices } from "./store/devices.ts";
+import { type DeviceRow, findDevice, isKnown, replaceDevices } from "./devices.ts";
 
 /** Devices by id as tenancy has them now. Throws AppError. */
 export type AskTenancy = (ids: string[]) => Promise<DeviceChanged[]>;
@@ -14,7 +11,6 @@ export type DeviceCopy = {
   find(context: CallContext, id: string): Promise<DeviceRow>;
 };
 
-const askTimeoutMs = 2_000;
 /** A row that nothing was heard of for a day is asked for again, behind the request. */
 const staleMs = 86_400_000;
 
@@ -46,27 +42,5 @@ export function deviceCopy(deps: { db: Database; ask: AskTenancy; log: Logger; n
       if (!row) throw new AppError("device_not_found", "Device not found");
       return row;
     },
-  };
-}
-
-/** Asks tenancy's SnapshotService in the name of this service. */
-export function tenancyDevices(options: { baseUrls: string[]; privateKeys: string }): {
-  ask: AskTenancy;
-  close(): Promise<void>;
-} {
-  const transport = createTransport({ baseUrls: options.baseUrls, connections: 2 });
-  const client: Client<typeof SnapshotService> = createClient(SnapshotService, transport);
-  const signer = createSigner({ issuer: "device-logs", privateKeys: options.privateKeys });
-  const caller = systemCaller("device-logs");
-  return {
-    async ask(ids) {
-      const call = callOptions({
-        callerToken: await signer.tokenFor(caller),
-        meta: { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null },
-        deadlineMs: performance.now() + askTimeoutMs,
-      });
-      return (await client.getDevices({ ids }, call)).devices;
-    },
-    close: () => transport.close(),
   };
 }

@@ -1,7 +1,7 @@
 import type { Database } from "@muster/db";
 import { AppError, counter, gauge, histogram, systemCaller } from "@muster/kit";
-import type { AgentLogEntry } from "./rules/entries.ts";
-import { appendAgentLogs, type Batch } from "./store/logs.ts";
+import type { AgentLogEntry } from "../rules/entries.ts";
+import { appendAgentLogs, type Batch } from "./logs.ts";
 
 /** Rows of one statement, and rows that may wait; beyond it requests are refused. */
 const maxFlushRows = 4_000;

@@ -9,7 +9,7 @@ import {
   sleep,
   uuidv7,
 } from "@muster/kit";
-import { deviceError } from "./rules/device-error.ts";
+import { deviceError } from "../rules/device-error.ts";
 
 /** What is asked of a device; the agent's vocabulary (docs/agent-channel.md). */
 export type Question = {

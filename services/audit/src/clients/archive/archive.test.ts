@@ -8,11 +8,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { z } from "zod";
+import { archiveSettings } from "../../config.ts";
+import { s3Server } from "../../testing/s3-server.ts";
 import type { Archive } from "./archive.ts";
 import { directoryArchive } from "./directory.ts";
-import { archiveSettings, openArchive } from "./open.ts";
+import { openArchive } from "./open.ts";
 import { s3Archive } from "./s3.ts";
-import { s3Server } from "./test-s3-server.ts";
 
 const folder = () => mkdtemp(join(tmpdir(), "muster-archive-"));
 const everything = async (archive: Archive, prefix: string) => {

@@ -11,12 +11,12 @@ import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { register } from "@muster/rpc";
 import { callers, type TestDatabase, type TestPort, testDatabase, testPort } from "@muster/testing";
-import { deviceService } from "./device.ts";
-import { deviceGroupService } from "./device-group.ts";
-import { organizationService } from "./organization.ts";
-import { partnerService } from "./partner.ts";
-import { siteService } from "./site.ts";
-import { snapshotService } from "./snapshot.ts";
+import { deviceService } from "../rpc/device.ts";
+import { deviceGroupService } from "../rpc/device-group.ts";
+import { organizationService } from "../rpc/organization.ts";
+import { partnerService } from "../rpc/partner.ts";
+import { siteService } from "../rpc/site.ts";
+import { snapshotService } from "../rpc/snapshot.ts";
 
 /** Permissions of the people in these tests. */
 export const permissions = [

@@ -1,5 +1,5 @@
 import { type Egress, EgressRefused, type Exchange } from "@muster/egress";
-import { answerText } from "../rules/answer.ts";
+import { answerText, unsafeMessage } from "../rules/answer.ts";
 import { maskedHeaders, requestHeaders } from "../rules/request.ts";
 import { retryAfterMs, retryDelayMs } from "../rules/schedule.ts";
 import type { Outcome } from "../store/outcomes.ts";
@@ -21,7 +21,6 @@ type Result = { exchange: Exchange | null; failed: Failed | null; final: boolean
 
 const keepBytes = 4_096;
 const drainBytes = 65_536;
-export const unsafeMessage = "Unsafe webhook URL";
 
 /** Sends one claimed delivery and says what follows; null when the process stopped before an answer came. Never throws. */
 export async function attempt(

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import S3rver from "s3rver";
-import type { S3Options } from "./s3.ts";
+import type { S3Options } from "../clients/archive/s3.ts";
 
 export type S3Server = {
   options: Omit<S3Options, "prefix"> & { credentials: { accessKeyId: string; secretAccessKey: string } };

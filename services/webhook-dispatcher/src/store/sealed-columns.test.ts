@@ -3,9 +3,9 @@ import { describe, expect, it } from "@jest/globals";
 import { openDatabase } from "@muster/db";
 import { createLogger, secretBox, systemCaller } from "@muster/kit";
 import { reencrypt } from "@muster/service";
+import { testKeys } from "../testing/dispatcher.ts";
+import { ownDispatcher } from "../testing/own-dispatcher.ts";
 import { sealedColumns } from "./sealed-columns.ts";
-import { testKeys } from "./testing/dispatcher.ts";
-import { ownDispatcher } from "./testing/own-dispatcher.ts";
 
 const { dispatcher, receiver } = ownDispatcher();
 

@@ -5,7 +5,7 @@ import { DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { toAppError } from "@muster/rpc";
 import { callers, outcome } from "@muster/testing";
-import { type Fleet, permissions, startFleet } from "./device-test-support.ts";
+import { type Fleet, permissions, startFleet } from "../testing/fleet.ts";
 
 let fleet: Fleet;
 beforeAll(async () => {

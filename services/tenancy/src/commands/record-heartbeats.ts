@@ -1,8 +1,8 @@
 import type { Database, Tx } from "@muster/db";
 import { histogram, type RequestMeta, systemCaller } from "@muster/kit";
-import { auditDevice, emitDevice } from "./rpc/device-message.ts";
-import { heartbeatChange, saysNothingNew, statusAfterHeartbeat } from "./rules/presence.ts";
-import { type DeviceRow, lockDevices } from "./store/devices.ts";
+import { auditDevice, emitDevice } from "../emits/device.ts";
+import { heartbeatChange, saysNothingNew, statusAfterHeartbeat } from "../rules/presence.ts";
+import { type DeviceRow, lockDevices } from "../store/devices.ts";
 import {
   forgivingCommit,
   type Heartbeat,
@@ -10,7 +10,7 @@ import {
   planByKey,
   touchDevices,
   writeHeartbeat,
-} from "./store/presence.ts";
+} from "../store/presence.ts";
 
 export type ToldHeartbeat = Heartbeat & { meta: RequestMeta };
 

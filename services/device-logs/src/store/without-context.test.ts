@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import { tenantMigrations } from "@muster/service";
 import { schemaProblems } from "@muster/testing";
-import { migrations } from "./config.ts";
+import { migrations } from "../config.ts";
 
 const dirs = [tenantMigrations, { label: "device-logs", path: fileURLToPath(migrations) }];
 const id = "00000000-0000-7000-8000-000000000001";

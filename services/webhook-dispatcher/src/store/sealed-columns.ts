@@ -1,5 +1,5 @@
 import { type SealedColumn, sealedReplies } from "@muster/service";
-import { sealedAt } from "./store/webhooks.ts";
+import { sealedAt } from "./webhooks.ts";
 
 /** What each kind of secret is sealed for. */
 export const secretPurposes = { webhooks: "webhook", replies: sealedReplies.purpose } as const;
