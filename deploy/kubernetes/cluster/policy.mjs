@@ -72,6 +72,7 @@ const render = (pods, namespaces, policies) => {
   };
   const chains = [];
   const jumps = [];
+  const toNode = [];
   for (const [index, pod] of pods.entries()) {
     for (const inbound of [false, true]) {
       const type = inbound ? "Ingress" : "Egress";
@@ -92,12 +93,15 @@ const render = (pods, namespaces, policies) => {
         `  chain ${name} {\n${[...new Set(rules), "counter goto refuse"].map((rule) => `    ${rule}`).join("\n")}\n  }`,
       );
       jumps.push(`    ip ${inbound ? "daddr" : "saddr"} ${pod.status.podIP} jump ${name}`);
+      // What stands outside of the cluster here (PostgreSQL, NATS, the internet) are addresses of the node.
+      if (!inbound) toNode.push(jumps.at(-1));
     }
   }
   return `table ip netpol\ndelete table ip netpol\ntable ip netpol {
   chain refuse {\n    meta l4proto tcp reject with tcp reset\n    reject with icmp type admin-prohibited\n  }
 ${chains.join("\n")}
-  chain forward {\n    type filter hook forward priority filter; policy accept;\n    ct state established,related accept\n${jumps.join("\n")}\n  }\n}\n`;
+  chain forward {\n    type filter hook forward priority filter; policy accept;\n    ct state established,related accept\n${jumps.join("\n")}\n  }
+  chain input {\n    type filter hook input priority filter; policy accept;\n    ct state established,related accept\n${toNode.join("\n")}\n  }\n}\n`;
 };
 
 let laid = "";

@@ -62,4 +62,16 @@ export {
 } from "./scopes.ts";
 export { isSealed, type SecretBox, secretBox } from "./secret-box.ts";
 export { type ServiceName, serviceNames } from "./service-names.ts";
+export {
+  activeTracer,
+  endSpan,
+  flushSpans,
+  SpanKind,
+  startClientSpan,
+  startFollowing,
+  startSampledChild,
+  startServerSpan,
+  traceparentOf,
+  withSpan,
+} from "./tracing.ts";
 export { isUuid, uuidv7 } from "./uuid.ts";

@@ -3,6 +3,7 @@ import { backoffMs, counter, gauge, type Logger, type SecretBox, sleep, systemCa
 import type { HealthLimits } from "../store/endpoint-state.ts";
 import { type Claimed, claimDue, type Payload, payloadsOf } from "../store/queue.ts";
 import { type AttemptDeps, attempt } from "./attempt.ts";
+import { traced } from "./attempt-span.ts";
 import { endpointCache } from "./endpoints.ts";
 import { createFinisher } from "./finisher.ts";
 
@@ -79,7 +80,9 @@ export function startSender(deps: SenderDeps): Sender {
     inFlight += 1;
     inFlightGauge.set(inFlight);
     try {
-      const outcome = await attempt({ ...deps, ending: ending.signal }, each, endpoints.get(each.webhook_id), payload);
+      const outcome = await traced(each, payload, () =>
+        attempt({ ...deps, ending: ending.signal }, each, endpoints.get(each.webhook_id), payload),
+      );
       if (outcome) finisher.add(outcome);
     } catch (err) {
       // Its lease ends, and the next sender says so.
