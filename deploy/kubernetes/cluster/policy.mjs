@@ -45,7 +45,9 @@ const render = (pods, namespaces, policies) => {
   };
   const lines = (pod, policy, rule, inbound) => {
     const side = inbound ? "ip saddr" : "ip daddr";
-    const peers = (inbound ? rule.from : rule.to) ?? [];
+    const named = (inbound ? rule.from : rule.to) ?? [];
+    // This cluster has IPv4 alone; a rule with nothing but IPv6 peers lets nobody in.
+    const peers = named.filter(({ ipBlock }) => !ipBlock?.cidr.includes(":"));
     const ends = peers.flatMap((peer) =>
       peer.ipBlock
         ? [
@@ -61,7 +63,7 @@ const render = (pods, namespaces, policies) => {
             targets: [inbound ? pod : other],
           })),
     );
-    if (peers.length === 0) ends.push({ address: "", targets: inbound ? [pod] : pods });
+    if (named.length === 0) ends.push({ address: "", targets: inbound ? [pod] : pods });
     return ends.flatMap(({ address, targets }) =>
       rule.ports?.length
         ? [...new Set(rule.ports.flatMap((port) => targets.flatMap((target) => portMatch(port, target))))].map(

@@ -32,7 +32,7 @@ export async function rollout(session) {
     );
   }
   const { sent, failed, slowestMs } = await running.stop();
-  const { data } = await ask("GET", "/devices?status=online", undefined, session.token);
+  const { data } = await ask("GET", `/devices?status=online&orgId=${session.org.id}`, undefined, session.token);
   must(data.length === 5, "all agents are online");
   say(
     `nine deployments rolled under load: ${failed.length} of ${sent} requests failed, slowest ${Math.round(slowestMs)} ms`,
@@ -144,7 +144,8 @@ export async function forced(session) {
   await until("each of them has its audit row", async () => (await rows()) >= sites.size, 90_000);
   await until(
     "agents online again",
-    async () => (await ask("GET", "/devices?status=online", undefined, session.token)).data.length === 5,
+    async () =>
+      (await ask("GET", `/devices?status=online&orgId=${session.org.id}`, undefined, session.token)).data.length === 5,
     90_000,
   );
   say(

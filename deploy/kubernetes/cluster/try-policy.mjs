@@ -64,7 +64,7 @@ export async function policy() {
       // A pod reaches itself through its own Service or not: kube-proxy's hairpin, not a policy.
       const itself = name === podOf(source).metadata.labels["muster.dev/service"];
       if (!itself)
-        must(got[index] === expected[index], `${source} ${expected[index] ? "reaches" : "does not reach"} ${name}`);
+        must(got[index] === expected[index], `${source} ${expected[index] ? "reaches" : "is kept from"} ${name}`);
       tried += 1;
     }
   }
