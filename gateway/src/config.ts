@@ -1,4 +1,4 @@
-import { flag, processSettings, whole } from "@muster/kit";
+import { flag, processSettings, whole, withoutTrailing } from "@muster/kit";
 import { z } from "zod";
 import { privateCidrs } from "./http/client-address.ts";
 
@@ -25,7 +25,7 @@ export const configSchema = z.object({
   PUBLIC_URL: z
     .url()
     .default("http://localhost:3000")
-    .transform((url) => url.replace(/\/+$/, ""))
+    .transform((url) => withoutTrailing(url, "/"))
     .describe("Address at which clients reach this platform."),
   IDENTITY_URL: baseUrls("identity"),
   TENANCY_URL: baseUrls("tenancy"),

@@ -4,6 +4,7 @@ import { gunzip } from "node:zlib";
 import { validationError } from "@muster/kit";
 import { EdgeError } from "../errors.ts";
 import type { Inbound } from "./headers.ts";
+import { isJsonType } from "./media-type.ts";
 
 /** Nesting that a JSON body may have. */
 export const maxJsonDepth = 32;
@@ -11,7 +12,6 @@ export const maxJsonDepth = 32;
 /** What is read beyond the cap, so that a client that sends first and reads later still gets its 413. */
 const overrunBytes = 8 * 1024 * 1024;
 
-const jsonType = /^application\/(?:[a-z0-9!#$&^_.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i;
 /** In Unicode mode only an unpaired half matches. */
 const loneSurrogate = /\p{Surrogate}/u;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -48,7 +48,7 @@ export async function readJson(
   takesGzip = false,
 ): Promise<JsonBody> {
   if (!hasBody(request)) return emptyBody;
-  if (inbound.contentType === null || !jsonType.test(inbound.contentType)) {
+  if (inbound.contentType === null || !isJsonType(inbound.contentType)) {
     throw new EdgeError("unsupported_media_type", "Request body must be application/json");
   }
   const encoding = inbound.contentEncoding?.toLowerCase() ?? "identity";
