@@ -26,6 +26,7 @@ import type { Config } from "./config.ts";
 import { createFallback, docsPath } from "./docs-page.ts";
 import { createHealthProbe } from "./health.ts";
 import { createHeartbeats } from "./heartbeats.ts";
+import { createAddressRates } from "./http/address-rates.ts";
 import { clientAddressRule } from "./http/client-address.ts";
 import { createHeaderReader } from "./http/headers.ts";
 import { watchLoopLag } from "./http/loop-lag.ts";
@@ -168,6 +169,10 @@ export async function startGateway(options: AppOptions): Promise<App> {
     perMinute: config.AGENT_REQUESTS_PER_MINUTE,
     max: config.AGENT_CACHE_MAX,
   });
+  const addressRates = createAddressRates({
+    perMinute: { sso: config.SSO_REQUESTS_PER_MINUTE },
+    max: config.ADDRESSES_REMEMBERED_MAX,
+  });
   const authenticate = createAuthenticate({ tokens, sessions, keys: apiKeys, agents, clientAddress });
 
   const gateway = createGateway({
@@ -180,7 +185,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
       health: createHealthProbe({ probes: services.probes, version, call: ownCall }),
       jwksText: async () => (await keys.current()).text,
       openApiText() {
-        openApiText ??= JSON.stringify(openApiDocument(routes, { version, serverUrl: config.PUBLIC_URL }));
+        openApiText ??= JSON.stringify(openApiDocument(routes, { version }));
         return openApiText;
       },
     },
@@ -191,6 +196,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
     pacer,
     sessionRateLimit: config.SESSION_RATE_LIMIT,
     agentRates,
+    addressRates,
     accessRules,
     clientAddress,
     tokenFor: (caller) => signer.tokenFor(caller),

@@ -67,6 +67,12 @@ export const configSchema = z.object({
     "Requests of one agent under way at once; more are refused with 429, so that one cannot hold its organization's share.",
   ),
   SESSION_RATE_LIMIT: whole(100_000, 1, 1_000_000_000).describe("Requests an hour that one session may make."),
+  SSO_REQUESTS_PER_MINUTE: whole(60, 1, 1_000_000).describe(
+    "Requests a minute that one address may make of each single sign-on route that anybody may call; more are refused with 429. Counted by each gateway for itself.",
+  ),
+  ADDRESSES_REMEMBERED_MAX: whole(50_000, 100, 1_000_000).describe(
+    "Addresses whose requests of the last minute are remembered for such limits; each takes about 200 bytes.",
+  ),
   IN_FLIGHT_MAX_INTERACTIVE: whole(1_000, 1, 1_000_000).describe(
     "Requests of people and API keys under way at once; more are refused with 503.",
   ),

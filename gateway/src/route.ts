@@ -2,10 +2,13 @@ import type { CallOptions } from "@connectrpc/connect";
 import type { Caller, KeyScope, Permission, RequestMeta, Scope } from "@muster/kit";
 import type { AgentRecord, KeyRecord } from "@muster/proto/muster/identity/v1/edge_pb";
 import type { Principal } from "@muster/proto/muster/identity/v1/session_pb";
-import type { z } from "zod";
+import { z } from "zod";
 import type { Deps } from "./deps.ts";
 import type { PublicCode } from "./errors.ts";
-import type { Rendered, Streamed } from "./http/reply.ts";
+import type { AddressLimit } from "./http/address-rates.ts";
+import type { Inbound } from "./http/headers.ts";
+import type { Answered, AnsweredStatus, Rendered, Streamed } from "./http/reply.ts";
+import type { Tag } from "./openapi/tags.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -93,10 +96,17 @@ export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B 
   body: B;
   /** The JSON that `body` was read from, inflated, for services that take it apart themselves. */
   bodyBytes: Uint8Array;
+  /** The value of the cookie that the row names; null when it is absent or stands twice. */
+  cookie: string | null;
+  /** What a download may be asked under (RFC 9110 sections 13 and 14). */
+  conditions(): Pick<Inbound, "range" | "ifRange" | "ifNoneMatch">;
   rpc(): Promise<CallOptions>;
   /** Where the request came from, for what is passed on later than it. */
   meta(): RequestMeta;
 };
+
+/** An answer of a row beside its usual one, for the OpenAPI document. */
+export type AnswerDescription = { description: string; headers?: Readonly<Record<string, string>> };
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
 type Maybe<T> = T | Promise<T>;
@@ -116,14 +126,22 @@ export type RouteDefinition<
   access: A;
   summary: string;
   description?: string;
-  tag: string;
+  tag: Tag;
   params?: P;
   /** Names of parameters whose value may hold an encoded slash. */
   slashes?: readonly string[];
   query?: Q;
   body?: B;
+  /** A valid body for the OpenAPI document and the isolation matrix; made from the schema when absent. */
+  example?: B extends z.ZodType ? z.input<B> : undefined;
   /** Bytes of the body; 64 KiB when absent. */
   bodyLimitBytes?: number;
+  /** The body is a form (`application/x-www-form-urlencoded`) instead of JSON. */
+  form?: true;
+  /** Name of the one cookie that the handler gets. */
+  cookie?: string;
+  /** Requests a minute that one address may make here; a setting of the gateway says how many. */
+  perAddressPerMinute?: AddressLimit;
   /** The body may be compressed; on agents' rows it may be anyway. */
   gzip?: true;
   deadline?: DeadlineClass;
@@ -135,10 +153,16 @@ export type RouteDefinition<
   paced?: true;
   /** The reply carries a secret: `Cache-Control: no-store`. */
   noStore?: true;
+  /** The address of this row, or where it sends a browser, holds a secret: `Referrer-Policy: no-referrer`. */
+  noReferrer?: true;
   /** A change that is audited with this action and result `denied` when the gateway itself refuses somebody it knows. */
   refusedAs?: string;
-  /** 200 when absent; 101 for what is an upgrade. */
-  status?: 101 | 200 | 201 | 202;
+  /** 200 when absent; 101 for what is an upgrade; 302 and 303 have no body, so that `reply` is `noBody`. */
+  status?: 101 | 200 | 201 | 202 | 302 | 303;
+  /** What each further status means with which the handler may answer, and what its header lines are. */
+  answers?: Readonly<Partial<Record<AnsweredStatus, AnswerDescription>>>;
+  /** Of a reply that is JSON under a type of its own. */
+  contentType?: string;
   /** Content types of a reply that is no JSON, and headers that stand beside it; `reply` is then of text. */
   file?: { contentTypes: readonly string[]; headers: Readonly<Record<string, string>> };
   reply: R;
@@ -147,14 +171,15 @@ export type RouteDefinition<
   handle(
     request: RouteRequest<A, Output<P>, Output<Q>, Output<B>>,
     deps: Deps,
-  ): Maybe<z.input<R> | Rendered | Streamed>;
+  ): Maybe<z.input<R> | Answered | Rendered | Streamed>;
 };
 
 /** A row whose own types are checked and done with. */
 export type Route = Omit<
   RouteDefinition<Access, z.ZodObject | undefined, z.ZodObject | undefined, z.ZodType | undefined, z.ZodType>,
-  "handle"
+  "handle" | "example"
 > & {
+  example?: unknown;
   handle(request: RouteRequest, deps: Deps): Maybe<unknown>;
 };
 
@@ -168,6 +193,9 @@ export function route<
 >(definition: RouteDefinition<A, P, Q, B, R>): Route {
   return definition as unknown as Route;
 }
+
+/** `reply` of a row that answers without a body. */
+export const noBody = z.null();
 
 export const apiPrefix = "/api/v1";
 export const defaultBodyLimitBytes = 64 * 1024;

@@ -5,6 +5,7 @@ import { validationError } from "@muster/kit";
 import { EdgeError } from "../errors.ts";
 import type { Inbound } from "./headers.ts";
 import { isJsonType } from "./media-type.ts";
+import { parseQuery } from "./query.ts";
 
 /** Nesting that a JSON body may have. */
 export const maxJsonDepth = 32;
@@ -60,6 +61,31 @@ export async function readJson(
   const sent = await readBytes(request, limitBytes);
   const bytes = isGzip ? await inflate(sent, limitBytes) : sent;
   return bytes.length === 0 ? emptyBody : { value: parseJson(bytes), bytes };
+}
+
+const formType = /^application\/x-www-form-urlencoded\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i;
+
+/**
+ * The request's form as texts by name; a repeated name holds all its values. Throws EdgeError `unsupported_media_type`,
+ * `payload_too_large`, and AppError `validation_failed` for text that no store could keep.
+ */
+export async function readForm(
+  request: IncomingMessage,
+  response: ServerResponse,
+  inbound: Inbound,
+  limitBytes: number,
+): Promise<JsonBody> {
+  if (!hasBody(request)) return emptyBody;
+  const isForm = inbound.contentType !== null && formType.test(inbound.contentType);
+  const isPlain = (inbound.contentEncoding?.toLowerCase() ?? "identity") === "identity";
+  if (!(isForm && isPlain)) {
+    throw new EdgeError("unsupported_media_type", "Request body must be application/x-www-form-urlencoded");
+  }
+  if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
+  const bytes = await readBytes(request, limitBytes);
+  const value = { ...parseQuery(bytes.toString("latin1")) };
+  checkStorable(value, "", 1);
+  return { value, bytes };
 }
 
 const gunzipped = promisify(gunzip);

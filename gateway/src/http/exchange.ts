@@ -10,8 +10,10 @@ import type { NoteRefusal } from "../auth/refusals.ts";
 import type { Deps } from "../deps.ts";
 import { EdgeError } from "../errors.ts";
 import { type Access, type Credential, deadlinesMs, defaultBodyLimitBytes, type RouteRequest } from "../route.ts";
-import { checkAnnouncedLength, readJson } from "./body.ts";
+import type { AddressRates } from "./address-rates.ts";
+import { checkAnnouncedLength, readForm, readJson } from "./body.ts";
 import type { ClientAddressRule } from "./client-address.ts";
+import { cookieOf } from "./cookies.ts";
 import type { Inbound } from "./headers.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import type { Pacer } from "./pacing.ts";
@@ -29,6 +31,7 @@ export type ExchangeOptions = {
   /** Requests an hour of one session. */
   sessionRateLimit: number;
   agentRates: AgentRates;
+  addressRates: AddressRates;
   accessRules: AccessRules;
   noteRefusal: NoteRefusal;
   clientAddress: ClientAddressRule;
@@ -70,6 +73,10 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
   const { row } = served;
   const bodyLimit = row.bodyLimitBytes ?? defaultBodyLimitBytes;
   checkAnnouncedLength(request, bodyLimit);
+  if (row.perAddressPerMinute !== undefined) {
+    const address = options.clientAddress(request.socket.remoteAddress, inbound);
+    options.addressRates.count(row.perAddressPerMinute, served.route, address);
+  }
 
   let session: Credential | null = null;
   if (isAuthenticated(row.access, inbound)) {
@@ -108,9 +115,11 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
   let body: unknown;
   let bodyBytes: Uint8Array = noBytes;
   if (row.method !== "GET") {
-    const json = await readJson(request, response, inbound, bodyLimit, row.gzip ?? row.access.auth === "agent");
-    bodyBytes = json.bytes;
-    if (row.body) body = validate(row.body, json.value);
+    const read = row.form
+      ? await readForm(request, response, inbound, bodyLimit)
+      : await readJson(request, response, inbound, bodyLimit, row.gzip ?? row.access.auth === "agent");
+    bodyBytes = read.bytes;
+    if (row.body) body = validate(row.body, read.value);
   }
   const routeRequest: RouteRequest = {
     session: session as never,
@@ -118,6 +127,8 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     query,
     body,
     bodyBytes,
+    cookie: row.cookie === undefined ? null : cookieOf(inbound.cookie, row.cookie),
+    conditions: () => inbound,
     rpc: rpcOf(options, exchange, session, idempotencyKey),
     meta: () => metaOf(options, exchange),
   };

@@ -11,6 +11,11 @@ export type Inbound = {
   idempotencyKey: string | null;
   origin: string | null;
   userAgent: string | null;
+  /** Read by rows that name a cookie, and by no other. */
+  cookie: string | null;
+  range: string | null;
+  ifRange: string | null;
+  ifNoneMatch: string | null;
   /** Each of these joined with commas when it came on several lines. */
   forwardedFor: string | null;
   realIp: string | null;
@@ -31,6 +36,10 @@ const fields: Record<string, Field> = {
   "idempotency-key": "idempotencyKey",
   origin: "origin",
   "user-agent": "userAgent",
+  cookie: "cookie",
+  range: "range",
+  "if-range": "ifRange",
+  "if-none-match": "ifNoneMatch",
   "x-forwarded-for": "forwardedFor",
   "x-real-ip": "realIp",
 };
@@ -39,7 +48,6 @@ const fields: Record<string, Field> = {
 const guarded = new Set([
   "content-length",
   "transfer-encoding",
-  "cookie",
   "connection",
   "x-forwarded-host",
   "x-forwarded-proto",
@@ -54,6 +62,8 @@ const once: ReadonlySet<Kind> = new Set<Kind>([
   "contentType",
   "idempotencyKey",
   "origin",
+  "range",
+  "ifRange",
 ]);
 /** RFC 9110 section 7.2, without user information: a name or address, perhaps with a port. */
 const hostForm = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
@@ -66,7 +76,7 @@ export type HeaderReader = (rawHeaders: readonly string[]) => Inbound;
 
 /**
  * Reads a request's raw header lines in one pass. Throws EdgeError `bad_request` on a repeated Host, Authorization,
- * X-API-Key, Content-Type, Idempotency-Key or Origin, on a missing Host and on underscore twins of names that mean
+ * X-API-Key, Content-Type, Idempotency-Key, Origin, Range or If-Range, on a missing Host and on underscore twins of names that mean
  * something here.
  */
 export function createHeaderReader(edgeAddressHeader: string | null): HeaderReader {
@@ -95,6 +105,10 @@ export function createHeaderReader(edgeAddressHeader: string | null): HeaderRead
       idempotencyKey: null,
       origin: null,
       userAgent: null,
+      cookie: null,
+      range: null,
+      ifRange: null,
+      ifNoneMatch: null,
       forwardedFor: null,
       realIp: null,
       edgeAddress: null,
@@ -112,7 +126,8 @@ export function createHeaderReader(edgeAddressHeader: string | null): HeaderRead
       const before = inbound[kind];
       if (before === null) inbound[kind] = value;
       else if (once.has(kind)) throw new EdgeError("bad_request", `Header ${rawName} was sent more than once`);
-      else inbound[kind] = `${before}, ${value}`;
+      // Proxies split Cookie lines (RFC 9113 section 8.2.3).
+      else inbound[kind] = `${before}${kind === "cookie" ? "; " : ", "}${value}`;
     }
     if (!inbound.host) throw new EdgeError("bad_request", "Header Host is required");
     if (!hostForm.test(inbound.host)) throw new EdgeError("bad_request", "Header Host is not a host name");

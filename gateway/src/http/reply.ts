@@ -27,6 +27,28 @@ export class Streamed {
   }
 }
 
+/** Statuses that a handler may choose besides its row's own; the row names them under `answers`. */
+export type AnsweredStatus = 200 | 206 | 302 | 303 | 304 | 416;
+
+/** A reply whose status and header lines the handler chose: a redirect, what has not changed, a part of a file, a cookie beside a body. */
+export class Answered {
+  readonly status: AnsweredStatus;
+  /** Header lines, flat; Content-Type comes from the body. */
+  readonly lines: readonly string[];
+  readonly body: Rendered | Streamed | null;
+
+  constructor(status: AnsweredStatus, lines: readonly string[], body: Rendered | Streamed | null = null) {
+    this.status = status;
+    this.lines = lines;
+    this.body = body;
+  }
+}
+
+/** A redirect to an absolute URL, or to a path of this origin. */
+export function redirect(status: 302 | 303, location: string, lines: readonly string[] = []): Answered {
+  return new Answered(status, ["Location", location, ...lines]);
+}
+
 /**
  * Sends a streamed reply and resolves when all of it has been handed to the connection, or the client has gone. A body that
  * fails on its way ends the connection: what arrived must not look whole.
@@ -103,4 +125,19 @@ export function sendText(
   if (more !== null) for (const line of more) lines.push(line);
   response.writeHead(status, lines);
   response.end(text);
+}
+
+/** A reply without a body; a 304 keeps the length of what it stands for to itself (RFC 9110 section 15.4.5). */
+export function sendBare(
+  response: ServerResponse,
+  status: number,
+  requestId: string,
+  more: readonly string[] | null,
+): void {
+  if (response.headersSent || response.destroyed) return;
+  const lines = ["X-Request-Id", requestId, "X-Content-Type-Options", "nosniff"];
+  if (status !== 304) lines.push("Content-Length", "0");
+  if (more !== null) for (const line of more) lines.push(line);
+  response.writeHead(status, lines);
+  response.end();
 }

@@ -10,7 +10,7 @@ import { type Exchange, type ExchangeOptions, runRow } from "./exchange.ts";
 import { acceptedRequestId, createHeaderReader, requestIdOf } from "./headers.ts";
 import { createObserver } from "./observe.ts";
 import { rateLines } from "./rate-headers.ts";
-import { jsonType, Rendered, Streamed, sendStream, sendText } from "./reply.ts";
+import { Answered, jsonType, Rendered, Streamed, sendBare, sendStream, sendText } from "./reply.ts";
 import { buildRouteTable, type Served } from "./route-table.ts";
 import { parseTarget } from "./target.ts";
 
@@ -110,17 +110,16 @@ export function createGateway(options: GatewayOptions): Gateway {
         placeOfAgent: null,
       };
       const result = await runRow(options, exchange);
-      status = found.row.status ?? 200;
-      const lines = joined(exchange.rate && rateLines(exchange.rate), corsLines);
-      if (result instanceof Streamed) {
-        await sendStream(
-          response,
-          status,
-          requestId,
-          result,
-          joined(found.row.noStore ? noStore : null, lines, closing()),
-        );
-      } else sendResult(response, status, requestId, found, result, lines);
+      const answered = result instanceof Answered ? result : null;
+      if (answered !== null) checkAnswer(found.row, answered);
+      status = answered?.status ?? found.row.status ?? 200;
+      const body = answered === null ? result : answered.body;
+      const lines = joined(answered?.lines ?? null, exchange.rate && rateLines(exchange.rate), corsLines);
+      if (answered !== null && body === null) {
+        sendBare(response, status, requestId, joined(privacyOf(found.row), lines, closing()));
+      } else if (body instanceof Streamed) {
+        await sendStream(response, status, requestId, body, joined(privacyOf(found.row), lines, closing()));
+      } else sendResult(response, status, requestId, found, body, lines);
     } catch (thrown) {
       error = thrown;
       const lines = joined(exchange?.rate ? rateLines(exchange.rate) : null, corsLines);
@@ -145,7 +144,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   ): void => {
     const rendered = result instanceof Rendered ? result : null;
     if (options.validateReplies) checkReply(row, result);
-    const lines = row.noStore ? noStore : rendered?.cacheControl ? ["Cache-Control", rendered.cacheControl] : null;
+    const cached = rendered?.cacheControl && !row.noStore ? ["Cache-Control", rendered.cacheControl] : null;
+    const lines = joined(privacyOf(row), cached);
     const text = rendered?.text ?? JSON.stringify(result);
     sendText(response, status, requestId, text, rendered?.contentType ?? jsonType, joined(lines, moreLines, closing()));
   };
@@ -161,7 +161,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     const requestId = knownId ?? requestIdOf(request.rawHeaders) ?? uuidv7();
     const reply = errorReply(thrown, requestId);
     if (reply.code === "payload_too_large") await drainOverrun(request);
-    if (served?.row.noStore) reply.headers.push(...noStore);
+    const privacy = served === null ? null : privacyOf(served.row);
+    if (privacy !== null) reply.headers.push(...privacy);
     // What is left of a body would be read as the next request, or for ever.
     const unread = !request.complete && (request.headers.expect !== undefined || reply.code === "payload_too_large");
     sendText(
@@ -225,7 +226,22 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 const noStore: readonly string[] = ["Cache-Control", "no-store"];
+const noReferrer: readonly string[] = ["Referrer-Policy", "no-referrer"];
+const neither: readonly string[] = [...noStore, ...noReferrer];
 const closeIt: readonly string[] = ["Connection", "close"];
+
+/** Lines that keep a row's reply out of caches and its address out of Referer. */
+function privacyOf({ noStore: secret, noReferrer: hidden }: Route): readonly string[] | null {
+  if (hidden) return secret ? neither : noReferrer;
+  return secret ? noStore : null;
+}
+
+/** A status that the row does not name is a fault of ours: the document would not hold it. */
+function checkAnswer(row: Route, { status }: Answered): void {
+  if (status !== (row.status ?? 200) && row.answers?.[status] === undefined) {
+    throw new Error(`${row.method} ${row.path} answers ${status}, which its row does not name`);
+  }
+}
 
 function joined(...lists: (readonly string[] | null)[]): readonly string[] | null {
   let only: readonly string[] | null = null;

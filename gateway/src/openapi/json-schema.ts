@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 
 export type JsonSchema = { [key: string]: unknown };
@@ -14,12 +15,22 @@ export function jsonSchemaOf(
   const whole = z.toJSONSchema(schema, { io, target: "draft-2020-12", unrepresentable: "any" }) as JsonSchema;
   const { $schema: _dialect, $defs: definitions, ...own } = whole;
   for (const [name, definition] of Object.entries((definitions ?? {}) as Record<string, JsonSchema>)) {
-    components.set(name, clean(definition));
+    addComponent(components, name, clean(definition));
   }
   const { id } = z.globalRegistry.get(schema) ?? {};
-  if (id === undefined) return clean(own);
-  components.set(id, clean(own));
-  return { $ref: `#/components/schemas/${id}` };
+  const reference = `#/components/schemas/${id}`;
+  const root = clean(own);
+  // zod from 4.5 on answers a root with an id by a reference into `$defs`; before, by the schema itself.
+  if (id === undefined || root.$ref === reference) return root;
+  addComponent(components, id, root);
+  return { $ref: reference };
+}
+
+/** One name means one schema: what is sent and what is answered would otherwise overwrite one another. */
+function addComponent(components: Map<string, JsonSchema>, name: string, schema: JsonSchema): void {
+  const known = components.get(name);
+  if (known !== undefined && !isDeepStrictEqual(known, schema)) throw new Error(`two schemas have the id ${name}`);
+  components.set(name, schema);
 }
 
 /** Points references into the components; drops zod's `id`, which means something else in JSON Schema. */

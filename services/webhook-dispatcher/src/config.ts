@@ -21,6 +21,9 @@ export const settings = {
   MATCH_BATCH_EVENTS: whole(500, 1, 5_000).describe("Most events matched in one transaction."),
   SENDER_CONCURRENCY: whole(256, 1, 4_096).describe("Requests of this process under way at a time."),
   ENDPOINT_SLOTS: whole(8, 1, 256).describe("Requests to one webhook under way at a time, over all senders."),
+  HOST_SLOTS: whole(128, 1, 65_536).describe(
+    "Requests to one host name or address under way at a time, over all webhooks and senders; others of it wait in the queue.",
+  ),
   ORGANIZATION_SHARE_PERCENT: whole(25, 1, 100).describe(
     "Share of SENDER_CONCURRENCY that the webhooks of one organization take at most, over all senders.",
   ),
@@ -43,6 +46,12 @@ export const settings = {
   REPLAY_INTERVAL_MS: whole(100, 5, 60_000).describe("Milliseconds after which a replay may queue the next ones."),
   PUSH_CONCURRENCY: whole(32, 1, 1_024).describe(
     "Requests for other services (streams of audit rows) under way at a time.",
+  ),
+  WEBHOOKS_PER_ORGANIZATION: whole(100, 1, 10_000).describe(
+    "Webhooks that an organization may have; another one is refused with 409.",
+  ),
+  WEBHOOK_TESTS_PER_MINUTE: whole(10, 1, 1_000).describe(
+    "Tests of one webhook that are sent in any minute; another one is refused with 429.",
   ),
   SECRET_OVERLAP_HOURS: whole(24, 0, 720).describe("Hours for which the secret before a rotation signs, too."),
   WEBHOOK_RETENTION_DAYS: whole(30, 1, 365).describe("Days for which deliveries and their payloads are kept."),

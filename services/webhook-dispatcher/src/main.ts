@@ -7,19 +7,19 @@ import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { register } from "@muster/rpc";
 import { askPurge, encryptionKeys, runService, startPurges } from "@muster/service";
+import { createDoorbell } from "./clients/doorbell.ts";
 import { healthLimits, migrations, settings, version } from "./config.ts";
-import { createDoorbell } from "./events/doorbell.ts";
 import { startMatcher } from "./events/matcher.ts";
 import { startReplayer } from "./jobs/replayer.ts";
+import { startSender } from "./jobs/sender.ts";
 import { startUpkeep } from "./jobs/upkeep.ts";
 import { deliveryService } from "./rpc/delivery.ts";
 import { eventService } from "./rpc/event.ts";
 import { pushService } from "./rpc/push.ts";
 import { replayService } from "./rpc/replay.ts";
 import { webhookService } from "./rpc/webhook.ts";
-import { sealedColumns, secretPurposes } from "./sealed-columns.ts";
-import { startSender } from "./sender/sender.ts";
 import { purgePlan } from "./store/purge.ts";
+import { sealedColumns, secretPurposes } from "./store/sealed-columns.ts";
 import { stopWebhooksOf } from "./store/webhooks.ts";
 
 await runService({
@@ -61,6 +61,7 @@ await runService({
         timeoutMs: config.DELIVERY_TIMEOUT_MS,
         jitterPercent: config.RETRY_JITTER_PERCENT,
         random: Math.random,
+        hostSlots: config.HOST_SLOTS,
         organizationSlots: Math.ceil((config.SENDER_CONCURRENCY * config.ORGANIZATION_SHARE_PERCENT) / 100),
         limits: healthLimits(config),
         graceMs: Math.max(0, config.DRAIN_GRACE_MS - 1_000),
@@ -81,10 +82,14 @@ await runService({
     });
 
     const reach = { db, now, copyLagMs: config.TENANT_COPY_LAG_MS };
-    const secretOverlapHours = config.SECRET_OVERLAP_HOURS;
+    const { SECRET_OVERLAP_HOURS: secretOverlapHours, WEBHOOKS_PER_ORGANIZATION: perOrganization } = config;
+    const testsPerMinute = config.WEBHOOK_TESTS_PER_MINUTE;
     return [
-      register(WebhookService, webhookService({ ...reach, box, replyBox, egress, secretOverlapHours })),
-      register(DeliveryService, deliveryService({ ...reach, wake })),
+      register(
+        WebhookService,
+        webhookService({ ...reach, box, replyBox, egress, secretOverlapHours, perOrganization }),
+      ),
+      register(DeliveryService, deliveryService({ ...reach, wake, testsPerMinute })),
       register(EventService, eventService(reach)),
       register(ReplayService, replayService(reach)),
       register(

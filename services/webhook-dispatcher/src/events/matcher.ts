@@ -4,10 +4,17 @@ import type { Bus, BusMessage } from "@muster/bus";
 import { deadLetters } from "@muster/db";
 import { counter, histogram, isEventType, isUuid, sleep, systemCaller } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
+import {
+  type BacklogDeps,
+  deliveriesCounter,
+  nothingSettled,
+  perOrganization,
+  startBacklog,
+} from "../commands/backlog.ts";
+import { mayEmit } from "../rules/emitters.ts";
 import { envelopeBody, objectText, occurredAt } from "../rules/envelope.ts";
 import { backlogged, type Floor, putAside } from "../store/backlog.ts";
 import { type MatchedEvent, storeMatches, subscribersOf, wantedBy } from "../store/matches.ts";
-import { type BacklogDeps, deliveriesCounter, nothingSettled, perOrganization, startBacklog } from "./backlog.ts";
 
 export type MatcherDeps = BacklogDeps & {
   now: () => Date;
@@ -135,8 +142,10 @@ export function readEvent(message: BusMessage, deps: Pick<MatcherDeps, "now" | "
     const event = fromBinary(PlatformEventSchema, message.body);
     const { id, orgId, type } = event;
     if (!isUuid(id) || !isUuid(orgId)) return unreadable("an id is no UUID");
-    if (message.subject !== `events.${orgId}.${type}`) return unreadable("subject and body differ");
+    const [, emitter = ""] = message.subject.split(".", 2);
+    if (message.subject !== `events.${emitter}.${orgId}.${type}`) return unreadable("subject and body differ");
     if (!isEventType(type)) return { event: null, reason: null };
+    if (!mayEmit(emitter, type)) return unreadable(`${emitter} may not emit events of this type`);
     const dataJson = objectText(event.dataJson || "{}");
     if (dataJson === null) return unreadable("data is no JSON object of at most 65,536 bytes");
     const claimed = event.timestamp ? timestampDate(event.timestamp) : deps.now();

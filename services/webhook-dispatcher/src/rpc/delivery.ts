@@ -26,7 +26,7 @@ import {
   lockDelivery,
   takeDeadLetter,
 } from "../store/deliveries.ts";
-import { findWebhook, lockWebhook, type WebhookRow } from "../store/webhooks.ts";
+import { findWebhook, lockWebhook, noteTest, type WebhookRow } from "../store/webhooks.ts";
 import { attemptMessage, deadLetterMessage, deliveryMessage } from "./delivery-message.ts";
 import {
   deliveryNotFound,
@@ -42,6 +42,8 @@ export type DeliveryDeps = Reach & {
   now: () => Date;
   /** Called after something was queued. */
   wake: () => void;
+  /** Tests of one webhook in a minute at most. */
+  testsPerMinute: number;
 };
 
 const deliveryStatuses: readonly DeliveryStatus[] = ["pending", "delivered", "failed", "retrying"];
@@ -119,6 +121,14 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
       }
       const run = async (tx: Tx) => {
         const webhook = await locked(tx, context, request.webhookId);
+        const retryAfterSeconds = await noteTest(tx, webhook.id, deps.testsPerMinute);
+        if (retryAfterSeconds !== null) {
+          const facts = { limit: deps.testsPerMinute };
+          throw new AppError("rate_limited", "Too many tests of this webhook in a minute", {
+            facts,
+            retryAfterSeconds,
+          });
+        }
         const fallback = { message: "This is a test event", timestamp: at.toISOString(), webhookId: webhook.id };
         const eventId = uuidv7(at.getTime());
         const { org_id: orgId, partner_id: partnerId } = webhook;

@@ -9,10 +9,12 @@ import { AppError, type CallContext, clampPage, isUuid, type SecretBox, uuidv7, 
 import { WebhookChangeSchema, WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { callContext } from "@muster/rpc";
 import { auditEvent, idempotentTx } from "@muster/service";
-import { changeWebhook, newWebhook, type StoredStatus, statuses } from "../rules/webhook.ts";
+import { changeWebhook, newWebhook, originChanges, type StoredStatus, statuses } from "../rules/webhook.ts";
 import { endpointHealth } from "../store/health.ts";
 import {
+  countWebhooks,
   findWebhook,
+  holdOrganization,
   insertWebhook,
   listWebhooks,
   lockWebhook,
@@ -41,6 +43,8 @@ export type WebhookDeps = Reach & {
   /** For replies that hold a secret; of the purpose of `sealedReplies`. */
   replyBox: SecretBox;
   secretOverlapHours: number;
+  /** Webhooks of one organization at most. */
+  perOrganization: number;
 };
 
 /** The longest that two secrets sign side by side. */
@@ -59,6 +63,11 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       const at = now();
       return idempotentTx(db, context, WebhookService.method.createWebhook, request, async (tx) => {
         const owner = { ...place, createdBy: context.caller.actor.id };
+        await holdOrganization(tx, place.orgId);
+        if ((await countWebhooks(tx, place.orgId)) >= deps.perOrganization) {
+          const facts = { limit: deps.perOrganization };
+          throw new AppError("limit_reached", "The organization has as many webhooks as it may have", { facts });
+        }
         const row = await insertWebhook(tx, box, uuidv7(at.getTime()), owner, { ...fields, shownUrl: shown }, at);
         record(tx, context, row, "webhook.create", { changes: { before: {}, after: auditedFields(row) } }, at);
         return { webhook: webhookMessage(row) };
@@ -106,6 +115,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       const shown = given.includes("url") ? await judgedUrl(deps, wanted.url) : null;
       const at = now();
       const updated = await db.tx(context, async (tx) => {
+        await holdOrganization(tx, known.org_id);
         const stored = await lockWebhook(tx, context, known.id);
         if (!stored) return null;
         const before = openFields(box, stored);
@@ -120,7 +130,8 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
           ...(before.url === after.url ? {} : { url: row.url_shown }),
           ...(isDeepStrictEqual(before.headers, after.headers) ? {} : { headers: row.header_names }),
         });
-        record(tx, context, row, "webhook.update", details, at);
+        const moved = originChanges(before, after) ? { originChanged: true } : {};
+        record(tx, context, row, "webhook.update", { ...details, ...moved }, at);
         return row;
       });
       if (!updated) throw webhookNotFound();

@@ -94,3 +94,36 @@ describe("a changed webhook", () => {
     expect(refusal(() => changeWebhook(stored, ["colour"], patch({})))).toBe("no_updates");
   });
 });
+
+describe("a webhook whose URL changes", () => {
+  const moved = "https://other.example/";
+  const masked = { headers: [{ key: "X-Token", value: "***" }] };
+  const own = { headers: [{ key: "X-Token", value: "new" }] };
+  it.each<[string, string[], Partial<WebhookInput>, string]>([
+    ["to another host alone", ["url"], { url: moved }, "validation_failed secret headers"],
+    ["to another port alone", ["url"], { url: "https://example.com:8443/" }, "validation_failed secret headers"],
+    ["to another scheme alone", ["url"], { url: "http://example.com/" }, "validation_failed secret headers"],
+    ["to another host with a secret", ["url", "secret"], { url: moved, secret: "two" }, "validation_failed headers"],
+    [
+      "to another host with masked headers",
+      ["url", "secret", "headers"],
+      { url: moved, secret: "two", ...masked },
+      "validation_failed headers.0.value",
+    ],
+    ["to another host with both", ["url", "secret", "headers"], { url: moved, secret: "two", ...own }, "ok"],
+    [
+      "to another host with neither wanted",
+      ["url", "secret", "headers"],
+      { url: moved, secret: "", headers: [] },
+      "ok",
+    ],
+    ["to another path", ["url"], { url: "https://example.com:443/path?x=1" }, "ok"],
+  ])("%s: %s", (_what, paths, change, expected) => {
+    expect(refusal(() => changeWebhook(stored, paths, patch(change)))).toBe(expected);
+  });
+
+  it("needs nothing anew where nothing is stored", () => {
+    const bare = { ...stored, secret: null, headers: [] };
+    expect(changeWebhook(bare, ["url"], patch({ url: moved })).url).toBe(moved);
+  });
+});

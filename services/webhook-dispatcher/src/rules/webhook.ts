@@ -67,7 +67,10 @@ export function newWebhook(input: Omit<WebhookInput, "status">): WebhookFields {
   return fields;
 }
 
-/** The webhook after a change of the masked fields. Throws `no_updates`, `validation_failed`, `unknown_event_type`. */
+/**
+ * The webhook after a change of the masked fields. A new origin gets no secret that was given for another: secret and header values must come
+ * with it. Throws `no_updates`, `validation_failed`, `unknown_event_type`.
+ */
 export function changeWebhook(stored: WebhookFields, paths: readonly string[], input: WebhookInput): WebhookFields {
   const given = webhookPaths.filter((path) => paths.includes(path));
   if (given.length === 0) throw new AppError("no_updates", "No updates provided");
@@ -82,8 +85,33 @@ export function changeWebhook(stored: WebhookFields, paths: readonly string[], i
     if (path === "ordered") changed.ordered = input.ordered;
     if (path === "status") changed.status = statusOf(input.status, errors);
   }
+  if (originChanges(stored, changed)) requireAnew(stored, given, input, errors);
   done(errors);
   return changed;
+}
+
+/** Whether scheme, host or port differ: another receiver may stand there. */
+export function originChanges(before: Pick<WebhookFields, "url">, after: Pick<WebhookFields, "url">): boolean {
+  return new URL(before.url).origin !== new URL(after.url).origin;
+}
+
+const anew = "A new scheme, host or port needs it anew";
+
+/** Userinfo needs no rule: it is part of the URL, and comes with it or not at all. */
+function requireAnew(
+  stored: WebhookFields,
+  given: readonly string[],
+  { headers }: WebhookInput,
+  errors: FieldErrors,
+): void {
+  if (stored.secret !== null && !given.includes("secret")) errors.secret = [anew];
+  if (!given.includes("headers")) {
+    if (stored.headers.length > 0) errors.headers = [anew];
+    return;
+  }
+  for (const [index, { value }] of headers.entries()) {
+    if (value === maskedValue) errors[`headers.${index}.value`] = [anew];
+  }
 }
 
 /** The API's word for a stored state. */

@@ -6,6 +6,7 @@ export type ClaimLimits = {
   leaseMs: number;
   endpointSlots: number;
   organizationSlots: number;
+  hostSlots: number;
 };
 
 /** A delivery that is now this sender's until its lease ends. */
@@ -31,10 +32,10 @@ const claimLock = 7_166_340_215;
 
 /**
  * Leases due deliveries: of each active webhook with free slots a few (first attempts before retries, one slot for the oldest retry), of each
- * organization its share, endpoints in random order. Commit before anything is sent.
+ * organization and of each host its share, endpoints in random order. Commit before anything is sent.
  */
 export async function claimDue(tx: Tx, limits: ClaimLimits): Promise<Claimed[]> {
-  const { most, leaseMs, endpointSlots, organizationSlots } = limits;
+  const { most, leaseMs, endpointSlots, organizationSlots, hostSlots } = limits;
   // The planner takes a condition of row-level security for one that hardly a row meets, and would sort all rows of an endpoint where the first
   // two of an index are asked for: of 1,500 queued ones of each of 200 endpoints. Nor is anything here worth compiling, whatever it expects.
   await tx.query(sql`
@@ -50,9 +51,10 @@ export async function claimDue(tx: Tx, limits: ClaimLimits): Promise<Claimed[]> 
       FROM queued e WHERE e.webhook_id IS NOT NULL
     ),
     known AS (
-      SELECT w.id, w.org_id, w.generation, w.ordered,
+      SELECT w.id, w.org_id, w.host, w.generation, w.ordered,
              least(s.slots, ${endpointSlots}::int, CASE WHEN w.ordered THEN 1 END) - b.n AS slots,
              ${organizationSlots}::int - sum(b.n) OVER (PARTITION BY w.org_id) AS org_slots,
+             ${hostSlots}::int - sum(b.n) OVER (PARTITION BY w.host) AS host_slots,
              w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL
              AND (s.open_until IS NULL OR s.open_until <= statement_timestamp()) AS may_send
       FROM queued e
@@ -65,11 +67,11 @@ export async function claimDue(tx: Tx, limits: ClaimLimits): Promise<Claimed[]> 
     ),
     free AS MATERIALIZED (
       SELECT *, count(*) OVER () AS endpoints, row_number() OVER (PARTITION BY org_id ORDER BY random()) AS org_rank
-      FROM known WHERE may_send AND slots > 0 AND org_slots > 0
+      FROM known WHERE may_send AND slots > 0 AND org_slots > 0 AND host_slots > 0
     ),
     -- One endpoint of each organization after the other, until there are rows enough to choose from.
     found AS MATERIALIZED (
-      SELECT f.org_id, f.org_slots, f.generation, c.*
+      SELECT f.org_id, f.org_slots, f.host, f.host_slots, f.generation, c.*
       FROM (SELECT * FROM free ORDER BY org_rank, random()) AS f CROSS JOIN LATERAL (
         SELECT both_kinds.* FROM (
           (SELECT q.delivery_id, q.attempt, q.leased, row_number() OVER (ORDER BY q.due_at) AS place
@@ -107,9 +109,13 @@ export async function claimDue(tx: Tx, limits: ClaimLimits): Promise<Claimed[]> 
     candidates AS (
       SELECT *, row_number() OVER (PARTITION BY org_id ORDER BY place, random()) AS org_place FROM found
     ),
+    of_hosts AS (
+      SELECT *, row_number() OVER (PARTITION BY host ORDER BY place, random()) AS host_place
+      FROM candidates WHERE org_place <= org_slots
+    ),
     picked AS MATERIALIZED (
-      SELECT delivery_id, attempt, leased, generation FROM candidates
-      WHERE org_place <= org_slots ORDER BY place, random() LIMIT ${most}::int
+      SELECT delivery_id, attempt, leased, generation FROM of_hosts
+      WHERE host_place <= host_slots ORDER BY place, random() LIMIT ${most}::int
     )
     UPDATE webhook_queue q
     SET due_at = statement_timestamp() + ${leaseMs}::int * interval '1 millisecond', leased = true, attempt = q.attempt + 1,

@@ -46,6 +46,9 @@ function visible(caller: Caller): Query {
     : sql`t.deleted_at IS NULL AND t.stopped_at IS NULL AND ${inSight(caller)}`;
 }
 
+/** Second key of the advisory locks of organizations. */
+export const webhooksOfOrganization = 7_166_340_217;
+
 /** Places of the sealed columns: an envelope opens in its own row and column alone. */
 export const sealedAt = {
   url: (id: string) => `webhooks.url/${id}`,
@@ -99,6 +102,36 @@ export async function insertWebhook(
     INSERT INTO webhook_endpoint_state (webhook_id, org_id, partner_id, slots)
     VALUES (${id}, ${owner.orgId}, ${owner.partnerId}, 32767)`);
   return only(rows);
+}
+
+/** Changes of an organization's webhooks come one after the other, until the end of the transaction; before any row is locked. */
+export async function holdOrganization(tx: Tx, orgId: string): Promise<void> {
+  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${orgId}, ${webhooksOfOrganization}::bigint))`);
+}
+
+/** How many webhooks an organization has; exact after holdOrganization (index webhooks_by_org). */
+export async function countWebhooks(tx: Tx, orgId: string): Promise<number> {
+  const [row] = await tx.query<{ n: number }>(
+    sql`SELECT count(*)::int AS n FROM webhooks WHERE org_id = ${orgId}::uuid AND deleted_at IS NULL`,
+  );
+  return row?.n ?? 0;
+}
+
+/**
+ * Notes a test of a locked webhook; null when it may be sent, else the seconds until it may: `most` in any minute. Exact over all processes,
+ * since the row is locked.
+ */
+export async function noteTest(tx: Tx, id: string, most: number): Promise<number | null> {
+  const rows = await tx.query(sql`
+    UPDATE webhooks SET tested_at = array_append(ARRAY(
+      SELECT t FROM unnest(tested_at) AS t WHERE t > statement_timestamp() - interval '1 minute'), statement_timestamp())
+    WHERE id = ${id} AND (SELECT count(*) FROM unnest(tested_at) AS t WHERE t > statement_timestamp() - interval '1 minute') < ${most}::int
+    RETURNING id`);
+  if (rows.length > 0) return null;
+  const [row] = await tx.query<{ seconds: number }>(sql`
+    SELECT greatest(1, ceil(60 - extract(epoch FROM statement_timestamp() - min(t))))::int AS seconds
+    FROM (SELECT t FROM webhooks w, unnest(w.tested_at) AS t WHERE w.id = ${id} ORDER BY t DESC LIMIT ${most}::int) AS newest`);
+  return row?.seconds ?? 60;
 }
 
 /** One webhook that the caller reaches, locked until the end of the transaction; null when there is none. */

@@ -15,19 +15,19 @@ import { register } from "@muster/rpc";
 import { tenantMigrations } from "@muster/service";
 import { callers, type TestDatabase, testDatabase, testPort } from "@muster/testing";
 import { z } from "zod";
+import { takeUpBacklog } from "../commands/backlog.ts";
 import { healthLimits, settings } from "../config.ts";
-import { takeUpBacklog } from "../events/backlog.ts";
 import { matchMessages } from "../events/matcher.ts";
 import { startReplayer } from "../jobs/replayer.ts";
+import { type SenderDeps, startSender } from "../jobs/sender.ts";
 import { deliveryService } from "../rpc/delivery.ts";
 import { eventService } from "../rpc/event.ts";
 import { pushService } from "../rpc/push.ts";
 import { replayService } from "../rpc/replay.ts";
 import { webhookService } from "../rpc/webhook.ts";
-import { secretPurposes } from "../sealed-columns.ts";
-import { type SenderDeps, startSender } from "../sender/sender.ts";
 import type { Floor } from "../store/backlog.ts";
 import type { ReplayPace } from "../store/replays.ts";
+import { secretPurposes } from "../store/sealed-columns.ts";
 import { sealedAt } from "../store/webhooks.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
@@ -45,8 +45,11 @@ export async function startDispatcher() {
   const database: TestDatabase = await testDatabase({ service: "webhook-dispatcher", dirs });
   const receivers = await Promise.all([startReceiver(), startReceiver(), startReceiver(), startReceiver()]);
   const urlOf = ({ port }: Receiver) => `http://hooks.example.test:${port}/hook`;
+  /** The same receiver under another host name. */
+  const otherUrlOf = ({ port }: Receiver) => `http://other.example.test:${port}/hook`;
+  const names = ["hooks", "other"];
   const exceptions = parseExceptions(
-    receivers.map(({ port }) => `http://hooks.example.test:${port}=127.0.0.1`).join(","),
+    receivers.flatMap(({ port }) => names.map((name) => `http://${name}.example.test:${port}=127.0.0.1`)).join(","),
     "test",
   );
   const egress = openEgress({ profile: "webhook", exceptions });
@@ -54,13 +57,14 @@ export async function startDispatcher() {
   const replyBox = secretBox(testKeys, secretPurposes.replies);
   const now = () => new Date();
   const reach = { db: database.db, now, copyLagMs: 0 };
+  const webhookLimits = { secretOverlapHours: 24, perOrganization: 20 };
   const wakes: (() => void)[] = [];
   const wake = () => {
     for (const each of wakes) each();
   };
   const port = await testPort("webhook-dispatcher", [
-    register(WebhookService, webhookService({ ...reach, box, replyBox, egress, secretOverlapHours: 24 })),
-    register(DeliveryService, deliveryService({ ...reach, wake })),
+    register(WebhookService, webhookService({ ...reach, box, replyBox, egress, ...webhookLimits })),
+    register(DeliveryService, deliveryService({ ...reach, wake, testsPerMinute: 5 })),
     register(EventService, eventService(reach)),
     register(ReplayService, replayService(reach)),
     register(PushService, pushService({ egress, now, timeoutMs: 2_000, slots: 2 })),
@@ -73,6 +77,7 @@ export async function startDispatcher() {
     database,
     receivers,
     urlOf,
+    otherUrlOf,
     rows,
     egress,
     webhooks: (caller: Caller) => port.client(WebhookService, caller),
@@ -166,6 +171,7 @@ export async function startDispatcher() {
         jitterPercent: 0,
         random: Math.random,
         organizationSlots: 64,
+        hostSlots: 64,
         limits: healthLimits(config),
         graceMs: 1_000,
         ...change,
@@ -209,7 +215,14 @@ type DeliveryRow = {
 /** A message of EVENTS as services emit it. */
 export function eventMessage(
   orgId: string,
-  { id = uuidv7(), type = "device.online", data = { n: 1 }, at = new Date(), seq = 1 }: Partial<EventChange> = {},
+  {
+    id = uuidv7(),
+    type = "device.online",
+    emitter = "tenancy",
+    data = { n: 1 },
+    at = new Date(),
+    seq = 1,
+  }: Partial<EventChange> = {},
 ): BusMessage {
   const event = create(PlatformEventSchema, {
     id,
@@ -220,7 +233,7 @@ export function eventMessage(
     dataJson: JSON.stringify(data),
   });
   return {
-    subject: `events.${orgId}.${type}`,
+    subject: `events.${emitter}.${orgId}.${type}`,
     msgId: `${orgId}/${id}`,
     body: toBinary(PlatformEventSchema, event),
     streamSeq: seq,
@@ -234,4 +247,4 @@ export function eventMessages(orgId: string, count: number): BusMessage[] {
   return Array.from({ length: count }, () => eventMessage(orgId));
 }
 
-type EventChange = { id: string; type: string; data: object; at: Date; seq: number };
+type EventChange = { id: string; type: string; emitter: string; data: object; at: Date; seq: number };

@@ -1,0 +1,47 @@
+import { AppError, clientNetwork, counter } from "@muster/kit";
+import { LRUCache } from "lru-cache";
+
+/** Limits that rows name; a setting says how many requests each is. */
+export type AddressLimit = "sso";
+
+export type AddressRates = {
+  /** Counts one request of an address at a row. Throws AppError `rate_limited` with the seconds until the next is taken. */
+  count(limit: AddressLimit, route: string, clientAddress: string | null): void;
+};
+
+type Bucket = { left: number; atMs: number };
+
+const refused = counter("gateway_address_limited_total", "Requests refused because one address sent too many.", [
+  "route",
+]);
+
+/**
+ * Per address (IPv6: per /64), row and gateway: a minute's requests at once, then as many as time brings back (token bucket). For rows
+ * that anybody may call and that cost more than they look.
+ */
+export function createAddressRates(options: {
+  perMinute: Readonly<Record<AddressLimit, number>>;
+  /** Addresses remembered; one that is forgotten begins anew. */
+  max: number;
+  now?: () => number;
+}): AddressRates {
+  const { perMinute, max, now = Date.now } = options;
+  const buckets = new LRUCache<string, Bucket>({ max });
+  return {
+    count(limit, route, clientAddress) {
+      const most = perMinute[limit];
+      const key = `${route} ${clientNetwork(clientAddress)}`;
+      const atMs = now();
+      const bucket = buckets.get(key) ?? { left: most, atMs };
+      bucket.left = Math.min(most, bucket.left + (Math.max(0, atMs - bucket.atMs) * most) / 60_000);
+      bucket.atMs = atMs;
+      buckets.set(key, bucket);
+      if (bucket.left < 1) {
+        refused.inc({ route });
+        const retryAfterSeconds = Math.max(1, Math.ceil(((1 - bucket.left) * 60) / most));
+        throw new AppError("rate_limited", "Too many requests from this address", { retryAfterSeconds });
+      }
+      bucket.left -= 1;
+    },
+  };
+}

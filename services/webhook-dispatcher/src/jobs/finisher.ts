@@ -1,0 +1,186 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { Database, Tx } from "@muster/db";
+import { backoffMs, counter, type Logger, sleep, systemCaller, uuidv7 } from "@muster/kit";
+import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
+import { auditEvent, eventSubject } from "@muster/service";
+import { addTallies, type FailedWebhook, type HealthLimits, markFailed, tally } from "../store/endpoint-state.ts";
+import { insertAttempts, insertDeadLetters, type Outcome, settleQueue, updateDeliveries } from "../store/outcomes.ts";
+
+export type FinisherDeps = {
+  db: Database;
+  log: Logger;
+  now: () => Date;
+  limits: HealthLimits;
+  /** Called with the outcomes of each batch that was stored. */
+  onStored: (outcomes: readonly Outcome[]) => void;
+};
+
+export type Finisher = {
+  add(outcome: Outcome): void;
+  /** Outcomes that are not stored yet. */
+  waiting(): number;
+  /** The database did not take the last batch: claim nothing meanwhile. */
+  stuck(): boolean;
+  /** Resolves when everything added before is stored. */
+  drained(): Promise<void>;
+};
+
+const batchMax = 256;
+const batchMs = 4;
+/** Batches on their way at a time; rows that two of them touch are locked in one order. */
+const storesMax = 2;
+/** From so many a batch goes although another is on its way; any does beside one that the database does not take. */
+const besideMin = 128;
+const service = "webhook-dispatcher";
+const who = () => ({ caller: systemCaller(service) });
+
+const attemptsCounter = counter("muster_webhook_attempts_total", "Attempts, by what came of them.", ["outcome"]);
+const deadCounter = counter("muster_webhook_dead_letters_total", "Deliveries whose retries were exhausted.");
+const breakerCounter = counter("muster_webhook_breaker_opened_total", "Times that a webhook's breaker opened.");
+
+/** Stores outcomes in batches, again until the database takes them: an outcome is never dropped. */
+export function createFinisher({ db, log, now, limits, onStored }: FinisherDeps): Finisher {
+  const pending: Outcome[] = [];
+  let storing = 0;
+  let stores = 0;
+  let isStuck = false;
+  let timer: NodeJS.Timeout | undefined;
+  let onIdle: (() => void) | null = null;
+
+  // What comes while batches are on their way waits and goes together: a transaction costs as much as dozens of rows.
+  const flush = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    while (pending.length > 0 && (stores === 0 || (stores < storesMax && (isStuck || pending.length >= besideMin)))) {
+      void store(pending.splice(0, batchMax));
+    }
+    if (pending.length === 0 && stores === 0) onIdle?.();
+  };
+
+  const store = async (batch: Outcome[]) => {
+    stores += 1;
+    storing += batch.length;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await db.tx(who(), (tx) => storeBatch(tx, batch), { retry: true });
+        break;
+      } catch (err) {
+        isStuck = true;
+        log.warn({ err, outcomes: batch.length }, "outcomes cannot be stored now, trying again");
+        await sleep(backoffMs(attempt, 50, 2_000));
+      }
+    }
+    isStuck = false;
+    stores -= 1;
+    storing -= batch.length;
+    for (const { next } of batch) attemptsCounter.inc({ outcome: next.status });
+    onStored(batch);
+    if (pending.length >= batchMax) flush();
+    else if (pending.length > 0) timer ??= setTimeout(flush, batchMs);
+    else if (stores === 0) onIdle?.();
+  };
+
+  const storeBatch = async (tx: Tx, batch: readonly Outcome[]) => {
+    const counted = await settleQueue(tx, batch);
+    const failed = batch
+      .filter(({ claim, next }) => next.status === "failed" && counted.has(claim.delivery_id))
+      .map((outcome) => ({ ...outcome, letterId: uuidv7(now().getTime()) }));
+    const [changes] = await Promise.all([
+      addTallies(tx, tally(batch, counted), limits),
+      insertAttempts(tx, batch),
+      updateDeliveries(
+        tx,
+        batch.filter(({ claim, next }) => next.status === "delivered" || counted.has(claim.delivery_id)),
+      ),
+      failed.length > 0 ? insertDeadLetters(tx, failed) : null,
+    ]);
+    for (const outcome of failed) announce(tx, outcome);
+    deadCounter.inc(failed.length);
+    const opened = changes.filter((change) => change.opened);
+    breakerCounter.inc(opened.length);
+    if (opened.length > 0) log.warn({ webhooks: opened.map((change) => change.webhook_id) }, "breaker opened");
+    const gone = batch.filter((outcome) => outcome.gone).map(({ claim }) => claim.webhook_id);
+    const exhausted = changes.filter((change) => change.exhausted).map((change) => change.webhook_id);
+    if (gone.length + exhausted.length > 0) {
+      const reasons = new Map([
+        ...exhausted.map((id) => [id, "exhausted"] as const),
+        ...gone.map((id) => [id, "gone"] as const),
+      ]);
+      for (const webhook of await markFailed(tx, reasons)) {
+        noteFailed(tx, webhook, reasons.get(webhook.id) ?? "", now());
+      }
+    }
+  };
+
+  return {
+    add(outcome) {
+      pending.push(outcome);
+      if (pending.length >= batchMax) flush();
+      else timer ??= setTimeout(flush, batchMs);
+    },
+    waiting: () => pending.length + storing,
+    stuck: () => isStuck,
+    drained() {
+      const idle = new Promise<void>((resolve) => {
+        onIdle = resolve;
+      });
+      flush();
+      return idle;
+    },
+  };
+}
+
+/** A dead letter, for whoever listens on the stream; webhooks cannot subscribe to it. */
+function announce(tx: Tx, { claim, letterId, event, attempt }: Outcome & { letterId: string }): void {
+  const message = create(PlatformEventSchema, {
+    id: letterId,
+    type: "webhook.dead_letter",
+    timestamp: timestampFromDate(attempt.startedAt),
+    orgId: claim.org_id,
+    partnerId: claim.partner_id,
+    dataJson: JSON.stringify({
+      webhookId: claim.webhook_id,
+      deliveryId: claim.delivery_id,
+      event,
+      eventId: claim.event_id,
+    }),
+  });
+  tx.emit({
+    subject: eventSubject(service, claim.org_id, message.type),
+    msgId: `${claim.org_id}/${letterId}`,
+    body: toBinary(PlatformEventSchema, message),
+  });
+}
+
+/** The audit row and, as for dead letters, a message for whoever listens on the stream. */
+function noteFailed(tx: Tx, webhook: FailedWebhook, reason: string, now: Date): void {
+  const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+  tx.emit(
+    auditEvent(
+      service,
+      { ...who(), meta },
+      {
+        action: "webhook.fail",
+        resource: { type: "webhook", id: webhook.id, name: webhook.name },
+        orgId: webhook.org_id,
+        partnerId: webhook.partner_id,
+        details: { reason, changes: { before: { status: "active" }, after: { status: "failed" } } },
+      },
+      now,
+    ),
+  );
+  const message = create(PlatformEventSchema, {
+    id: uuidv7(now.getTime()),
+    type: "webhook.failed",
+    timestamp: timestampFromDate(now),
+    orgId: webhook.org_id,
+    partnerId: webhook.partner_id,
+    dataJson: JSON.stringify({ webhookId: webhook.id, name: webhook.name, reason }),
+  });
+  tx.emit({
+    subject: eventSubject(service, webhook.org_id, message.type),
+    msgId: `${webhook.org_id}/${message.id}`,
+    body: toBinary(PlatformEventSchema, message),
+  });
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from "@jest/globals";
+import { toAppError } from "@muster/rpc";
+import { outcome, until } from "@muster/testing";
+import { eventMessages } from "../testing/dispatcher.ts";
+import { ownDispatcher } from "../testing/own-dispatcher.ts";
+
+const { dispatcher, receiver } = ownDispatcher();
+
+describe("a webhook that gets a new origin", () => {
+  it("keeps neither secret nor header values of the old one, and the change is audited", async () => {
+    const { admin } = await dispatcher.organization();
+    const change = { secret: "first", headers: [{ key: "X-Token", value: "t" }] };
+    const webhook = await dispatcher.webhook(admin, receiver, change);
+    const url = dispatcher.urlOf(dispatcher.receivers[1]);
+    const update = (wanted: object) =>
+      dispatcher
+        .webhooks(admin)
+        .updateWebhook({ id: webhook.id, updateMask: { paths: Object.keys(wanted) }, change: wanted });
+    expect(await outcome(update({ url }))).toBe("validation_failed secret headers");
+    const { webhook: same } = await dispatcher.webhooks(admin).getWebhook({ id: webhook.id });
+    expect(same?.url).toBe(dispatcher.urlOf(receiver));
+    const answer = await update({ url, secret: "second", headers: [{ key: "X-Token", value: "other" }] });
+    expect(answer.webhook?.url).toBe(url);
+    const audited = await dispatcher.rows(
+      "SELECT FROM outbox WHERE position($1::bytea in body) > 0 AND position($2::bytea in body) > 0",
+      [Buffer.from("originChanged"), Buffer.from(webhook.id)],
+    );
+    expect(audited).toHaveLength(1);
+  });
+});
+
+describe("caps", () => {
+  it("an organization gets no more webhooks than it may have, however many are made at once", async () => {
+    const { admin } = await dispatcher.organization();
+    const wanted = { name: "Hook", url: dispatcher.urlOf(receiver), events: ["*"] };
+    const codes = await Promise.all(
+      Array.from({ length: 22 }, () => outcome(dispatcher.webhooks(admin).createWebhook(wanted))),
+    );
+    expect(codes.filter((code) => code === "limit_reached")).toHaveLength(2);
+    const { webhooks } = await dispatcher.webhooks(admin).listWebhooks({});
+    await dispatcher.webhooks(admin).deleteWebhook({ id: webhooks[0]?.id ?? "" });
+    expect(await outcome(dispatcher.webhooks(admin).createWebhook(wanted))).toBe("ok");
+  });
+
+  it("a webhook is tested so often a minute, then refused with the time after which it may be again", async () => {
+    const { admin } = await dispatcher.organization();
+    const webhook = await dispatcher.webhook(admin, receiver);
+    const test = () => dispatcher.deliveries(admin).testWebhook({ webhookId: webhook.id });
+    for (let n = 0; n < 5; n++) await test();
+    const refusal = toAppError(await test().catch((error: unknown) => error));
+    expect(refusal).toMatchObject({ code: "rate_limited", facts: { limit: 5 } });
+    expect(refusal.retryAfterSeconds).toBeGreaterThan(50);
+    expect(refusal.retryAfterSeconds).toBeLessThanOrEqual(60);
+    await dispatcher.change("UPDATE webhooks SET tested_at[1] = now() - interval '61 s' WHERE id = $1", [webhook.id]);
+    expect(await outcome(test())).toBe("ok");
+    expect(await outcome(test())).toBe("rate_limited");
+  });
+
+  it("a host gets no more requests at a time than it may, over all webhooks and senders; other hosts go on", async () => {
+    const hanging = dispatcher.receivers[2];
+    hanging.answer(() => undefined);
+    const senders = [dispatcher.sender({ hostSlots: 10 }), dispatcher.sender({ hostSlots: 10 })];
+    for (let n = 0; n < 3; n++) {
+      const { orgId, admin } = await dispatcher.organization();
+      await dispatcher.webhook(admin, hanging);
+      await dispatcher.match(eventMessages(orgId, 20));
+    }
+    await until("the host's share", () => hanging.busiest() >= 10);
+    const other = await dispatcher.organization();
+    const hook = await dispatcher.webhook(other.admin, receiver, { url: dispatcher.otherUrlOf(receiver) });
+    await dispatcher.match(eventMessages(other.orgId, 30));
+    await until("deliveries to another host", async () => (await dispatcher.queuedOf(hook.id)) === 0);
+    expect(hanging.busiest()).toBe(10);
+    hanging.answer((_request, response) => void response.end());
+    await Promise.all(senders.map((sender) => sender.stop()));
+  });
+});
