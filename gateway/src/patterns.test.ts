@@ -16,7 +16,7 @@ function documentedPatterns(): FoundPattern[] {
       else collect(value, `${where}/${key}`);
     }
   };
-  collect(openApiDocument(routes, { version: "1", serverUrl: "https://api.example.com" }), "openapi");
+  collect(openApiDocument(routes, { version: "1" }), "openapi");
   return found;
 }
 

@@ -8,13 +8,22 @@ const subtype = /^[a-z0-9!#$&^_.+-]+$/;
  * `charset=utf-8`. A type of more than 256 characters is not.
  */
 export function isJsonType(contentType: string): boolean {
+  return isUtf8Type(contentType, (name) => {
+    return name === "json" || (name.length > "+json".length && name.endsWith("+json") && subtype.test(name));
+  });
+}
+
+/** The same for `application/x-www-form-urlencoded`. */
+export function isFormType(contentType: string): boolean {
+  return isUtf8Type(contentType, (name) => name === "x-www-form-urlencoded");
+}
+
+function isUtf8Type(contentType: string, isWanted: (name: string) => boolean): boolean {
   if (contentType.length > maxLength) return false;
   const [essence = "", ...parameters] = contentType.split(";").map((part) => part.trim().toLowerCase());
-  if (!essence.startsWith(application)) return false;
-  const name = essence.slice(application.length);
-  const isJson = name === "json" || (name.length > "+json".length && name.endsWith("+json") && subtype.test(name));
+  if (!essence.startsWith(application) || !isWanted(essence.slice(application.length))) return false;
   const given = parameters.filter((parameter) => parameter !== "");
-  return isJson && given.length <= 1 && given.every(isUtf8);
+  return given.length <= 1 && given.every(isUtf8);
 }
 
 function isUtf8(parameter: string): boolean {
