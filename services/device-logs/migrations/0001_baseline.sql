@@ -1,3 +1,21 @@
+-- Devices as tenancy says: whose they are and where. Filled by events, and asked for when one is not there yet
+-- (docs/decisions/0023-device-copy.md). Decommissioned ones stay: their logs are still read.
+CREATE TABLE device (
+  id uuid PRIMARY KEY,
+  org_id uuid NOT NULL,
+  partner_id uuid NOT NULL,
+  site_id uuid,
+  status text NOT NULL,
+  version bigint NOT NULL,
+  -- When tenancy last said so.
+  heard_at timestamptz NOT NULL
+);
+CREATE INDEX device_of_site ON device (site_id) WHERE site_id IS NOT NULL;
+
+ALTER TABLE device ENABLE ROW LEVEL SECURITY;
+CALL policy('device_read', 'device', 'select', 'site');
+CALL policy('device_write', 'device', 'all', 'system');
+
 -- Diagnostic logs of agents, by week of their arrival (a device clock in 2099 makes no partition), and event logs of devices,
 -- by device (the unique key must hold the partition key). No primary keys: ids are UUIDv7 made here, and each index
 -- costs every row that is written.
@@ -42,30 +60,10 @@ CREATE FUNCTION secure_log_table(log_table regclass) RETURNS void
 LANGUAGE plpgsql SET search_path = device_logs, pg_temp AS $$
 BEGIN
   EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', log_table);
-  EXECUTE format($policy$
-    CREATE POLICY reached ON %s USING (
-      (
-        (SELECT current_setting('app.scope', true)) = 'system'
-        OR (
-          (SELECT current_setting('app.scope', true)) = 'partner'
-          AND partner_id = (SELECT nullif(current_setting('app.partner_id', true), '')::uuid)
-          AND (
-            (SELECT current_setting('app.org_access', true)) = 'all'
-            OR org_id = ANY ((SELECT nullif(current_setting('app.org_ids', true), '')::uuid[])::uuid[])
-          )
-        )
-        OR (
-          (SELECT current_setting('app.scope', true)) = 'organization'
-          AND org_id = (SELECT nullif(current_setting('app.org_id', true), '')::uuid)
-        )
-      )
-      -- Where a device is now decides who sees its logs: they move with it.
-      AND (
-        (SELECT coalesce(current_setting('app.site_ids', true), '')) = ''
-        OR EXISTS (SELECT FROM device_logs.device d WHERE d.id = device_id)
-      )
-    )
-  $policy$, log_table);
+  -- Where a device is now decides who sees its logs: they move with it.
+  EXECUTE format('CREATE POLICY reached ON %s USING ((%s) AND (%s))', log_table, policy_condition('organization'),
+    $q$(SELECT coalesce(current_setting('app.site_ids', true), '')) = ''
+       OR EXISTS (SELECT FROM device_logs.device d WHERE d.id = device_id)$q$);
 END
 $$;
 REVOKE ALL ON FUNCTION secure_log_table(regclass) FROM PUBLIC;

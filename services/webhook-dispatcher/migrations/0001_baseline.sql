@@ -55,7 +55,12 @@ CREATE TABLE webhook_endpoint_state (
   window_started_at timestamptz(3),
   window_attempts integer NOT NULL DEFAULT 0,
   window_deliveries integer NOT NULL DEFAULT 0,
-  window_failures integer NOT NULL DEFAULT 0
+  window_failures integer NOT NULL DEFAULT 0,
+  last_failure_at timestamptz(3),
+  -- Attempts since the last success.
+  failed_attempts bigint NOT NULL DEFAULT 0,
+  -- Why the dispatcher marked it failed: gone, exhausted.
+  failed_reason text
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Ids of events that were matched, so that a repeat, whatever time it bears, is none.
@@ -123,10 +128,12 @@ CREATE TABLE webhook_queue (
   attempt smallint NOT NULL DEFAULT 0,
   -- Attempts that used up the schedule, and leases that ran out.
   failures smallint NOT NULL DEFAULT 0,
-  interruptions smallint NOT NULL DEFAULT 0
+  interruptions smallint NOT NULL DEFAULT 0,
+  replay_id uuid
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX webhook_queue_due ON webhook_queue (webhook_id, is_retry, due_at);
 CREATE INDEX webhook_queue_leased ON webhook_queue (webhook_id, due_at) WHERE leased;
+CREATE INDEX webhook_queue_by_replay ON webhook_queue (replay_id) WHERE replay_id IS NOT NULL;
 
 -- What was sent and what came back; with the delivery's own time, so that it lies and goes with its day.
 CREATE TABLE webhook_attempts (
@@ -179,29 +186,13 @@ BEGIN
   FOREACH name IN ARRAY ARRAY['webhooks', 'webhook_endpoint_state', 'webhook_events', 'webhook_deliveries',
                               'webhook_queue', 'webhook_attempts', 'webhook_dead_letters'] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
-    EXECUTE format($policy$
-      CREATE POLICY %I ON %I USING (
-        (SELECT current_setting('app.scope', true)) = 'system'
-        OR (
-          (SELECT current_setting('app.scope', true)) = 'partner'
-          AND partner_id = (SELECT nullif(current_setting('app.partner_id', true), '')::uuid)
-          AND (
-            (SELECT current_setting('app.org_access', true)) = 'all'
-            OR org_id = ANY ((SELECT nullif(current_setting('app.org_ids', true), '')::uuid[])::uuid[])
-          )
-        )
-        OR (
-          (SELECT current_setting('app.scope', true)) = 'organization'
-          AND org_id = (SELECT nullif(current_setting('app.org_id', true), '')::uuid)
-        )
-      )$policy$, name || '_reached', name);
+    CALL policy(name || '_reached', name::regclass, 'all', 'organization');
   END LOOP;
 END
 $rls$;
 
 ALTER TABLE webhook_event_keys ENABLE ROW LEVEL SECURITY;
-CREATE POLICY webhook_event_keys_system ON webhook_event_keys
-  USING ((SELECT current_setting('app.scope', true)) = 'system');
+CALL policy('webhook_event_keys_system', 'webhook_event_keys', 'all', 'system');
 
 -- Days (UTC) of the partitioned tables, made ahead of their time. With the owner's rights, because the application owns
 -- nothing; the names of what it makes are its own.
@@ -226,8 +217,7 @@ BEGIN
         CASE parent WHEN 'webhook_deliveries' THEN 75 ELSE 100 END);
       -- Reached through the parent, whose policies count; by its own name only the system sees it.
       EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', part);
-      EXECUTE format('CREATE POLICY %I ON %I USING ((SELECT current_setting(''app.scope'', true)) = ''system'')',
-        part || '_system', part);
+      CALL policy(part || '_system', part::regclass, 'all', 'system');
       made := made + 1;
     END LOOP;
   END LOOP;
@@ -262,3 +252,52 @@ GRANT EXECUTE ON FUNCTION drop_webhook_days(date, integer) TO muster_webhook_dis
 
 -- Eight days back, because streams keep messages for seven.
 SELECT ensure_webhook_days((now() AT TIME ZONE 'UTC')::date - 8, (now() AT TIME ZONE 'UTC')::date + 7);
+
+-- Events of an organization that emits very many at once, put aside by the matcher with one insert each, so that everybody else's are
+-- not behind them in the stream. Taken up again a few per organization at a time.
+CREATE TABLE webhook_backlog (
+  id bigint GENERATED ALWAYS AS IDENTITY,
+  org_id uuid NOT NULL,
+  event_id uuid NOT NULL,
+  type text NOT NULL,
+  occurred_at timestamptz(3) NOT NULL,
+  body text NOT NULL,
+  -- Place in the stream of events that an ordered webhook gets: they are taken up by it, and not before everything up to it is
+  -- stored. 0: any time.
+  seq bigint NOT NULL DEFAULT 0,
+  put_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (org_id, seq, id)
+) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
+
+ALTER TABLE webhook_backlog ENABLE ROW LEVEL SECURITY;
+CALL policy('webhook_backlog_system', 'webhook_backlog', 'all', 'system');
+
+-- Sending again, bit by bit. A replay's deliveries all bear its own time, so that (webhook_id, created_at) finds them.
+CREATE TABLE webhook_replays (
+  id uuid PRIMARY KEY,
+  webhook_id uuid NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
+  org_id uuid NOT NULL,
+  partner_id uuid NOT NULL,
+  since timestamptz(3) NOT NULL,
+  until timestamptz(3) NOT NULL,
+  status_filter text NOT NULL CHECK (status_filter IN ('failed', 'delivered', 'all')),
+  -- Empty: any.
+  events text[] NOT NULL DEFAULT '{}',
+  state text NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'running', 'done', 'cancelled')),
+  -- The last delivery that was looked at.
+  position_at timestamptz(3),
+  position_id uuid,
+  read_to_end boolean NOT NULL DEFAULT false,
+  queued bigint NOT NULL DEFAULT 0,
+  skipped bigint NOT NULL DEFAULT 0,
+  -- Not worked on before.
+  next_chunk_at timestamptz NOT NULL DEFAULT now(),
+  created_by text NOT NULL,
+  created_at timestamptz(3) NOT NULL,
+  finished_at timestamptz(3)
+);
+CREATE INDEX webhook_replays_by_webhook ON webhook_replays (webhook_id, created_at DESC, id DESC);
+CREATE INDEX webhook_replays_open ON webhook_replays (webhook_id, created_at, id) WHERE state IN ('queued', 'running');
+
+ALTER TABLE webhook_replays ENABLE ROW LEVEL SECURITY;
+CALL policy('webhook_replays_reached', 'webhook_replays', 'all', 'organization');
