@@ -1,4 +1,4 @@
-// Derives password hashes for src/hashing-worker.ts, at a lower priority: whatever answers requests goes first, and
+// Derives password hashes for src/crypto/hashing-worker.ts, at a lower priority: whatever answers requests goes first, and
 // sign-ins still go on when a machine is busy (nice 19 starves them). Plain JavaScript beside src and dist, so that it runs the same from both.
 import { scrypt } from "node:crypto";
 import { writeFileSync } from "node:fs";

@@ -186,7 +186,7 @@ async function now(database: pg.Client): Promise<Date> {
 /** How many devices were told to be offline since then. */
 async function wentOffline(database: pg.Client, since: Date): Promise<number> {
   const { rows } = await database.query<{ n: string }>(
-    "SELECT count(*) AS n FROM tenancy.outbox WHERE subject LIKE 'events.%.device.offline' AND created_at >= $1",
+    "SELECT count(*) AS n FROM tenancy.outbox WHERE subject LIKE 'events.tenancy.%.device.offline' AND created_at >= $1",
     [since],
   );
   return Number(rows[0]?.n);

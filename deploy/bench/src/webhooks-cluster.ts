@@ -113,7 +113,13 @@ export async function withWebhooks(
         return dispatcher;
       },
       async emitter() {
-        const bus = await openBus({ servers: nats.url, seed: nats.seeds.tenancy, name: "tenancy", replicas: 1, log });
+        const bus = await openBus({
+          servers: nats.url,
+          seed: nats.seeds["webhook-dispatcher"],
+          name: "webhook-dispatcher",
+          replicas: 1,
+          log,
+        });
         buses.push(bus);
         return bus;
       },
@@ -149,7 +155,7 @@ export function eventFor(hook: Hook, id: string = randomUUID(), at: Date = new D
     dataJson: JSON.stringify(data),
   });
   return {
-    subject: `events.${hook.orgId}.${hook.type}`,
+    subject: `events.webhook-dispatcher.${hook.orgId}.${hook.type}`,
     msgId: `${hook.orgId}/${id}`,
     body: toBinary(PlatformEventSchema, event),
   };

@@ -16,7 +16,7 @@ const atATime = 500;
 const tickMs = 5;
 const log = createLogger("bench-emitter", "fatal");
 const db = openDatabase({ url: databaseUrl, max: 10, name: "tenancy", log });
-const bus = await openBus({ servers, seed, name: "tenancy", replicas: 1, log });
+const bus = await openBus({ servers, seed, name: "webhook-dispatcher", replicas: 1, log });
 const relay = startRelay({ db, transport: bus.transport, log });
 const who = { caller: systemCaller("tenancy") };
 

@@ -102,7 +102,7 @@ async function measure(
 type Emitter = { ask(ask: EmitterAsk): Promise<number>; stop(): Promise<unknown> };
 
 async function startEmitter({ nats }: BenchWebhooks, emitting: TestDatabase): Promise<Emitter> {
-  const child: ChildProcess = fork(emitterProgram, [emitting.appUrl, nats.url, nats.seeds.tenancy]);
+  const child: ChildProcess = fork(emitterProgram, [emitting.appUrl, nats.url, nats.seeds["webhook-dispatcher"]]);
   await once(child, "message");
   let asked = 0;
   return {

@@ -14,7 +14,14 @@ type Property = {
 type ObjectSchema = { properties?: Record<string, Property>; required?: string[] };
 
 /** A body that must be refused, as text, and how it is sent. */
-export type BadInput = { what: string; body?: string; query?: string; headers?: Record<string, string> };
+export type BadInput = {
+  what: string;
+  body?: string;
+  query?: string;
+  headers?: Record<string, string>;
+  /** Some routes take it: they answer, but not with a 5xx. */
+  mayBeTaken?: boolean;
+};
 
 const kib = 1024;
 
@@ -127,8 +134,31 @@ export function badQueries(schema: z.ZodType | undefined): BadInput[] {
     if (checks) inputs.push({ what: `${field} = nonsense`, query: `${field}=nonsense` });
     const takesMany = typesOf(property).includes("array");
     if (!takesMany) inputs.push({ what: `${field} twice`, query: `${field}=1&${field}=2` });
+    if (field === "cursor") inputs.push({ what: "cursor = nonsense", query: "cursor=nonsense" }, ...forgedCursors());
     return lenient.includes(field) ? inputs.filter(({ what }) => !what.endsWith("nonsense")) : inputs;
   });
+}
+
+/** Times that Date.parse understands and PostgreSQL does not, or that it understands in another way. */
+const laxTimes = [
+  "5",
+  "2026",
+  "2026-02-30T00:00:00.000Z",
+  "0000-01-01T00:00:00.000Z",
+  "Jan 1 2026 (x)",
+  "+275760-09-13",
+];
+
+/** Cursors of every shape that lists have, with a time that is none; a list by names takes it for a name. */
+function forgedCursors(): BadInput[] {
+  const id = "018f6f3e-7a2b-7c4d-9e5f-0123456789ab";
+  return laxTimes
+    .flatMap((time) => [[time], [time, id], [time, id, "0"], ["true", time, id]])
+    .map((parts) => ({
+      what: `cursor of ${parts.join(", ")}`,
+      query: `cursor=${Buffer.from(JSON.stringify(parts)).toString("base64url")}`,
+      mayBeTaken: true,
+    }));
 }
 
 /** Ids that are none. */

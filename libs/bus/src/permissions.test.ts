@@ -3,7 +3,7 @@ import { connect, createInbox, Events, type NatsConnection, nkeyAuthenticator } 
 import { type NatsService, natsServices, type TestNats, testNats } from "./testing/test-nats.ts";
 
 // The permission matrix, written from the design ("Trust inside", "Events"), not from the file.
-const emitters: NatsService[] = ["identity", "tenancy", "device-logs", "webhook-dispatcher", "agent-release"];
+const emitters: NatsService[] = ["identity", "tenancy", "webhook-dispatcher"];
 const tenancyReaders: NatsService[] = natsServices.filter((service) => service !== "gateway");
 const owners = {
   AUDIT: "audit",
@@ -36,7 +36,11 @@ const publishRules: Rule[] = [
   { subject: "audit.identity", may: [] },
   { subject: "audit.identity.7.more", may: [] },
   { subject: "audit.stranger.0", may: [] },
-  { subject: `events.${org}.device.enrolled`, may: emitters },
+  ...natsServices.map((service) => ({
+    subject: `events.${service}.${org}.device.enrolled`,
+    may: emitters.includes(service) ? [service] : [],
+  })),
+  { subject: `events.${org}.device.enrolled`, may: [] },
   { subject: "tenancy.organization.created", may: ["tenancy"] },
   { subject: "auth.session", may: ["identity"] },
   { subject: `checkpoints.${org}`, may: ["audit"] },

@@ -51,14 +51,14 @@ async function take(tookMs = 10): Promise<Turn & { counts: Record<string, number
 
 describe("turns of an outbox", () => {
   it("give everything in the order of its ids while that is little", async () => {
-    await emit("events.a.t", 3);
+    await emit("events.s.a.t", 3);
     await emit("audit.tenancy.1", 2);
-    await emit("events.a.t", 1, "late");
+    await emit("events.s.a.t", 1, "late");
     const { rows, more } = await take();
     expect(rows.map(({ msgId }) => msgId)).toEqual([
-      "events.a.t/0",
-      "events.a.t/1",
-      "events.a.t/2",
+      "events.s.a.t/0",
+      "events.s.a.t/1",
+      "events.s.a.t/2",
       "audit.tenancy.1/0",
       "audit.tenancy.1/1",
       "late/0",
@@ -67,27 +67,27 @@ describe("turns of an outbox", () => {
   });
 
   it("bring what others say in the first turn, however much of one organization stands before it", async () => {
-    await emit("events.big.device.offline", 3_000);
-    await emit("events.small.t", 2);
+    await emit("events.s.big.device.offline", 3_000);
+    await emit("events.s.small.t", 2);
     await emit("audit.tenancy.4", 2);
     await emit("tenancy.device.updated", 2);
     await emit("auth.key", 2);
     const { counts } = await take();
     expect(counts).toMatchObject({
-      "events.small.t": 2,
+      "events.s.small.t": 2,
       "audit.tenancy.4": 2,
       "tenancy.device.updated": 2,
       "auth.key": 2,
     });
-    expect(counts["events.big.device.offline"]).toBeGreaterThan(0);
+    expect(counts["events.s.big.device.offline"]).toBeGreaterThan(0);
   });
 
   it("keep the order of each organization, of whatever types its events are", async () => {
     const emitted: string[] = [];
     for (let n = 0; n < 40; n++) {
-      await emit("events.big.t", 30, `t${n}`);
-      await emit("events.big.u", 30, `u${n}`);
-      await emit("events.small.t", 1, `s${n}`);
+      await emit("events.s.big.t", 30, `t${n}`);
+      await emit("events.s.big.u", 30, `u${n}`);
+      await emit("events.s.small.t", 1, `s${n}`);
       for (const name of [`t${n}`, `u${n}`]) emitted.push(...Array.from({ length: 30 }, (_, i) => `${name}/${i}`));
     }
     const published: string[] = [];
@@ -101,50 +101,50 @@ describe("turns of an outbox", () => {
   });
 
   it("let one that has very many rest four times as long as its turn took, and others go on meanwhile", async () => {
-    await emit("events.big.t", 3_000);
-    await emit("events.small.t", 1);
+    await emit("events.s.big.t", 3_000);
+    await emit("events.s.small.t", 1);
     const first = await take(10);
-    expect(first.counts).toEqual({ "events.big.t": 50, "events.small.t": 1 });
+    expect(first.counts).toEqual({ "events.s.big.t": 50, "events.s.small.t": 1 });
     expect(first.more).toBe(false);
     expect(turns.restMs()).toBe(40);
     expect(rests).toBe(1);
     expect((await take(0)).rows).toEqual([]);
-    await emit("events.small.t", 3);
-    expect((await take(0)).counts).toEqual({ "events.small.t": 3 });
+    await emit("events.s.small.t", 3);
+    expect((await take(0)).counts).toEqual({ "events.s.small.t": 3 });
     nowMs += 40;
     expect(turns.restMs()).toBe(Number.POSITIVE_INFINITY);
-    expect((await take(10)).counts).toEqual({ "events.big.t": 50 });
+    expect((await take(10)).counts).toEqual({ "events.s.big.t": 50 });
   });
 
   it("never let it rest longer than a quarter of a second, however slow the stream was", async () => {
-    await emit("events.big.t", 300);
-    await emit("events.small.t", 1);
+    await emit("events.s.big.t", 300);
+    await emit("events.s.small.t", 1);
     await take(5_000);
     expect(turns.restMs()).toBe(250);
   });
 
   it("give whole turns, one after the other, to whoever has very many while nobody else has any", async () => {
-    await emit("events.big.t", 1_000);
+    await emit("events.s.big.t", 1_000);
     for (const rows of [256, 256, 256]) {
       const turn = await take();
       expect([turn.rows.length, turn.more]).toEqual([rows, true]);
     }
-    expect((await take()).counts).toEqual({ "events.big.t": 232 });
+    expect((await take()).counts).toEqual({ "events.s.big.t": 232 });
     expect(rests).toBe(0);
   });
 
   it("share alike among many that all have very many, and none of them rests", async () => {
-    for (const org of ["a", "b", "c", "d"]) await emit(`events.${org}.t`, 400);
+    for (const org of ["a", "b", "c", "d"]) await emit(`events.s.${org}.t`, 400);
     for (let n = 0; n < 6; n++) {
       const { counts, more } = await take();
-      expect(counts).toEqual({ "events.a.t": 64, "events.b.t": 64, "events.c.t": 64, "events.d.t": 64 });
+      expect(counts).toEqual({ "events.s.a.t": 64, "events.s.b.t": 64, "events.s.c.t": 64, "events.s.d.t": 64 });
       expect(more).toBe(true);
     }
     expect(rests).toBe(0);
   });
 
   it("come to everybody when hundreds have very many", async () => {
-    const subjects = Array.from({ length: 150 }, (_, n) => `events.o${n}.t`);
+    const subjects = Array.from({ length: 150 }, (_, n) => `events.s.o${n}.t`);
     for (const subject of subjects) await emit(subject, 20);
     const left = new Set(subjects);
     for (let n = 0; n < 100 && left.size > 0; n++) {
@@ -156,7 +156,7 @@ describe("turns of an outbox", () => {
   });
 
   it("leave out lanes of a stream that is away", async () => {
-    await emit("events.big.t", 300);
+    await emit("events.s.big.t", 300);
     await emit("audit.tenancy.4", 300);
     const { rows } = await turns.next(most, ["events"]);
     expect(new Set(rows.map(({ subject }) => subject))).toEqual(new Set(["audit.tenancy.4"]));

@@ -198,7 +198,7 @@ describe("the relay", () => {
   it("publishes again what a stream lost from its tail, after a reconnect", async () => {
     start();
     await emit("audit.a.1", "m1", "m2", "m3");
-    await emit("events.o.t", "e1");
+    await emit("events.s.o.t", "e1");
     await allPublished();
     bus.messages("AUDIT").length = 1;
     bus.reconnect();
@@ -229,7 +229,7 @@ describe("the relay", () => {
   it("lets the messages of other streams go on while one stream is away, and loses none", async () => {
     bus.refuse((subject) => (subject.startsWith("events.") ? unavailable() : undefined));
     start();
-    await emit("events.o.t", ...Array.from({ length: 300 }, (_, i) => `e${i}`));
+    await emit("events.s.o.t", ...Array.from({ length: 300 }, (_, i) => `e${i}`));
     await emit("audit.a.1", "m1");
     await until("the neighbour", () => bus.received.includes("m1"));
     bus.refuse(() => undefined);

@@ -38,7 +38,7 @@ export {
   startConfig,
   whole,
 } from "./config.ts";
-export { decodeCursor, encodeCursor } from "./cursor.ts";
+export { decodeCursor, encodeCursor, foreignCursor } from "./cursor.ts";
 export { type EventType, eventTypes, isEventType, testEventType } from "./event-types.ts";
 export { createLanes, type Lanes } from "./lanes.ts";
 export { onLeftByNpm } from "./left-by-npm.ts";

@@ -10,7 +10,7 @@ export {
   readListPage,
   readNewestPage,
 } from "./newest-page.ts";
-export { type PlatformFact, platformEvent } from "./platform-event.ts";
+export { eventSubject, type PlatformFact, platformEvent } from "./platform-event.ts";
 export { type Reencrypted, type ReencryptOptions, reencrypt } from "./reencrypt.ts";
 export { runService, type ServiceContext, type ServiceDefinition } from "./run-service.ts";
 export type { SealedColumn } from "./sealed-column.ts";

@@ -1,14 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Database, type Query, sql } from "@muster/db";
-import {
-  type CallContext,
-  type Caller,
-  decodeCursor,
-  encodeCursor,
-  isUuid,
-  type Page,
-  validationError,
-} from "@muster/kit";
+import { type CallContext, type Caller, decodeCursor, encodeCursor, type Page } from "@muster/kit";
 import { type PageInfo, PageInfoSchema } from "@muster/proto/muster/common/v1/page_pb";
 
 /** Rows that are counted one by one; a longer list says so many, as an estimate. */
@@ -29,7 +21,7 @@ export type OrderedList<R> = {
   columns: Query;
   wanted: Query;
   order: Query;
-  position(row: R): string[];
+  position(row: R): (string | boolean | Date)[];
   behind(cursor: string): Query;
 };
 
@@ -83,7 +75,7 @@ export function readNewestPage<R extends { id: string; created_at: Date }>(
     columns,
     wanted: sql`${sight} AND ${where}`,
     order: sql`t.created_at DESC, t.id DESC`,
-    position: (row) => [row.created_at.toISOString(), row.id],
+    position: (row) => [row.created_at, row.id],
     behind: beforePosition,
   };
   return readListPage(db, who, list, page);
@@ -98,7 +90,6 @@ export function inSight(caller: Caller): Query {
 }
 
 function beforePosition(cursor: string): Query {
-  const [time = "", id = ""] = decodeCursor(cursor, 2);
-  if (!isUuid(id) || Number.isNaN(Date.parse(time))) throw validationError({ cursor: ["Not a cursor of this list"] });
+  const [time, id] = decodeCursor(cursor, ["time", "uuid"]);
   return sql`(t.created_at, t.id) < (${time}::timestamptz, ${id}::uuid)`;
 }

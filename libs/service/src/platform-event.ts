@@ -1,7 +1,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { OutboxMessage } from "@muster/db";
-import { type EventType, uuidv7 } from "@muster/kit";
+import { type EventType, type ServiceName, uuidv7 } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 
 export type PlatformFact = {
@@ -14,8 +14,13 @@ export type PlatformFact = {
   id?: string;
 };
 
-/** Builds the outbox row of an event for the organization's webhooks; emit it in the transaction that makes it true. */
+/** Subject of an event on the bus: NATS lets each service publish below its own name alone. */
+export const eventSubject = (service: ServiceName, orgId: string, type: string): string =>
+  `events.${service}.${orgId}.${type}`;
+
+/** Builds the outbox row of a service's event for the organization's webhooks; emit it in the transaction that makes it true. */
 export function platformEvent(
+  service: ServiceName,
   fact: PlatformFact,
   traceparent: string | null = null,
   now: Date = new Date(),
@@ -30,7 +35,7 @@ export function platformEvent(
     dataJson: JSON.stringify(fact.data),
   });
   return {
-    subject: `events.${fact.orgId}.${fact.type}`,
+    subject: eventSubject(service, fact.orgId, fact.type),
     msgId: `${fact.orgId}/${id}`,
     body: toBinary(PlatformEventSchema, event),
     traceparent,

@@ -1,7 +1,7 @@
 import { whole } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
-import type { LoginLimits } from "./attempts.ts";
+import type { LoginLimits } from "./rules/attempt-limit.ts";
 
 export const version = "0.1.0";
 export const migrations = new URL("../migrations/", import.meta.url);

@@ -205,7 +205,7 @@ describe("a device that misses three heartbeats", () => {
     const [row] = await db().read<{ n: number; told: number }>(
       system,
       sql`SELECT (SELECT count(*) FROM devices WHERE org_id = ${orgId} AND status = 'offline') AS n,
-                 (SELECT count(DISTINCT msg_id) FROM outbox WHERE subject = ${`events.${orgId}.device.offline`}) AS told`,
+                 (SELECT count(DISTINCT msg_id) FROM outbox WHERE subject = ${`events.tenancy.${orgId}.device.offline`}) AS told`,
     );
     expect(row).toEqual({ n: 2_500, told: 2_500 });
   });

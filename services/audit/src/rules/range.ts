@@ -1,4 +1,4 @@
-import { AppError, type Caller, isUuid, validationError } from "@muster/kit";
+import { AppError, type Caller, decodeCursor, encodeCursor } from "@muster/kit";
 
 /** The chains a list reads: a few by name, all of a partner, or all there are. */
 export type Range =
@@ -32,16 +32,12 @@ export function rangeOf(caller: Caller, orgId: string | null): Range {
   }
 }
 
-/** Reads the parts of a decoded cursor; anything else than a position is a 400 on `cursor`. */
-export function positionOf([time = "", id = "", skip = ""]: readonly string[]): Position {
-  const timestamp = new Date(time);
-  if (Number.isNaN(timestamp.getTime()) || !isUuid(id) || !/^\d{1,9}$/.test(skip)) {
-    throw validationError({ cursor: ["Not a cursor of this list"] });
-  }
-  return { timestamp, id, skip: Number(skip) };
+/** Reads a cursor that cursorOf made; anything else is a 400 on `cursor`. */
+export function positionOf(cursor: string): Position {
+  const [timestamp, id, skip] = decodeCursor(cursor, ["time", "uuid", "count"]);
+  return { timestamp, id, skip };
 }
 
-/** The parts of a cursor that positionOf reads. */
-export function cursorParts({ timestamp, id, skip }: Position): string[] {
-  return [timestamp.toISOString(), id, String(skip)];
+export function cursorOf({ timestamp, id, skip }: Position): string {
+  return encodeCursor([timestamp, id, skip]);
 }

@@ -1,6 +1,6 @@
 import { type Database, sql } from "@muster/db";
-import { AppError, type CallContext, decodeCursor, encodeCursor, type Page } from "@muster/kit";
-import { cursorParts, positionOf, type Range, rangeOf } from "../rules/range.ts";
+import { AppError, type CallContext, type Page } from "@muster/kit";
+import { cursorOf, positionOf, type Range, rangeOf } from "../rules/range.ts";
 import { matchingActions } from "./actions.ts";
 import { type LogFilter, looksAtRows, rangeText, Values } from "./conditions.ts";
 import { estimate, listingTotal, rangeTotal, type Total } from "./log-counts.ts";
@@ -58,7 +58,7 @@ export async function listLogs(
   filter: LogFilter,
   page: Page,
 ): Promise<LogList> {
-  const from = page.cursor ? positionOf(decodeCursor(page.cursor, 3)) : { offset: (page.page - 1) * page.limit };
+  const from = page.cursor ? positionOf(page.cursor) : { offset: (page.page - 1) * page.limit };
   const actions = await matchingActions(db, who, range, filter);
   const listing: Listing = { range, filter, actions };
   if (!looksAtRows(filter) || actions) {
@@ -90,5 +90,5 @@ function wholeOf(found: LogPage, from: object): Total | null {
 }
 
 function shown({ rows, next, searchedTo }: LogPage, total: Total | null): LogList {
-  return { rows, total, nextCursor: next ? encodeCursor(cursorParts(next)) : "", searchedTo };
+  return { rows, total, nextCursor: next ? cursorOf(next) : "", searchedTo };
 }

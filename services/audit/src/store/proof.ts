@@ -1,13 +1,5 @@
 import { type Database, jobs, sql, type Tx, type Who } from "@muster/db";
-import {
-  AppError,
-  type CallContext,
-  decodeCursor,
-  encodeCursor,
-  type Page,
-  validationError,
-  zeroUuid,
-} from "@muster/kit";
+import { AppError, type CallContext, decodeCursor, encodeCursor, type Page, zeroUuid } from "@muster/kit";
 import { auditEvent } from "@muster/service";
 import type { Range } from "../rules/range.ts";
 import { type VerifyInput, verifyKind } from "../rules/verification-job.ts";
@@ -80,10 +72,7 @@ export async function listCheckpoints(
 ): Promise<{ rows: CheckpointRow[]; total: number | null; nextCursor: string }> {
   const values = new Values();
   const conditions = [rangeText(values, range, "c")];
-  const [before] = page.cursor ? decodeCursor(page.cursor, 1) : [];
-  if (before !== undefined && !/^\d{1,15}$/.test(before)) {
-    throw validationError({ cursor: ["Not a cursor of this list"] });
-  }
+  const [before] = page.cursor ? decodeCursor(page.cursor, ["count"]) : [];
   const filter = conditions.join(" AND ");
   const total = page.skipCount ? null : await countOf(db, who, filter, [...values.list]);
   const from = before === undefined ? "" : ` AND c.id < ${values.add(before)}::bigint`;
@@ -95,7 +84,7 @@ export async function listCheckpoints(
   });
   const rows = found.slice(0, page.limit);
   const last = rows.at(-1);
-  return { rows, total, nextCursor: found.length > page.limit && last ? encodeCursor([String(last.id)]) : "" };
+  return { rows, total, nextCursor: found.length > page.limit && last ? encodeCursor([last.id]) : "" };
 }
 
 async function countOf(db: Database, who: Who, filter: string, values: unknown[]): Promise<number> {

@@ -1,14 +1,5 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
-import {
-  type CallContext,
-  decodeCursor,
-  encodeCursor,
-  isUuid,
-  type Page,
-  systemCaller,
-  uuidv7,
-  validationError,
-} from "@muster/kit";
+import { type CallContext, decodeCursor, encodeCursor, type Page, systemCaller, uuidv7 } from "@muster/kit";
 import type { AgentLogEntry, EventEntry } from "../rules/entries.ts";
 
 // The store: append, query and prune of the two kinds of logs. A second engine would take this file's place.
@@ -196,7 +187,7 @@ async function query<R extends { id: string; timestamp: Date }>(
     const n = page.skipCount ? null : complete ? rows.length : await count(tx, list);
     const shown = rows.slice(0, page.limit);
     const last = shown.at(-1);
-    const nextCursor = rows.length > page.limit && last ? encodeCursor([last.timestamp.toISOString(), last.id]) : "";
+    const nextCursor = rows.length > page.limit && last ? encodeCursor([last.timestamp, last.id]) : "";
     const many = n !== null && n > exactCount;
     return { rows: shown, total: many ? await estimate(tx, list) : n, totalIsEstimate: many, nextCursor };
   };
@@ -204,10 +195,7 @@ async function query<R extends { id: string; timestamp: Date }>(
 }
 
 function behind(cursor: string): Query {
-  const [at = "", id = ""] = decodeCursor(cursor, 2);
-  if (!isUuid(id) || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(at) || Number.isNaN(Date.parse(at))) {
-    throw validationError({ cursor: ["Not a cursor of this list"] });
-  }
+  const [at, id] = decodeCursor(cursor, ["time", "uuid"]);
   return sql`("timestamp", id) < (${at}::timestamptz, ${id}::uuid)`;
 }
 

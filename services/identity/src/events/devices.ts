@@ -1,6 +1,6 @@
 import type { OnDeviceChanges } from "@muster/service";
+import { announceAgent } from "../emits/agent-facts.ts";
 import { revokeAgentTokens, setQuarantined } from "../store/agent-tokens.ts";
-import { announceAgent } from "./agent-facts.ts";
 
 /** Ends the tokens of decommissioned devices, and tells the gateways who is quarantined and who no longer is. */
 export const followDevices: OnDeviceChanges = async (tx, changes) => {

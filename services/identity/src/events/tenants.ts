@@ -1,8 +1,8 @@
 import { type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
 import type { OnTenantChange } from "@muster/service";
-import { revokeTenant } from "../revoke-tenant.ts";
+import { revokeTenant } from "../commands/revoke-tenant.ts";
+import { tenantStatusChanged } from "../emits/auth.ts";
 import { forgetSite } from "../store/enrollment-keys.ts";
-import { tenantStatusChanged } from "./auth.ts";
 
 /**
  * Passes each change of a partner's or organization's status on to the gateways (a new one has nobody signed in yet), and

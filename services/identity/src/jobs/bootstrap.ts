@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Database, sql } from "@muster/db";
 import { ConfigError, type Logger, systemCaller, uuidv7 } from "@muster/kit";
-import type { Passwords } from "../passwords.ts";
+import type { Passwords } from "../crypto/passwords.ts";
 import { newPasswordFault } from "../rules/password-policy.ts";
 import { hasAdministrator, insertFirstAdministrator } from "../store/roles.ts";
 

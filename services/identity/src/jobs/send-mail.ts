@@ -1,14 +1,8 @@
 import type { Database, Tx } from "@muster/db";
 import { counter, gauge, type Logger, type SecretBox, systemCaller, uuidv7 } from "@muster/kit";
-import { type Delivery, MailRefused } from "../mail-delivery.ts";
-import {
-  type MailQueue,
-  mailPlace,
-  type ResetRequest,
-  resetMs,
-  resetRequestKind,
-  type SealedMail,
-} from "../mail-queue.ts";
+import { type Delivery, MailRefused } from "../clients/mail-delivery.ts";
+import { type MailQueue, type ResetRequest, resetMs, resetRequestKind } from "../emits/mail-queue.ts";
+import type { SealedMail } from "../rules/mail-texts.ts";
 import { newToken } from "../rules/opaque-token.ts";
 import { mayUsePassword } from "../rules/password-sign-in.ts";
 import {
@@ -23,6 +17,7 @@ import {
 } from "../store/mail.ts";
 import { insertPasswordReset } from "../store/password-resets.ts";
 import { findLogin, findPrincipal } from "../store/people.ts";
+import { mailPlace } from "../store/sealed-columns.ts";
 
 export type SendMailDeps = {
   db: Database;

@@ -4,8 +4,8 @@ import { sql } from "@muster/db";
 import { createLogger, uuidv7 } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { callers } from "@muster/testing";
+import { mailDelivery } from "../clients/mail-delivery.ts";
 import { type SendMailDeps, sendDueMail } from "../jobs/send-mail.ts";
-import { mailDelivery } from "../mail-delivery.ts";
 import { codeOf, outcomeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
 import { type Person, password, person, signedIn } from "../testing/people.ts";
 import { startSmtp } from "../testing/smtp.ts";
@@ -39,7 +39,7 @@ const login = (who: Person, secret: string) =>
 const eventsOf = async (who: Person) => {
   const rows = await identity.db.read<{ body: Buffer }>(
     identity.system,
-    sql`SELECT body FROM outbox WHERE subject LIKE ${`events.${who.orgId}.%`} ORDER BY id`,
+    sql`SELECT body FROM outbox WHERE subject LIKE ${`events.identity.${who.orgId}.%`} ORDER BY id`,
   );
   return rows.map(({ body }) => fromBinary(PlatformEventSchema, body));
 };

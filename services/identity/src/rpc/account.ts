@@ -13,28 +13,26 @@ import {
 } from "@muster/kit";
 import { type AccountService, type SessionInfo, SessionInfoSchema } from "@muster/proto/muster/identity/v1/account_pb";
 import { callContext } from "@muster/rpc";
-import { tooManyFailures } from "../attempts.ts";
-import { type FactorDeps, invalidPassword, signedInPerson } from "../complete-factor.ts";
-import { endSessions } from "../end-sessions.ts";
-import { appliedEverywhere } from "../events/applied-everywhere.ts";
-import { personEvent } from "../events/audit.ts";
-import { sessionRevoked } from "../events/auth.ts";
-import { originOf } from "../mail-queue.ts";
-import type { AttemptLimit } from "../rules/attempt-limit.ts";
+import { invalidPassword, signedInPerson } from "../commands/complete-factor.ts";
+import { endSessions } from "../commands/end-sessions.ts";
+import { tryFactor } from "../commands/second-factor.ts";
+import type { AccountDeps } from "../deps.ts";
+import { appliedEverywhere } from "../emits/applied-everywhere.ts";
+import { personEvent } from "../emits/audit.ts";
+import { sessionRevoked } from "../emits/auth.ts";
+import { originOf } from "../emits/mail-queue.ts";
+import { tooManyFailures } from "../rules/attempt-limit.ts";
 import { deviceName } from "../rules/device-name.ts";
 import { tokenHash } from "../rules/opaque-token.ts";
 import { checkNewPassword } from "../rules/password-policy.ts";
 import { mayUsePassword } from "../rules/password-sign-in.ts";
 import { principalCaller } from "../rules/principal.ts";
-import { tryFactor } from "../second-factor.ts";
 import { addFailures, type Counted, limitedUntil, lockToCount } from "../store/failures.ts";
 import { findPasswordReset, setPassword, usePasswordReset } from "../store/password-resets.ts";
 import { findOwnPassword, findPrincipal } from "../store/people.ts";
 import { findOwnSession, listOwnSessions, type OwnSession } from "../store/sessions.ts";
-import { refusedToken } from "../unknown-keys.ts";
+import { refusedToken } from "../store/unknown-keys.ts";
 import { endedJustNow } from "./session.ts";
-
-export type AccountDeps = FactorDeps & { forgotLimits: { perAccount: AttemptLimit; perAddress: AttemptLimit } };
 
 /** People's own passwords and sessions (01-conventions, "Sessions"). */
 export function accountService(deps: AccountDeps): ServiceImpl<typeof AccountService> {

@@ -3,14 +3,15 @@ import { AppError, isUuid } from "@muster/kit";
 import type { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
 import { callContext } from "@muster/rpc";
 import { auditEvent, requirePermission } from "@muster/service";
-import { type EnrollDeps, enroll } from "../enroll.ts";
-import { announceAgent } from "../events/agent-facts.ts";
-import { afterChange } from "../events/changes.ts";
+import { enroll } from "../commands/enroll.ts";
+import type { AgentDeps } from "../deps.ts";
+import { announceAgent } from "../emits/agent-facts.ts";
+import { afterChange } from "../emits/changes.ts";
 import { newAgentToken } from "../rules/agent-token.ts";
 import { lockAgentToken, offerAgentToken, revokeAgentTokens } from "../store/agent-tokens.ts";
 
 /** How agents come in, change their token, and go (design, "Enrollment and heartbeat"). */
-export function agentService(deps: EnrollDeps): ServiceImpl<typeof AgentService> {
+export function agentService(deps: AgentDeps): ServiceImpl<typeof AgentService> {
   const { db, now } = deps;
   return {
     async enroll(request, handler) {

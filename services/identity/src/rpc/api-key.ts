@@ -4,12 +4,13 @@ import type { Tx } from "@muster/db";
 import { type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
 import { ApiKeySchema, ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx } from "@muster/service";
-import { afterChange } from "../events/changes.ts";
-import { announceKey, changesBetween, recordFact, visibleKeyFields } from "../events/key-facts.ts";
-import { inTurn } from "../in-turn.ts";
-import { auditRefusals } from "../refusals.ts";
-import { revokeTenantCredentials } from "../revoke-tenant.ts";
+import { idempotentTx, requireScope } from "@muster/service";
+import { inTurn } from "../commands/in-turn.ts";
+import { reachOrganization } from "../commands/reach.ts";
+import { revokeTenantCredentials } from "../commands/revoke-tenant.ts";
+import type { KeyDeps } from "../deps.ts";
+import { afterChange } from "../emits/changes.ts";
+import { announceKey, changesBetween, recordFact, visibleKeyFields } from "../emits/key-facts.ts";
 import { changedKeyFields, maxGraceSeconds, newKeyFields, requireActive } from "../rules/api-key.ts";
 import { newApiKey } from "../rules/key-material.ts";
 import { requireHeld, requireWithin } from "../rules/scope-ceiling.ts";
@@ -25,16 +26,15 @@ import {
 } from "../store/api-keys.ts";
 import { readPrincipal } from "../store/service-principals.ts";
 import { apiKeyMessage, timeOrNull } from "./api-key-message.ts";
+import { auditRefusals } from "./audit-refusals.ts";
 import {
   apiKeyNotFound,
   heldNow,
-  type KeyDeps,
-  reachOrganization,
   requireManager,
   requireReader,
   requireWholeOrganization,
   wordOrNull,
-} from "./key-guards.ts";
+} from "./guards.ts";
 import { organizationFilter } from "./list-filters.ts";
 
 const statuses = ["active", "expired", "revoked"];
@@ -161,7 +161,13 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       return { apiKey: apiKeyMessage(row, at), key: material.key };
     },
 
-    revokeTenantCredentials: (request, handler) => revokeTenantCredentials(deps, callContext(handler), request),
+    revokeTenantCredentials(request, handler) {
+      const context = callContext(handler);
+      requireScope(context, "system", "partner");
+      requireManager(context, deps);
+      requireWholeOrganization(context);
+      return revokeTenantCredentials(deps, context, request);
+    },
   };
   const find = (context: CallContext, id: string) => findApiKey(db, context, id);
   return auditRefusals(deps, handlers, {

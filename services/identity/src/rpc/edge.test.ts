@@ -12,11 +12,11 @@ import {
 import { register, toAppError } from "@muster/rpc";
 import { applyTenants, tenantMigrations } from "@muster/service";
 import { callers, type TestPort, testDatabase, testPort } from "@muster/testing";
-import { afterChange, announce } from "../events/changes.ts";
+import { afterChange, announce } from "../emits/changes.ts";
 import { leaseMs } from "../store/gateways.ts";
 import { removeIdleWindows } from "../store/rate-windows.ts";
+import { unknownKeys } from "../store/unknown-keys.ts";
 import { identityDirs } from "../testing/identity.ts";
-import { unknownKeys } from "../unknown-keys.ts";
 import { edgeService } from "./edge.ts";
 
 const system = { caller: systemCaller("identity") };

@@ -1,7 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, timestampDate, timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import type { Database } from "@muster/db";
 import { AppError, isUuid, validationError } from "@muster/kit";
 import {
   AgentRecordSchema,
@@ -10,16 +9,14 @@ import {
   type SettleRequest_Use,
 } from "@muster/proto/muster/identity/v1/edge_pb";
 import { callContext } from "@muster/rpc";
-import { tooManyFailures } from "../attempts.ts";
-import { acknowledgementsStored } from "../events/applied-everywhere.ts";
-import { resolveAgent } from "../resolve-agent.ts";
-import { resolveKeys } from "../resolve-keys.ts";
+import { resolveAgent } from "../commands/resolve-agent.ts";
+import { resolveKeys } from "../commands/resolve-keys.ts";
+import type { EdgeDeps } from "../deps.ts";
+import { acknowledgementsStored } from "../emits/applied-everywhere.ts";
+import { tooManyFailures } from "../rules/attempt-limit.ts";
 import { grantMs } from "../rules/rate-window.ts";
 import { acknowledge, leaseMs, leave, recentChanges, recentlyRevokedSessions, renewLease } from "../store/gateways.ts";
 import { type CredentialRef, reserve, settle, type Use } from "../store/rate-windows.ts";
-import type { UnknownKeys } from "../unknown-keys.ts";
-
-export type EdgeDeps = { db: Database; unknownKeys: UnknownKeys; now: () => Date };
 
 const digestBytes = 32;
 /** Credentials in one call. */

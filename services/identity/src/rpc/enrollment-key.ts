@@ -10,14 +10,10 @@ import {
 } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx } from "@muster/service";
-import { changesBetween, recordFact } from "../events/key-facts.ts";
-import { auditRefusals } from "../refusals.ts";
-import {
-  newEnrollmentFields,
-  newEnrollmentKey,
-  type Pepper,
-  rotatedEnrollmentFields,
-} from "../rules/enrollment-key.ts";
+import { reachOrganization } from "../commands/reach.ts";
+import type { EnrollmentKeyDeps, KeyDeps } from "../deps.ts";
+import { changesBetween, recordFact } from "../emits/key-facts.ts";
+import { newEnrollmentFields, newEnrollmentKey, rotatedEnrollmentFields } from "../rules/enrollment-key.ts";
 import {
   deleteEnrollmentKey,
   type EnrollmentKeyRow,
@@ -29,17 +25,12 @@ import {
 } from "../store/enrollment-keys.ts";
 import { awaitTenants } from "../store/tenants.ts";
 import { timeOrNull } from "./api-key-message.ts";
-import { type KeyDeps, reachOrganization, requireManager, requireReader, siteRestricted } from "./key-guards.ts";
+import { auditRefusals } from "./audit-refusals.ts";
+import { requireManager, requireReader, siteRestricted } from "./guards.ts";
 import { idOrNull, organizationFilter } from "./list-filters.ts";
 
-export type EnrollmentDeps = KeyDeps & {
-  /** Of new keys. */
-  pepper: Pepper;
-  defaultTtlMinutes: number;
-};
-
 /** Short-lived tokens that bring agents into an organization (interface, "Enrollment key"). */
-export function enrollmentKeyService(deps: EnrollmentDeps): ServiceImpl<typeof EnrollmentKeyService> {
+export function enrollmentKeyService(deps: EnrollmentKeyDeps): ServiceImpl<typeof EnrollmentKeyService> {
   const { db, now, pepper } = deps;
   const handlers: ServiceImpl<typeof EnrollmentKeyService> = {
     async createEnrollmentKey(request, handler) {

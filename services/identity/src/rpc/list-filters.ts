@@ -1,7 +1,7 @@
 import type { Database } from "@muster/db";
 import { AppError, type CallContext, isUuid, validationError } from "@muster/kit";
+import { reachOrganization } from "../commands/reach.ts";
 import { awaitTenants, organizationIsKnown } from "../store/tenants.ts";
-import { reachOrganization } from "./key-guards.ts";
 
 type Deps = { db: Database; copyLagMs: number };
 

@@ -2,8 +2,8 @@ import { randomInt } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
 import { createLogger, uuidv7 } from "@muster/kit";
+import { passwords } from "../crypto/passwords.ts";
 import { bootstrapAdministrator } from "../jobs/bootstrap.ts";
-import { passwords } from "../passwords.ts";
 import { removeOldFailures } from "../store/failures.ts";
 import { codeOf, outcomeOf, startTestIdentity, type TestIdentity } from "../testing/identity.ts";
 

@@ -7,7 +7,6 @@ import { toDataURL } from "qrcode";
 import {
   completeLogin,
   enrolled,
-  type FactorDeps,
   invalidPassword,
   isFirstFactor,
   notEnabled,
@@ -15,14 +14,16 @@ import {
   requireOwnFactor,
   signedInPerson,
   stepUp,
-} from "../complete-factor.ts";
-import { appliedEverywhere } from "../events/applied-everywhere.ts";
-import { personEvent } from "../events/audit.ts";
-import { userChanged } from "../events/auth.ts";
+} from "../commands/complete-factor.ts";
+import { tryFactor, useCode, useTotp } from "../commands/second-factor.ts";
+import type { FactorDeps } from "../deps.ts";
+import { appliedEverywhere } from "../emits/applied-everywhere.ts";
+import { personEvent } from "../emits/audit.ts";
+import { userChanged } from "../emits/auth.ts";
 import { totpEnrollment } from "../rules/totp.ts";
-import { totpPlace, tryFactor, useCode, useTotp } from "../second-factor.ts";
 import { confirmTotp, factorRemoved, findFactors, findTotp, putPendingTotp, removeTotp } from "../store/factors.ts";
 import { findOwnPassword } from "../store/people.ts";
+import { totpPlace } from "../store/sealed-columns.ts";
 
 /** Bytes of a TOTP secret: as many as HMAC-SHA-1 gives out (RFC 4226, section 4). */
 const secretBytes = 20;

@@ -8,7 +8,6 @@ import { requireMfa } from "@muster/service";
 import {
   completeLogin,
   enrolled,
-  type FactorDeps,
   invalidPassword,
   isFirstFactor,
   type Proof,
@@ -16,19 +15,14 @@ import {
   signedInPerson,
   stepUp,
   waitingSignIn,
-} from "../complete-factor.ts";
-import { appliedEverywhere } from "../events/applied-everywhere.ts";
-import { personEvent } from "../events/audit.ts";
-import { userChanged } from "../events/auth.ts";
-import {
-  authenticationOptions,
-  type PasskeyDeps,
-  registrationOptions,
-  usePasskey,
-  verifiedPasskey,
-} from "../passkeys.ts";
+} from "../commands/complete-factor.ts";
+import { authenticationOptions, registrationOptions, usePasskey, verifiedPasskey } from "../commands/passkeys.ts";
+import { tryFactor } from "../commands/second-factor.ts";
+import type { FactorDeps, PasskeyDeps } from "../deps.ts";
+import { appliedEverywhere } from "../emits/applied-everywhere.ts";
+import { personEvent } from "../emits/audit.ts";
+import { userChanged } from "../emits/auth.ts";
 import { principalCaller } from "../rules/principal.ts";
-import { tryFactor } from "../second-factor.ts";
 import { factorRemoved, lockPerson } from "../store/factors.ts";
 import { insertPasskey, listOwnPasskeys, type PasskeyRow, removePasskey, renamePasskey } from "../store/passkeys.ts";
 import { findOwnPassword } from "../store/people.ts";

@@ -2,12 +2,12 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { AppError, type CallContext, isErrorCode, validationError } from "@muster/kit";
 import type { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { callContext } from "@muster/rpc";
-import { noteRefusal, type Owned, type RefusalDeps, refusedCodes } from "../refusals.ts";
 import { findApiKey } from "../store/api-keys.ts";
 import { findEnrollmentKey } from "../store/enrollment-keys.ts";
 import { findRole } from "../store/roles.ts";
 import { findServicePrincipal } from "../store/service-principals.ts";
 import { findUser } from "../store/users.ts";
+import { noteRefusal, type Owned, type RefusalDeps, refusedCodes } from "./audit-refusals.ts";
 
 type Find = (context: CallContext, id: string) => Promise<Owned | null>;
 

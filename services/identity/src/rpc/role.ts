@@ -1,16 +1,16 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { Database, Tx } from "@muster/db";
-import { AppError, type CallContext, clampPage, isUuid, type Logger, type Permission, uuidv7 } from "@muster/kit";
+import type { Tx } from "@muster/db";
+import { AppError, type CallContext, clampPage, isUuid, type Permission, uuidv7 } from "@muster/kit";
 import { type Role, RoleSchema, RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, requireMfa, requirePermission } from "@muster/service";
-import { actingNow, administration, inTurnOf } from "../administer.ts";
-import { appliedEverywhere } from "../events/applied-everywhere.ts";
-import { changesBetween } from "../events/key-facts.ts";
-import { recordRole, roleChanged, visibleRoleFields } from "../events/role-facts.ts";
-import { auditRefusals } from "../refusals.ts";
+import { actingNow, administration, inTurnOf } from "../commands/administer.ts";
+import type { RoleDeps } from "../deps.ts";
+import { appliedEverywhere } from "../emits/applied-everywhere.ts";
+import { changesBetween } from "../emits/key-facts.ts";
+import { recordRole, roleChanged, visibleRoleFields } from "../emits/role-facts.ts";
 import { grantable } from "../rules/catalogue.ts";
 import { requireAdministrator } from "../rules/delegation.ts";
 import { noOrganization, roleNotFound } from "../rules/new-user.ts";
@@ -27,17 +27,9 @@ import {
   updateRole,
 } from "../store/roles.ts";
 import { awaitTenants, type KnownTenants } from "../store/tenants.ts";
-import { requirePerson, requireWholeOrganization, wordOrNull } from "./key-guards.ts";
+import { auditRefusals } from "./audit-refusals.ts";
+import { requirePerson, requireWholeOrganization, wordOrNull } from "./guards.ts";
 import { organizationFilter, partnerFilter } from "./list-filters.ts";
-
-export type RoleDeps = {
-  db: Database;
-  log: Logger;
-  now: () => Date;
-  mfaMaxAgeMinutes: number;
-  /** Milliseconds that the copy of the tenants may be behind tenancy before something counts as missing. */
-  copyLagMs: number;
-};
 
 const scopes = ["system", "partner", "organization"];
 const permission: Permission = "roles:write";

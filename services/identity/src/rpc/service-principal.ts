@@ -10,10 +10,11 @@ import {
 } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx } from "@muster/service";
-import { afterChange } from "../events/changes.ts";
-import { announceKey, recordFact } from "../events/key-facts.ts";
-import { inTurn } from "../in-turn.ts";
-import { auditRefusals } from "../refusals.ts";
+import { inTurn } from "../commands/in-turn.ts";
+import { reachOrganization } from "../commands/reach.ts";
+import type { KeyDeps } from "../deps.ts";
+import { afterChange } from "../emits/changes.ts";
+import { announceKey, recordFact } from "../emits/key-facts.ts";
 import { defaultRateLimit, requireActive } from "../rules/api-key.ts";
 import { keyChecks } from "../rules/key-fields.ts";
 import { newApiKey } from "../rules/key-material.ts";
@@ -30,16 +31,15 @@ import {
   touchPrincipal,
 } from "../store/service-principals.ts";
 import { apiKeyMessage } from "./api-key-message.ts";
+import { auditRefusals } from "./audit-refusals.ts";
 import {
   apiKeyNotFound,
   heldNow,
-  type KeyDeps,
-  reachOrganization,
   requireManager,
   requireReader,
   requireWholeOrganization,
   wordOrNull,
-} from "./key-guards.ts";
+} from "./guards.ts";
 import { organizationFilter } from "./list-filters.ts";
 
 const statuses = ["active", "disabled"];

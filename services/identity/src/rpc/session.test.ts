@@ -10,13 +10,13 @@ import { register } from "@muster/rpc";
 import { tenantMigrations } from "@muster/service";
 import { callers, type TestDatabase, type TestPort, testDatabase, testPort } from "@muster/testing";
 import { createLocalJWKSet, jwtVerify } from "jose";
-import { accessTokens } from "../access-tokens.ts";
+import { accessTokens } from "../crypto/access-tokens.ts";
+import { passwords } from "../crypto/passwords.ts";
 import { bootstrapAdministrator } from "../jobs/bootstrap.ts";
-import { passwords } from "../passwords.ts";
 import { seededRoles } from "../rules/catalogue.ts";
 import { seedRoles } from "../store/roles.ts";
+import { unknownKeys } from "../store/unknown-keys.ts";
 import { fiveMinutes } from "../testing/identity.ts";
-import { unknownKeys } from "../unknown-keys.ts";
 import { sessionService } from "./session.ts";
 
 const password = "a long enough password";

@@ -1,41 +1,29 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { AppError, type CallContext, isUuid, type Logger, type SecretBox, sessionEnded, uuidv7 } from "@muster/kit";
+import { AppError, type CallContext, isUuid, sessionEnded, uuidv7 } from "@muster/kit";
 import type { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { callContext } from "@muster/rpc";
-import { countLogin, type LoginLimits, loginAttempt, tooManyFailures } from "../attempts.ts";
-import { endSessions } from "../end-sessions.ts";
-import { appliedEverywhere } from "../events/applied-everywhere.ts";
-import { personEvent } from "../events/audit.ts";
-import { sessionRevoked } from "../events/auth.ts";
-import { noteFailedLogin } from "../events/failed-login.ts";
-import { sessionEvents } from "../events/platform.ts";
-import type { Passwords } from "../passwords.ts";
+import { endSessions } from "../commands/end-sessions.ts";
+import { newFamily, tokenPair } from "../commands/session-families.ts";
+import type { SessionDeps } from "../deps.ts";
+import { appliedEverywhere } from "../emits/applied-everywhere.ts";
+import { personEvent } from "../emits/audit.ts";
+import { sessionRevoked } from "../emits/auth.ts";
+import { noteFailedLogin } from "../emits/failed-login.ts";
+import { sessionEvents } from "../emits/platform.ts";
+import { tooManyFailures } from "../rules/attempt-limit.ts";
 import { factorMethods } from "../rules/factors.ts";
 import { newToken } from "../rules/opaque-token.ts";
 import { mayUsePassword } from "../rules/password-sign-in.ts";
+import type { PrincipalRow } from "../rules/principal.ts";
 import { principalCaller, principalMessage } from "../rules/principal.ts";
 import { isGenuine, judgeRefresh, parseRefreshToken } from "../rules/refresh-token.ts";
-import { familyPlace, newFamily, type SessionFamilyDeps, tokenPair } from "../session-families.ts";
+import { countLogin, loginAttempt } from "../store/attempts.ts";
 import { findFactors, insertChallenge } from "../store/factors.ts";
 import { limitedUntil, readFailures } from "../store/failures.ts";
-import {
-  findLogin,
-  findPrincipal,
-  type LoginCandidate,
-  type PrincipalRow,
-  passwordStands,
-  recordRehash,
-} from "../store/people.ts";
+import { findLogin, findPrincipal, type LoginCandidate, passwordStands, recordRehash } from "../store/people.ts";
+import { familyPlace } from "../store/sealed-columns.ts";
 import { findSession, lockSession, rotateSession, type SessionRow } from "../store/sessions.ts";
-import { refusedToken, type UnknownKeys } from "../unknown-keys.ts";
-
-export type SessionDeps = SessionFamilyDeps & {
-  passwords: Passwords;
-  totpBox: SecretBox;
-  loginLimits: LoginLimits;
-  log: Logger;
-  unknownTokens: UnknownKeys;
-};
+import { refusedToken } from "../store/unknown-keys.ts";
 
 const dayMs = 86_400_000;
 /** Life of an mfaToken (01-conventions, "Sessions"). */

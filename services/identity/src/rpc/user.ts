@@ -2,36 +2,20 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
-import { type CallContext, clampPage, isUuid, type Logger, validationError } from "@muster/kit";
+import { type CallContext, clampPage, isUuid, validationError } from "@muster/kit";
 import { type User, UserSchema, type UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { callContext } from "@muster/rpc";
-import { type ReplyBox, requireMfa, requirePermission } from "@muster/service";
-import { acceptInvite } from "../accept-invite.ts";
-import { inviteUser } from "../invite-user.ts";
-import type { MailQueue } from "../mail-queue.ts";
-import { userManagement, userNotFound } from "../manage-user.ts";
-import type { Passwords } from "../passwords.ts";
-import { auditRefusals } from "../refusals.ts";
+import { requireMfa, requirePermission } from "@muster/service";
+import { acceptInvite } from "../commands/accept-invite.ts";
+import { inviteUser } from "../commands/invite-user.ts";
+import { userManagement, userNotFound } from "../commands/manage-user.ts";
+import type { UserDeps } from "../deps.ts";
 import { userChange } from "../rules/changed-user.ts";
 import { seededRoleId } from "../store/roles.ts";
 import { findUser, listUsers, type UserRow } from "../store/users.ts";
-import type { UnknownKeys } from "../unknown-keys.ts";
-import { requirePerson, requireWholeOrganization, wordOrNull } from "./key-guards.ts";
+import { auditRefusals } from "./audit-refusals.ts";
+import { requirePerson, requireWholeOrganization, wordOrNull } from "./guards.ts";
 import { organizationFilter, partnerFilter } from "./list-filters.ts";
-
-export type UserDeps = {
-  db: Database;
-  log: Logger;
-  passwords: Passwords;
-  unknownTokens: UnknownKeys;
-  mail: MailQueue;
-  now: () => Date;
-  mfaMaxAgeMinutes: number;
-  /** Seals the replies that are kept for repeats: they hold invitations. */
-  box: ReplyBox;
-  /** Milliseconds that the copy of the tenants may be behind tenancy before something counts as missing. */
-  copyLagMs: number;
-};
 
 const statuses = ["invited", "active", "disabled"];
 const maxQuery = 255;

@@ -1,5 +1,9 @@
+import { AppError } from "@muster/kit";
+
 /** How many failures are allowed within how long. */
 export type AttemptLimit = { max: number; windowMs: number };
+
+export type LoginLimits = { perAccount: AttemptLimit; perAddress: AttemptLimit };
 
 /** Until when nothing more may be tried; null when it may. `failedAt` in any order, in milliseconds since 1970. */
 export function limitedUntilMs(failedAt: readonly number[], limit: AttemptLimit, nowMs: number): number | null {
@@ -21,4 +25,11 @@ export function withFailures(failedAt: readonly number[], limit: AttemptLimit, n
 
 function inWindow(failedAt: readonly number[], { windowMs }: AttemptLimit, nowMs: number): number[] {
   return failedAt.filter((atMs) => atMs > nowMs - windowMs).sort((a, b) => a - b);
+}
+
+/** 429 with the seconds after which a repeat makes sense. */
+export function tooManyFailures(until: Date, now: Date): AppError {
+  return new AppError("rate_limited", "Too many failed attempts", {
+    retryAfterSeconds: Math.max(1, Math.ceil((until.getTime() - now.getTime()) / 1000)),
+  });
 }

@@ -1,6 +1,7 @@
 import { AppError, type FieldErrors, isUuid, nameFault, validationError } from "@muster/kit";
+import type { OrgGrant } from "./delegation.ts";
 import { type Held, requireAbove } from "./delegation.ts";
-import { isRoleOf, maxListed, noOrganization, type OrgGrant, orgGrants, type Role, roleNotFound } from "./new-user.ts";
+import { isRoleOf, maxListed, noOrganization, orgGrants, type Role, roleNotFound } from "./new-user.ts";
 
 /** The fields of a change that were given. `siteIds: null` lifts the limit to sites. */
 export type UserChange = {

@@ -1,8 +1,9 @@
 import { AppError, type Caller } from "@muster/kit";
-import type { OrgGrant } from "./new-user.ts";
 
 /** What somebody may do and where: of a person who has it, or of one who gives it. */
 export type Held = Pick<Caller, "scope" | "orgAccess" | "permissions">;
+
+export type OrgGrant = "all" | "selected" | "none";
 
 /** Organizations that a person of a partner has, or is to have. */
 export type Access = { orgAccess: OrgGrant; orgIds: readonly string[] };

@@ -13,3 +13,6 @@ export function factorMethods({ totp, passkeys, recoveryCodes }: Factors): Facto
 }
 
 export const hasFactor = ({ totp, passkeys }: Factors): boolean => totp || passkeys > 0;
+
+/** What a proven factor completes: a step-up of a session, or a sign-in. */
+export type ProofOf = { sessionId: string } | { mfaChallengeId: string };

@@ -88,3 +88,6 @@ export const unlinked = (name: string) => name.normalize("NFKC").replace(/([.:@\
 /** Lines are ours alone, whatever a name brings. */
 export const oneLine = (text: string) => text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
 const escaped = (text: string) => oneLine(text).replace(/[&<>"']/g, (letter) => `&#${letter.codePointAt(0)};`);
+
+/** What is sealed in a row: a mail to be sent as it stands. */
+export type SealedMail = { to: { address: string; name: string }; subject: string; text: string; html: string };

@@ -1,5 +1,5 @@
 import { AppError, type Caller, type FieldErrors, isUuid, nameFault, type Scope, validationError } from "@muster/kit";
-import { requireHeldAccess, requireHeldPermissions } from "./delegation.ts";
+import { type OrgGrant, requireHeldAccess, requireHeldPermissions } from "./delegation.ts";
 
 export type Role = {
   id: string;
@@ -8,8 +8,6 @@ export type Role = {
   partnerId: string | null;
   orgId: string | null;
 };
-
-export type OrgGrant = "all" | "selected" | "none";
 
 /** A person as invited. An organization user's partner is its organization's: null until that is known. */
 export type NewUser = {

@@ -1,8 +1,30 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { Caller } from "@muster/kit";
+import type { Caller, Scope } from "@muster/kit";
 import { type Principal, PrincipalSchema } from "@muster/proto/muster/identity/v1/session_pb";
-import type { PrincipalRow } from "../store/people.ts";
+
+/** A person with role, permissions and grants. */
+export type PrincipalRow = {
+  user_id: string;
+  email: string;
+  name: string;
+  department: string | null;
+  role: string;
+  permissions: string[];
+  scope: Scope;
+  partner_id: string | null;
+  org_id: string | null;
+  org_access: string;
+  org_ids: string[];
+  status: string;
+  version: number;
+  mfa_enabled: boolean;
+  site_restricted: boolean;
+  site_ids: string[];
+  /** Of the person's partner and organization: "deleted", or "unknown" to the copy; null where there is none. */
+  partner_status: string | null;
+  org_status: string | null;
+};
 
 type SessionFacts = { id: string; mfaAt: Date | null; expiresAt: Date };
 

@@ -1,6 +1,6 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import type { CallContext } from "@muster/kit";
-import type { ProofOf } from "../complete-factor.ts";
+import type { ProofOf } from "../rules/factors.ts";
 
 export type PasskeyRow = {
   id: string;

@@ -1,29 +1,8 @@
 import { type Database, sql, type Tx } from "@muster/db";
-import type { CallContext, Scope } from "@muster/kit";
+import type { CallContext } from "@muster/kit";
+import type { PrincipalRow } from "../rules/principal.ts";
 
 export type LoginCandidate = { user_id: string; password_hash: string | null; status: string };
-
-export type PrincipalRow = {
-  user_id: string;
-  email: string;
-  name: string;
-  department: string | null;
-  role: string;
-  permissions: string[];
-  scope: Scope;
-  partner_id: string | null;
-  org_id: string | null;
-  org_access: string;
-  org_ids: string[];
-  status: string;
-  version: number;
-  mfa_enabled: boolean;
-  site_restricted: boolean;
-  site_ids: string[];
-  /** Of the person's partner and organization: "deleted", or "unknown" to the copy; null where there is none. */
-  partner_status: string | null;
-  org_status: string | null;
-};
 
 /** Nobody is signed in yet: only the lookup functions answer. */
 const stranger = { caller: null };

@@ -1,15 +1,5 @@
 import { type Database, isUniqueViolation, type Query, sql, type Tx } from "@muster/db";
-import {
-  type CallContext,
-  type Caller,
-  decodeCursor,
-  isUuid,
-  type Page,
-  type Scope,
-  systemCaller,
-  uuidv7,
-  validationError,
-} from "@muster/kit";
+import { type CallContext, type Caller, decodeCursor, type Page, type Scope, systemCaller, uuidv7 } from "@muster/kit";
 import { type ListPage, type OrderedList, readListPage } from "@muster/service";
 import type { SeededRole } from "../rules/catalogue.ts";
 import { type NewRole, nameTaken } from "../rules/role.ts";
@@ -91,7 +81,7 @@ export async function listRoles(
     columns,
     wanted,
     order: sql`(t.key IS NULL), t.name, t.id`,
-    position: (row) => [String(row.key === null), row.name, row.id],
+    position: (row) => [row.key === null, row.name, row.id],
     behind: afterPosition,
   };
   return readListPage(db, who, list, page);
@@ -189,9 +179,6 @@ function inSight(caller: Caller): Query {
 }
 
 function afterPosition(cursor: string): Query {
-  const [isCustom = "", name = "", id = ""] = decodeCursor(cursor, 3);
-  if (!isUuid(id) || !["true", "false"].includes(isCustom)) {
-    throw validationError({ cursor: ["Not a cursor of this list"] });
-  }
-  return sql`((t.key IS NULL), t.name, t.id) > (${isCustom === "true"}, ${name}, ${id}::uuid)`;
+  const [isCustom, name, id] = decodeCursor(cursor, ["flag", "text", "uuid"]);
+  return sql`((t.key IS NULL), t.name, t.id) > (${isCustom}, ${name}, ${id}::uuid)`;
 }

@@ -1,13 +1,5 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
-import {
-  type CallContext,
-  decodeCursor,
-  encodeCursor,
-  isUuid,
-  type Page,
-  systemCaller,
-  validationError,
-} from "@muster/kit";
+import { type CallContext, decodeCursor, encodeCursor, type Page, systemCaller } from "@muster/kit";
 import { ofTenant, type Tenant } from "./api-keys.ts";
 
 export type SessionRow = {
@@ -123,7 +115,7 @@ export async function listOwnSessions(
 ): Promise<{ rows: OwnSession[]; total: number | null; nextCursor: string }> {
   const living = sql`user_id = ${who.caller.actor.id} AND revoked_at IS NULL AND idle_expires_at > ${now}
                      AND expires_at > ${now}`;
-  const [time, id] = page.cursor === null ? [null, null] : readCursor(page.cursor);
+  const [time, id] = page.cursor === null ? [null, null] : decodeCursor(page.cursor, ["time", "uuid"]);
   const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
   const rows = await db.read<OwnSession>(
     who,
@@ -137,7 +129,7 @@ export async function listOwnSessions(
     : await db.read<{ n: number }>(who, sql`SELECT count(*)::int AS n FROM sessions WHERE ${living}`);
   const shown = rows.slice(0, page.limit);
   const last = shown.at(-1);
-  const nextCursor = rows.length > page.limit && last ? encodeCursor([last.created_at.toISOString(), last.id]) : "";
+  const nextCursor = rows.length > page.limit && last ? encodeCursor([last.created_at, last.id]) : "";
   return { rows: shown, total: counted?.[0]?.n ?? null, nextCursor };
 }
 
@@ -148,12 +140,6 @@ export async function findOwnSession(db: Database, who: CallContext, id: string)
     sql`SELECT revoked_at FROM sessions WHERE id = ${id} AND user_id = ${who.caller.actor.id}`,
   );
   return row?.revoked_at;
-}
-
-function readCursor(cursor: string): [string, string] {
-  const [time = "", id = ""] = decodeCursor(cursor, 2);
-  if (!isUuid(id) || Number.isNaN(Date.parse(time))) throw validationError({ cursor: ["Not a cursor of this list"] });
-  return [time, id];
 }
 
 /** Removes up to `limit` families that were revoked before then; how many. Index sessions_revoked. */

@@ -2,7 +2,8 @@ import { type Database, isUniqueViolation, type Query, sql, type Tx } from "@mus
 import { AppError, type CallContext, type Caller, type Page, type Scope } from "@muster/kit";
 import { type ListPage, readNewestPage } from "@muster/service";
 import type { Standing } from "../rules/changed-user.ts";
-import type { NewUser, OrgGrant } from "../rules/new-user.ts";
+import type { OrgGrant } from "../rules/delegation.ts";
+import type { NewUser } from "../rules/new-user.ts";
 import { findByWords, mostFound } from "./user-search.ts";
 
 export type UserRow = {

@@ -15,11 +15,9 @@ import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { register, toAppError } from "@muster/rpc";
 import { applyTenants, tenantMigrations } from "@muster/service";
 import { callers, testDatabase, testPort } from "@muster/testing";
-import { accessTokens } from "../access-tokens.ts";
-import type { LoginLimits } from "../attempts.ts";
-import { mailQueue } from "../mail-queue.ts";
-import { relyingPartyOf } from "../passkeys.ts";
-import { passwords } from "../passwords.ts";
+import { accessTokens } from "../crypto/access-tokens.ts";
+import { passwords } from "../crypto/passwords.ts";
+import { mailQueue } from "../emits/mail-queue.ts";
 import { accountService } from "../rpc/account.ts";
 import { mfaService } from "../rpc/mfa.ts";
 import { passkeyService } from "../rpc/passkey.ts";
@@ -27,9 +25,11 @@ import { refusalService } from "../rpc/refusal.ts";
 import { roleService } from "../rpc/role.ts";
 import { sessionService } from "../rpc/session.ts";
 import { userService } from "../rpc/user.ts";
+import type { LoginLimits } from "../rules/attempt-limit.ts";
 import { seededRoles } from "../rules/catalogue.ts";
+import { relyingPartyOf } from "../rules/relying-party.ts";
 import { seedRoles } from "../store/roles.ts";
-import { unknownKeys } from "../unknown-keys.ts";
+import { unknownKeys } from "../store/unknown-keys.ts";
 
 export const identityDirs = [
   tenantMigrations,

@@ -85,7 +85,7 @@ export function emitDevice(
     traceparent: context.meta.traceparent,
   });
   const fact = { type, orgId: row.org_id, partnerId: row.partner_id, data: eventData(row) };
-  tx.emit(platformEvent(fact, context.meta.traceparent));
+  tx.emit(platformEvent("tenancy", fact, context.meta.traceparent));
 }
 
 /** The device as webhooks are shown it. */

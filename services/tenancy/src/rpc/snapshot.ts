@@ -2,7 +2,15 @@ import { createHash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
-import { AppError, type CallContext, decodeCursor, encodeCursor, isUuid, validationError } from "@muster/kit";
+import {
+  AppError,
+  type CallContext,
+  decodeCursor,
+  encodeCursor,
+  foreignCursor,
+  isUuid,
+  validationError,
+} from "@muster/kit";
 import {
   DeviceChangedSchema,
   type TenantChanged,
@@ -66,8 +74,8 @@ function requireService({ caller }: CallContext): void {
 }
 
 function positionOf(cursor: string): { kind: string; id: string } {
-  const [kind = "", id = ""] = decodeCursor(cursor, 2);
-  if (!snapshotKinds.includes(kind) || !isUuid(id)) throw validationError({ cursor: ["Not a cursor of this list"] });
+  const [kind, id] = decodeCursor(cursor, ["text", "uuid"]);
+  if (!snapshotKinds.includes(kind)) throw foreignCursor();
   return { kind, id };
 }
 

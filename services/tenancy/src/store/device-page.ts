@@ -1,5 +1,5 @@
 import { type Query, sql, type Tx } from "@muster/db";
-import { decodeCursor, encodeCursor, isUuid, type Page, validationError } from "@muster/kit";
+import { decodeCursor, encodeCursor, type Page } from "@muster/kit";
 import type { NamePage } from "./name-page.ts";
 
 /** Rows that are counted one by one; a longer list's total is the planner's estimate. */
@@ -20,7 +20,7 @@ export async function readNewestPage<R extends { id: string; created_at: Date }>
   const n = page.skipCount ? null : complete ? rows.length : await count(tx, list);
   const shown = rows.slice(0, page.limit);
   const last = shown.at(-1);
-  const nextCursor = rows.length > page.limit && last ? encodeCursor([last.created_at.toISOString(), last.id]) : "";
+  const nextCursor = rows.length > page.limit && last ? encodeCursor([last.created_at, last.id]) : "";
   const many = n !== null && n > exactCount;
   return { rows: shown, total: many ? await estimate(tx, list) : n, totalIsEstimate: many, nextCursor };
 }
@@ -38,14 +38,7 @@ function pageQuery({ table, columns, where }: NewestList, page: Page): Query {
 }
 
 function behind(cursor: string): Query {
-  const [createdAt = "", id = ""] = decodeCursor(cursor, 2);
-  if (
-    !isUuid(id) ||
-    !/^[12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(createdAt) ||
-    Number.isNaN(Date.parse(createdAt))
-  ) {
-    throw validationError({ cursor: ["Not a cursor of this list"] });
-  }
+  const [createdAt, id] = decodeCursor(cursor, ["time", "uuid"]);
   return sql`(created_at, id) < (${createdAt}::timestamptz, ${id}::uuid)`;
 }
 

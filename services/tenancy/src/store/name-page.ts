@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Database, type Query, sql } from "@muster/db";
-import { type CallContext, decodeCursor, encodeCursor, isUuid, type Page, validationError } from "@muster/kit";
+import { type CallContext, decodeCursor, encodeCursor, type Page } from "@muster/kit";
 import { PageInfoSchema } from "@muster/proto/muster/common/v1/page_pb";
 
 /** Rows that are counted one by one; a longer list's total is the planner's estimate. */
@@ -118,7 +118,5 @@ async function estimate(
 }
 
 function positionOf(cursor: string): [name: string, id: string] {
-  const [name = "", id = ""] = decodeCursor(cursor, 2);
-  if (!isUuid(id) || name.includes("\0")) throw validationError({ cursor: ["Not a cursor of this list"] });
-  return [name, id];
+  return decodeCursor(cursor, ["text", "uuid"]);
 }

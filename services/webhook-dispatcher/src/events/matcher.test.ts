@@ -48,7 +48,7 @@ describe("an event", () => {
     const hook = await dispatcher.webhook(admin, receiver);
     const good = eventMessage(orgId);
     const broken = { ...eventMessage(orgId), body: Buffer.from([0xff, 0xff]) };
-    const disguised = { ...eventMessage(orgId), subject: `events.${uuidv7()}.device.online` };
+    const disguised = { ...eventMessage(orgId), subject: `events.tenancy.${uuidv7()}.device.online` };
     const list = eventMessage(orgId, { data: [1] });
     const unknown = eventMessage(orgId, { type: "moon.landed" });
     const test = eventMessage(orgId, { type: "webhook.test" });
@@ -59,6 +59,25 @@ describe("an event", () => {
       [[broken.msgId, disguised.msgId, list.msgId, unknown.msgId, test.msgId]],
     );
     expect(letters.map((letter) => letter.msg_id).sort()).toEqual([broken.msgId, disguised.msgId, list.msgId].sort());
+  });
+
+  it.each([
+    ["device-logs", "device.online"],
+    ["identity", "device.online"],
+    ["identity", "alert.triggered"],
+    ["tenancy", "user.login"],
+    ["tenancy", "script.completed"],
+    ["gateway", "device.online"],
+    ["stranger", "device.online"],
+    ["", "device.online"],
+  ])("under the name of %s, which may not emit %s, is a dead letter and makes no delivery", async (emitter, type) => {
+    const { orgId, admin } = await dispatcher.organization();
+    const hook = await dispatcher.webhook(admin, receiver);
+    const forged = eventMessage(orgId, { emitter, type });
+    await dispatcher.match([forged]);
+    expect(await dispatcher.deliveriesOf(hook.id)).toEqual([]);
+    const letters = await dispatcher.rows("SELECT reason FROM dead_letter WHERE msg_id = $1", [forged.msgId]);
+    expect(letters).toEqual([{ reason: `${emitter} may not emit events of this type` }]);
   });
 
   it("from the future, or older than there are tables for, counts within them", async () => {
@@ -105,7 +124,7 @@ describe("publishing", () => {
       "SELECT subject, msg_id FROM outbox WHERE msg_id = $1",
       [`${orgId}/${id}`],
     );
-    expect(rows).toEqual([{ subject: `events.${orgId}.alert.triggered`, msg_id: `${orgId}/${id}` }]);
+    expect(rows).toEqual([{ subject: `events.webhook-dispatcher.${orgId}.alert.triggered`, msg_id: `${orgId}/${id}` }]);
     const codes = await Promise.all(
       [
         { type: "webhook.test" },

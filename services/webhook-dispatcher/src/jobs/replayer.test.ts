@@ -17,7 +17,9 @@ async function history(failed: number, delivered: number) {
   const { orgId, admin } = organization;
   const webhook = await dispatcher.webhook(admin, receiver);
   const ids = Array.from({ length: failed + delivered }, () => uuidv7());
-  await dispatcher.match(ids.map((id) => eventMessage(orgId, { id, type: "alert.triggered" })));
+  await dispatcher.match(
+    ids.map((id) => eventMessage(orgId, { id, type: "alert.triggered", emitter: "webhook-dispatcher" })),
+  );
   const finish = (status: string, of: string[]) =>
     dispatcher.change(
       `WITH gone AS (DELETE FROM webhook_queue WHERE event_id = ANY ($2::uuid[]))

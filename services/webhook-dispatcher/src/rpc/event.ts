@@ -25,7 +25,9 @@ export function eventService(deps: Reach & { now: () => Date }): ServiceImpl<typ
       const id = request.id.toLowerCase() || uuidv7(at.getTime());
       return idempotentTx(deps.db, context, EventService.method.publish, request, async (tx) => {
         const data = JSON.parse(dataJson) as Record<string, unknown>;
-        tx.emit(platformEvent({ type, orgId, partnerId, data, id }, context.meta.traceparent, at));
+        tx.emit(
+          platformEvent("webhook-dispatcher", { type, orgId, partnerId, data, id }, context.meta.traceparent, at),
+        );
         return { id };
       });
     },

@@ -132,7 +132,7 @@ describe("the health of an endpoint", () => {
     expect(await healthOf(admin, webhook.id)).toMatchObject({ failedReason: "gone", oldestDueSeconds: 0 });
     const told = await dispatcher.rows(
       "SELECT FROM outbox WHERE subject = $1 AND encode(body, 'escape') LIKE '%' || $2 || '%'",
-      [`events.${orgId}.webhook.failed`, webhook.id],
+      [`events.webhook-dispatcher.${orgId}.webhook.failed`, webhook.id],
     );
     expect(told).toHaveLength(1);
     const change = { id: webhook.id, updateMask: { paths: ["status"] }, change: { status: "active" } };

@@ -3,7 +3,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Database, Tx } from "@muster/db";
 import { backoffMs, counter, type Logger, sleep, systemCaller, uuidv7 } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
-import { auditEvent } from "@muster/service";
+import { auditEvent, eventSubject } from "@muster/service";
 import { addTallies, type FailedWebhook, type HealthLimits, markFailed, tally } from "../store/endpoint-state.ts";
 import { insertAttempts, insertDeadLetters, type Outcome, settleQueue, updateDeliveries } from "../store/outcomes.ts";
 
@@ -147,7 +147,7 @@ function announce(tx: Tx, { claim, letterId, event, attempt }: Outcome & { lette
     }),
   });
   tx.emit({
-    subject: `events.${claim.org_id}.webhook.dead_letter`,
+    subject: eventSubject(service, claim.org_id, message.type),
     msgId: `${claim.org_id}/${letterId}`,
     body: toBinary(PlatformEventSchema, message),
   });
@@ -179,7 +179,7 @@ function noteFailed(tx: Tx, webhook: FailedWebhook, reason: string, now: Date): 
     dataJson: JSON.stringify({ webhookId: webhook.id, name: webhook.name, reason }),
   });
   tx.emit({
-    subject: `events.${webhook.org_id}.webhook.failed`,
+    subject: eventSubject(service, webhook.org_id, message.type),
     msgId: `${webhook.org_id}/${message.id}`,
     body: toBinary(PlatformEventSchema, message),
   });

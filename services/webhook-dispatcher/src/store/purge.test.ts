@@ -23,7 +23,7 @@ async function filled(partnerId?: string) {
 }
 
 async function unread(orgId: string): Promise<number> {
-  return (await dispatcher.rows("SELECT FROM dead_letter WHERE subject LIKE $1", [`events.${orgId}.%`])).length;
+  return (await dispatcher.rows("SELECT FROM dead_letter WHERE subject LIKE $1", [`events.%.${orgId}.%`])).length;
 }
 
 const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, n) => total + n, 0);

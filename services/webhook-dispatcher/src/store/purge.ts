@@ -15,8 +15,8 @@ export const purgePlan: PurgePlan = async (tx, tenant) => {
   // Events that could not be read lie under their subject.
   const unread =
     tenant.kind === "organization"
-      ? sql`subject LIKE ${`events.${tenant.id}.%`}`
-      : sql`split_part(subject, '.', 2) IN (
+      ? sql`subject LIKE ${`events.%.${tenant.id}.%`}`
+      : sql`split_part(subject, '.', 3) IN (
           SELECT id::text FROM tenant WHERE kind = 'organization' AND partner_id = ${tenant.id}::uuid)`;
   const whole = (table: string, rows = where): PurgeStep => ({ table, where: rows, walk: walked });
   const days = async (family: string): Promise<PurgeStep[]> =>

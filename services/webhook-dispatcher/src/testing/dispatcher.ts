@@ -215,7 +215,14 @@ type DeliveryRow = {
 /** A message of EVENTS as services emit it. */
 export function eventMessage(
   orgId: string,
-  { id = uuidv7(), type = "device.online", data = { n: 1 }, at = new Date(), seq = 1 }: Partial<EventChange> = {},
+  {
+    id = uuidv7(),
+    type = "device.online",
+    emitter = "tenancy",
+    data = { n: 1 },
+    at = new Date(),
+    seq = 1,
+  }: Partial<EventChange> = {},
 ): BusMessage {
   const event = create(PlatformEventSchema, {
     id,
@@ -226,7 +233,7 @@ export function eventMessage(
     dataJson: JSON.stringify(data),
   });
   return {
-    subject: `events.${orgId}.${type}`,
+    subject: `events.${emitter}.${orgId}.${type}`,
     msgId: `${orgId}/${id}`,
     body: toBinary(PlatformEventSchema, event),
     streamSeq: seq,
@@ -240,4 +247,4 @@ export function eventMessages(orgId: string, count: number): BusMessage[] {
   return Array.from({ length: count }, () => eventMessage(orgId));
 }
 
-type EventChange = { id: string; type: string; data: object; at: Date; seq: number };
+type EventChange = { id: string; type: string; emitter: string; data: object; at: Date; seq: number };

@@ -1,0 +1,49 @@
+import { createClient } from "@connectrpc/connect";
+import { type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
+import { type Device, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
+import { callOptions, createSigner, createTransport, toAppError } from "@muster/rpc";
+import type { AgentFields } from "../rules/enrollment.ts";
+
+export type NewDevice = AgentFields & { id: string; orgId: string; siteId: string };
+export type CreatedDevice = { device: Device; heartbeatIntervalSeconds: number };
+
+/** Tenancy's devices as enrollment needs them. Calls throw AppError. */
+export type TenancyDevices = {
+  /** Idempotent by id. */
+  create(device: NewDevice, call: { meta: RequestMeta; deadlineMs: number | null }): Promise<CreatedDevice>;
+  /** Takes a device back, or keeps it from ever being made. */
+  discard(id: string): Promise<void>;
+};
+
+const discardTimeoutMs = 5_000;
+const createTimeoutMs = 8_000;
+
+/** Asks tenancy in identity's name. */
+export function tenancyDevices(options: {
+  baseUrls: string[];
+  privateKeys: string;
+}): TenancyDevices & { close(): Promise<void> } {
+  const transport = createTransport({ baseUrls: options.baseUrls });
+  const client = createClient(DeviceService, transport);
+  const signer = createSigner({ issuer: "identity", privateKeys: options.privateKeys });
+  const caller = systemCaller("identity");
+  const fail = (thrown: unknown): never => {
+    throw toAppError(thrown);
+  };
+  return {
+    async create(wanted, { meta, deadlineMs }) {
+      const endMs = Math.min(deadlineMs ?? Number.POSITIVE_INFINITY, performance.now() + createTimeoutMs);
+      const call = callOptions({ callerToken: await signer.tokenFor(caller), meta, deadlineMs: endMs });
+      const { device, heartbeatIntervalSeconds } = await client.createDevice(wanted, call).catch(fail);
+      if (!device) throw new Error("tenancy answered without a device");
+      return { device, heartbeatIntervalSeconds };
+    },
+    async discard(id) {
+      const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+      const deadlineMs = performance.now() + discardTimeoutMs;
+      const call = callOptions({ callerToken: await signer.tokenFor(caller), meta, deadlineMs });
+      await client.discardDevice({ id }, call).catch(fail);
+    },
+    close: () => transport.close(),
+  };
+}

@@ -1,0 +1,66 @@
+import type { Database, Tx } from "@muster/db";
+import { AppError, type CallContext, type Caller, type Permission } from "@muster/kit";
+import { principalCaller } from "../rules/principal.ts";
+import { lockAdministration } from "../store/administration.ts";
+import { readPerson } from "../store/people.ts";
+import { inTurn } from "./in-turn.ts";
+
+/**
+ * One change at a time of the people and roles of a partner (null: the platform's own). `judge` reads and throws what it
+ * refuses, `apply` writes; both in one transaction, under the lock, for the acting person as they are now.
+ */
+export type Administer = <P, T>(
+  context: CallContext,
+  at: { partnerId: string | null; permission: Permission },
+  judge: (tx: Tx, by: Caller) => Promise<P>,
+  apply: (tx: Tx, judged: P) => Promise<T>,
+) => Promise<T>;
+
+const turns = new WeakMap<Database, ReturnType<typeof inTurn>>();
+
+/** Waits in the process for a partner's changes under way, so that waiting holds no connection. */
+export function inTurnOf<T>(db: Database, partnerId: string | null, work: () => Promise<T>): Promise<T> {
+  const turn = turns.get(db) ?? inTurn();
+  turns.set(db, turn);
+  return turn(partnerId ?? "platform", work);
+}
+
+/** Changes of people and roles, each judged under the lock of its partner (docs/decisions/0012-administration.md). */
+export function administration(db: Database): Administer {
+  return (context, { partnerId, permission }, judge, apply) =>
+    inTurnOf(db, partnerId, async () => {
+      const outcome = await db.tx(context, async (tx) => {
+        let judged: Awaited<ReturnType<typeof judge>>;
+        try {
+          judged = await judge(tx, await actingNow(tx, context, partnerId, permission));
+        } catch (refusal) {
+          // Returned, not thrown: nothing was written, and the connection stays whole.
+          if (refusal instanceof AppError) return { refusal };
+          throw refusal;
+        }
+        return { value: await apply(tx, judged) };
+      });
+      if ("refusal" in outcome) throw outcome.refusal;
+      return outcome.value;
+    });
+}
+
+/**
+ * Takes the lock, then reads the acting person: a caller token tells what they held up to a minute ago. Throws
+ * `permission_denied` when they are not active or do not hold the permission any more, and `site_restricted`.
+ */
+export async function actingNow(
+  tx: Tx,
+  context: CallContext,
+  partnerId: string | null,
+  permission: Permission,
+): Promise<Caller> {
+  const { caller } = context;
+  await lockAdministration(tx, caller.scope, partnerId);
+  const person = await readPerson(tx, caller.actor.id);
+  if (person?.status !== "active" || !person.permissions.includes(permission)) {
+    throw new AppError("permission_denied", "Permission denied", { facts: { required: permission } });
+  }
+  if (person.site_restricted) throw new AppError("site_restricted", "Your access is restricted to sites");
+  return principalCaller(person, { id: caller.sessionId, mfaAt: caller.mfaAt });
+}

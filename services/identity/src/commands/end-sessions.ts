@@ -1,0 +1,51 @@
+import type { Tx } from "@muster/db";
+import type { Caller, RequestMeta } from "@muster/kit";
+import { auditEvent } from "@muster/service";
+import { sessionRevoked } from "../emits/auth.ts";
+import { sessionEvents } from "../emits/platform.ts";
+import { deviceName } from "../rules/device-name.ts";
+import type { PrincipalRow } from "../rules/principal.ts";
+import { type EndReason, revokeSessions, type Which } from "../store/sessions.ts";
+
+/**
+ * Ends families of a person in the given transaction, each with its word to the gateways, its `session.logout` and, unless the
+ * person just signs out, its audit row `session.revoke`. Gives the ids of messages to wait for (appliedEverywhere).
+ */
+export async function endSessions(
+  tx: Tx,
+  who: { caller: Caller; meta: RequestMeta },
+  person: PrincipalRow,
+  which: Which,
+  reason: EndReason,
+  now: Date,
+): Promise<string[]> {
+  const ended = await revokeSessions(tx, person.user_id, which, reason, now);
+  return ended.map(({ id, user_agent }) => {
+    const message = sessionRevoked(id, person.user_id, now);
+    tx.emit(message);
+    for (const event of sessionEvents(who.meta, person, [{ type: "session.logout", sessionId: id, reason }], now)) {
+      tx.emit(event);
+    }
+    if (reason !== "logout") tx.emit(revocation(who, person, { id, device: deviceName(user_agent), reason }, now));
+    return message.msgId;
+  });
+}
+
+function revocation(
+  who: { caller: Caller; meta: RequestMeta },
+  person: PrincipalRow,
+  session: { id: string; device: string; reason: EndReason },
+  now: Date,
+) {
+  const isTheft = session.reason === "refresh_token_reuse";
+  const fact = {
+    action: "session.revoke",
+    resource: { type: "session", id: session.id, name: session.device },
+    orgId: person.org_id,
+    partnerId: person.partner_id,
+    details: { userId: person.user_id, reason: session.reason },
+    // Somebody came with a token that had been exchanged long before: that was refused.
+    ...(isTheft ? { result: "denied" as const, errorMessage: "refresh token reuse" } : {}),
+  };
+  return auditEvent("identity", who, fact, now);
+}

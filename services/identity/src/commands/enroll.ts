@@ -1,0 +1,115 @@
+import { AppError, type CallContext, counter, systemCaller, uuidv7 } from "@muster/kit";
+import type { CreatedDevice } from "../clients/tenancy-devices.ts";
+import type { AgentDeps } from "../deps.ts";
+import { newAgentToken } from "../rules/agent-token.ts";
+import { tooManyFailures } from "../rules/attempt-limit.ts";
+import { type AgentFields, deviceIdsOf, looksLikeEnrollmentKey, requireAgentFields } from "../rules/enrollment.ts";
+import { enrollmentDigest } from "../rules/enrollment-key.ts";
+import { firstFreeDevice, issueAgentToken } from "../store/agent-tokens.ts";
+import { confirm, granted, type Refusal, type ReservedUse, release, reserve } from "../store/enrollment-uses.ts";
+
+export type Enrolled = CreatedDevice & { token: string };
+
+const enrollments = counter("identity_enrollments_total", "Enrollments by outcome.", ["outcome"]);
+const caller = systemCaller("identity");
+/** Failures after which nobody knows whether the device was made: the sweeper finds out. */
+const unsure: readonly string[] = ["unavailable", "overloaded", "deadline_exceeded", "cancelled", "internal"];
+
+/**
+ * Brings an agent in: a use of the key is reserved for a new device, tenancy makes the device, and the token is issued with the
+ * confirmation of the use in one transaction. What ends in the middle is taken back by the sweeper
+ * (docs/decisions/0021-agents.md). Throws as AgentService.Enroll says.
+ */
+export async function enroll(
+  deps: AgentDeps,
+  context: CallContext,
+  key: string,
+  fields: AgentFields,
+): Promise<Enrolled> {
+  requireAgentFields(fields);
+  const digests = deps.peppers.map((pepper) => enrollmentDigest(key.toLowerCase(), pepper));
+  const taken = new Set<string>();
+  const ids = deviceIdsOf(key.toLowerCase(), fields);
+  for (;;) {
+    const left = ids.filter((id) => !taken.has(id));
+    const reserved = looksLikeEnrollmentKey(key)
+      ? await takeUse(deps, digests, left)
+      : { id: "", outcome: "enrollment_key_invalid" as const };
+    await countRefusal(deps, context, reserved.outcome);
+    const use = granted(reserved.outcome);
+    const made = await makeDevice(deps, context, use, { ...fields, id: reserved.id });
+    if (made !== null) {
+      const token = await issueToken(deps, use, made);
+      if (token !== null) {
+        enrollments.inc({ outcome: "enrolled" });
+        return { ...made, token };
+      }
+    }
+    // A device that is gone, or that spoke meanwhile: it is another enrollment of the same machine.
+    taken.add(reserved.id);
+  }
+}
+
+type Taken = { id: string; outcome: ReservedUse | Refusal };
+
+/** Reserves a use for the first of these devices that is free, or for a new one. */
+async function takeUse(
+  { db, reservationSeconds }: AgentDeps,
+  digests: readonly Uint8Array[],
+  ids: readonly string[],
+): Promise<Taken> {
+  return db.tx(
+    { caller },
+    async (tx) => {
+      const id = (ids.length > 0 ? await firstFreeDevice(tx, ids) : null) ?? uuidv7();
+      return { id, outcome: await reserve(tx, digests, id, reservationSeconds) };
+    },
+    { retry: true },
+  );
+}
+
+/** Refused keys count against their address; beyond its limit they are answered 429, good keys go on. */
+async function countRefusal({ failures, now }: AgentDeps, { meta }: CallContext, outcome: Taken["outcome"]) {
+  if (typeof outcome !== "string" || outcome === "given_up") return;
+  enrollments.inc({ outcome });
+  const until = await failures.count(meta.clientAddress);
+  if (until) throw tooManyFailures(until, now());
+}
+
+/** The device, or null when its id is used up. What tenancy refuses for good gives the use back at once. */
+async function makeDevice(
+  { db, devices }: AgentDeps,
+  { meta, deadlineMs }: CallContext,
+  use: ReservedUse,
+  wanted: AgentFields & { id: string },
+): Promise<CreatedDevice | null> {
+  const create = (siteId: string) => devices.create({ ...wanted, orgId: use.orgId, siteId }, { meta, deadlineMs });
+  try {
+    return await create(use.siteId ?? "").catch((error: unknown) => {
+      // The site was deleted a moment ago: its keys enroll into the organization from now on.
+      if (use.siteId !== null && error instanceof AppError && error.code === "site_not_found") return create("");
+      throw error;
+    });
+  } catch (error) {
+    const { code } = error as AppError;
+    enrollments.inc({ outcome: error instanceof AppError ? code : "internal" });
+    if (error instanceof AppError && !unsure.includes(code)) {
+      await db.tx({ caller }, (tx) => release(tx, use.keyId, wanted.id));
+      if (code === "device_decommissioned") return null;
+    }
+    throw error;
+  }
+}
+
+/** The token of a device whose use is confirmed with it; null when another token of it was used meanwhile. */
+async function issueToken({ db, now }: AgentDeps, use: ReservedUse, { device }: CreatedDevice): Promise<string | null> {
+  const { token, digest } = newAgentToken();
+  const { orgId, partnerId, id: deviceId } = device;
+  const quarantined = device.status === "quarantined";
+  const outcome = await db.tx({ caller }, async (tx) => {
+    if (!(await confirm(tx, use.keyId, deviceId))) return "given_up" as const;
+    return (await issueAgentToken(tx, { deviceId, orgId, partnerId, digest, quarantined }, now())) ? "issued" : "used";
+  });
+  if (outcome === "given_up") granted("given_up");
+  return outcome === "issued" ? token : null;
+}

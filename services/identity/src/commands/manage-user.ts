@@ -1,0 +1,214 @@
+import type { Tx } from "@muster/db";
+import { AppError, type CallContext, type Caller, isUuid } from "@muster/kit";
+import type { UserDeps } from "../deps.ts";
+import { appliedEverywhere } from "../emits/applied-everywhere.ts";
+import { userChanged } from "../emits/auth.ts";
+import { recordPerson, recordUserChange, visibleUserFields } from "../emits/person-facts.ts";
+import { grantable } from "../rules/catalogue.ts";
+import { changedUser, type Standing, type UserChange } from "../rules/changed-user.ts";
+import { type Administration, requireAbove, requireAdministrator } from "../rules/delegation.ts";
+import { roleNotFound } from "../rules/new-user.ts";
+import type { PrincipalRow } from "../rules/principal.ts";
+import { otherAdministrators } from "../store/administration.ts";
+import { withdrawInvites } from "../store/invites.ts";
+import { readPerson } from "../store/people.ts";
+import { readRole } from "../store/roles.ts";
+import { awaitTenants } from "../store/tenants.ts";
+import { deleteUser, disableUser, enableUser, findUser, lockUser, type UserRow, updateUser } from "../store/users.ts";
+import { type Administer, administration } from "./administer.ts";
+import { addInvite, requireOrganizations, requireSites, roleOf } from "./invite-user.ts";
+
+type Deps = Pick<UserDeps, "db" | "now" | "mail" | "copyLagMs">;
+
+/** Changes of people who are there already; each answers once every gateway knows. */
+export function userManagement(deps: Deps) {
+  const { db, now } = deps;
+  const administer = administration(db);
+
+  /** Runs a change of one person whom the acting person sees and who has no more than they have. */
+  async function change<P, T>(
+    context: CallContext,
+    id: string,
+    judge: (tx: Tx, by: Caller, found: Found) => Promise<P>,
+    apply: (tx: Tx, judged: P, found: Found) => Promise<T>,
+  ): Promise<T> {
+    const seen = isUuid(id) ? await findUser(db, context, id) : null;
+    if (!seen) throw userNotFound();
+    const at: Parameters<Administer>[1] = { partnerId: seen.partner_id, permission: "users:write" };
+    return administer(
+      context,
+      at,
+      async (tx, by) => {
+        const row = await lockUser(tx, by, id);
+        const person = row && (await readPerson(tx, id));
+        if (!row || !person) throw userNotFound();
+        requireAbove(by, { permissions: person.permissions, orgAccess: row.org_access, orgIds: row.org_ids });
+        const found = { row, person };
+        return { found, judged: await judge(tx, by, found) };
+      },
+      (tx, { found, judged }) => apply(tx, judged, found),
+    );
+  }
+
+  /** The word to the gateways, with the transaction; its id is what is waited for. */
+  const announce = (tx: Tx, id: string, version: number): string => {
+    const message = userChanged(id, version);
+    tx.emit(message);
+    return message.msgId;
+  };
+
+  return {
+    /** Throws as changedUser, `organization_not_found`, `site_not_found`, `last_administrator`. */
+    async update(context: CallContext, id: string, wanted: UserChange): Promise<UserRow> {
+      const at = now();
+      const tenants = { partnerId: null, orgIds: wanted.orgIds ?? [], siteIds: wanted.siteIds ?? [] };
+      const named = tenants.orgIds.length + tenants.siteIds.length > 0;
+      const known = named ? await awaitTenants(db, context, tenants, deps.copyLagMs) : null;
+      const { row, messageId } = await change(
+        context,
+        id,
+        async (tx, by, { row: before, person }) => {
+          const role = wanted.roleId === undefined ? null : await readRole(tx, by, wanted.roleId);
+          if (wanted.roleId !== undefined && !role) throw roleNotFound();
+          const after = changedUser(by, standingOf(before, person), wanted, role && roleOf(role));
+          // What is not named may since have been deleted: it stays as it is.
+          if (known) {
+            requireOrganizations(after.partnerId, wanted.orgIds ?? [], known);
+            requireSites(after, wanted.siteIds ?? [], known);
+          }
+          await keepAdministrator(tx, before, person, { ...after, permissions: after.role.permissions });
+          return after;
+        },
+        async (tx, after, { row: before }) => {
+          const updated = await updateUser(tx, id, after, at);
+          recordUserChange(tx, context, before, updated.row, at);
+          return { row: updated.row, messageId: announce(tx, id, updated.version) };
+        },
+      );
+      await appliedEverywhere(db, [messageId]);
+      return row;
+    },
+
+    /** Throws `last_administrator`. Twice is fine; the second leaves no audit row. */
+    async disable(context: CallContext, id: string): Promise<UserRow> {
+      const at = now();
+      const { row, messageId } = await change(
+        context,
+        id,
+        (tx, _by, { row: before, person }) => keepAdministrator(tx, before, person, null),
+        async (tx, _judged, { row: before, person }) => {
+          // Told again when there is nothing to do: the first call may still be waiting, and this one promises as much.
+          if (before.status === "disabled") return { row: before, messageId: announce(tx, id, person.version) };
+          const disabled = await disableUser(tx, id, at);
+          recordPerson(tx, context, before, "user.disable", statusChange(before, disabled.row), at);
+          return { row: disabled.row, messageId: announce(tx, id, disabled.version) };
+        },
+      );
+      await appliedEverywhere(db, [messageId]);
+      return row;
+    },
+
+    /** Throws `email_taken` when the address has become another account's. */
+    async enable(context: CallContext, id: string): Promise<UserRow> {
+      const at = now();
+      const { row, messageId } = await change(
+        context,
+        id,
+        async () => null,
+        async (tx, _judged, { row: before }) => {
+          if (before.status !== "disabled") return { row: before, messageId: null };
+          const enabled = await enableUser(tx, id, at);
+          recordPerson(tx, context, before, "user.enable", statusChange(before, enabled.row), at);
+          return { row: enabled.row, messageId: announce(tx, id, enabled.version) };
+        },
+      );
+      await appliedEverywhere(db, messageId === null ? [] : [messageId]);
+      return row;
+    },
+
+    /** A new invitation, the others withdrawn. Throws `invitation_accepted`, `user_disabled`. */
+    async invite(context: CallContext, id: string): Promise<{ row: UserRow; inviteToken: string }> {
+      const at = now();
+      return change(
+        context,
+        id,
+        async (_tx, _by, { row }) => {
+          if (row.status === "disabled") throw new AppError("user_disabled", "The person is disabled");
+          if (row.status !== "invited") {
+            throw new AppError("invitation_accepted", "The person has accepted their invitation");
+          }
+        },
+        async (tx, _judged, { row }) => {
+          const withdrawn = await withdrawInvites(tx, id);
+          const inviteToken = await addInvite(deps, tx, context, row, at);
+          recordPerson(tx, context, row, "user.invite", { withdrawn }, at);
+          return { row, inviteToken };
+        },
+      );
+    },
+
+    /** Throws `last_administrator`. */
+    async remove(context: CallContext, id: string): Promise<void> {
+      const at = now();
+      const messageId = await change(
+        context,
+        id,
+        (tx, _by, { row: before, person }) => keepAdministrator(tx, before, person, null),
+        async (tx, _judged, { row, person }) => {
+          await deleteUser(tx, id);
+          const changes = { before: { ...visibleUserFields(row), status: row.status }, after: {} };
+          recordPerson(tx, context, row, "user.delete", { changes }, at);
+          return announce(tx, id, person.version + 1);
+        },
+      );
+      await appliedEverywhere(db, [messageId]);
+    },
+  };
+}
+
+type Found = { row: UserRow; person: PrincipalRow };
+
+function standingOf(row: UserRow, person: PrincipalRow): Standing {
+  return {
+    name: row.name,
+    // As it is stored: whose role it is was judged when it was given.
+    role: { id: row.role_id, scope: row.scope, permissions: person.permissions, partnerId: null, orgId: null },
+    partnerId: row.partner_id,
+    orgId: row.org_id,
+    orgAccess: row.org_access,
+    orgIds: row.org_ids,
+    siteIds: row.site_restricted ? row.site_ids : null,
+  };
+}
+
+type After = { permissions: readonly string[]; orgAccess: string; siteIds: readonly string[] | null };
+
+/** Throws `last_administrator`; `after` is null when the person is no longer let in. A deleted partner needs none. */
+async function keepAdministrator(tx: Tx, row: UserRow, person: PrincipalRow, after: After | null): Promise<null> {
+  if (row.org_id !== null || person.partner_status === "deleted") return null;
+  const { scope, partner_id: partnerId } = row;
+  const before = {
+    permissions: person.permissions,
+    orgAccess: row.org_access,
+    siteIds: row.site_restricted ? row.site_ids : null,
+  };
+  const isIn = row.status === "active";
+  const was = administers(scope, isIn ? before : null);
+  const will = administers(scope, isIn ? after : null);
+  if (!was.any || (will.any && (will.ofAll || !was.ofAll))) return null;
+  requireAdministrator(was, will, await otherAdministrators(tx, { scope, partnerId }, { userId: row.id }));
+  return null;
+}
+
+function administers(scope: UserRow["scope"], person: After | null): Administration {
+  const any =
+    person !== null && person.siteIds === null && grantable(scope).every((p) => person.permissions.includes(p));
+  return { any, ofAll: any && (scope === "system" || person?.orgAccess === "all") };
+}
+
+const statusChange = (before: UserRow, after: UserRow) => ({
+  changedFields: ["status"],
+  changes: { before: { status: before.status }, after: { status: after.status } },
+});
+
+export const userNotFound = () => new AppError("user_not_found", "User not found");

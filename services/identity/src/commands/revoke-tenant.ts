@@ -1,0 +1,71 @@
+import type { Tx } from "@muster/db";
+import type { CallContext, Caller, RequestMeta } from "@muster/kit";
+import type {
+  RevokeTenantCredentialsRequest,
+  RevokeTenantCredentialsResponse,
+} from "@muster/proto/muster/identity/v1/api_key_pb";
+import { auditEvent } from "@muster/service";
+import type { KeyDeps } from "../deps.ts";
+import { afterChange, announce } from "../emits/changes.ts";
+import { recordFact } from "../emits/key-facts.ts";
+import { revokeTenantAgentTokens } from "../store/agent-tokens.ts";
+import { revokeTenantApiKeys, type Tenant } from "../store/api-keys.ts";
+import { endTenantEnrollmentKeys } from "../store/enrollment-keys.ts";
+import { disableTenantPrincipals } from "../store/service-principals.ts";
+import { revokeTenantSessions } from "../store/sessions.ts";
+import { reachOrganization, reachPartner } from "./reach.ts";
+
+type Revoked = Omit<RevokeTenantCredentialsResponse, "$typeName" | "$unknown">;
+
+/**
+ * Revokes all keys of a tenant, disables its principals, ends its enrollment keys and the sessions of its people in the given
+ * transaction: an audit row for each key and principal, and one message to the gateways whatever their number.
+ * Agents lose their tokens only with the tenant itself: they cannot come back without somebody at the device.
+ */
+export async function revokeTenant(
+  tx: Tx,
+  who: { caller: Caller; meta: RequestMeta },
+  tenant: Tenant,
+  reason: "requested" | "tenant_deleted",
+  now: Date,
+): Promise<{ revoked: Revoked; change: string }> {
+  const principals = await disableTenantPrincipals(tx, tenant, now);
+  const keys = await revokeTenantApiKeys(tx, tenant, now);
+  const enrollmentKeys = await endTenantEnrollmentKeys(tx, tenant, now);
+  if (reason === "tenant_deleted") await revokeTenantAgentTokens(tx, tenant, now);
+  for (const principal of principals) {
+    recordFact(tx, who, principal, { action: "service_principal.disable", details: { reason } }, now);
+  }
+  for (const key of keys) {
+    const details = { keyPrefix: key.key_prefix, reason };
+    recordFact(tx, who, key, { action: "api_key.revoke", details }, now);
+  }
+  const sessions = await revokeTenantSessions(tx, tenant, reason, now);
+  const change = announce(tx, { kind: "tenant", tenant: tenant.kind, id: tenant.id, revokedAt: now });
+  const revoked = { apiKeys: keys.length, servicePrincipals: principals.length, enrollmentKeys, sessions };
+  return { revoked, change };
+}
+
+/** Revokes everything of a tenant for a system caller, or for a partner caller within their own partner. */
+export async function revokeTenantCredentials(
+  deps: KeyDeps,
+  context: CallContext,
+  { tenant: asked }: Pick<RevokeTenantCredentialsRequest, "tenant">,
+): Promise<Revoked> {
+  const owner =
+    asked.case === "partnerId"
+      ? { partnerId: await reachPartner(deps, context, asked.value), orgId: null }
+      : await reachOrganization(deps, context, asked.value ?? "");
+  const { orgId, partnerId } = owner;
+  const tenant: Tenant = orgId ? { kind: "organization", id: orgId } : { kind: "partner", id: partnerId };
+  const { revoked, change } = await deps.db.tx(context, async (tx) => {
+    const now = deps.now();
+    const done = await revokeTenant(tx, context, tenant, "requested", now);
+    const resource = { type: tenant.kind, id: tenant.id, name: null };
+    const action = `${tenant.kind}.credentials.revoke`;
+    tx.emit(auditEvent("identity", context, { action, resource, ...owner, details: { ...done.revoked } }, now));
+    return done;
+  });
+  await afterChange(deps, [change]);
+  return revoked;
+}

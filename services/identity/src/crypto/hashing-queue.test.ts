@@ -1,0 +1,137 @@
+import { describe, expect, it } from "@jest/globals";
+import type { Waiting } from "./hashing-queue.ts";
+import { hashingQueue } from "./hashing-queue.ts";
+
+/** Work that ends when the test says so. */
+function works() {
+  const ends: (() => void)[] = [];
+  return {
+    work: (name: string, done: string[]) => () =>
+      new Promise<void>((resolve) =>
+        ends.push(() => {
+          done.push(name);
+          resolve();
+        }),
+      ),
+    /** Ends the oldest that runs, and lets the next begin. */
+    async end() {
+      ends.shift()?.();
+      await new Promise(setImmediate);
+    },
+    get running() {
+      return ends.length;
+    },
+  };
+}
+
+const never = new AbortController().signal;
+const from = (clientAddress: string | null, deadlineMs: number | null = null, signal = never): Waiting => ({
+  deadlineMs,
+  signal,
+  meta: { clientAddress },
+});
+const codeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => "done",
+    (error: { code?: string }) => error.code,
+  );
+
+describe("the queue of password checks", () => {
+  it("runs so many at a time, and addresses take turns however many one of them sent", async () => {
+    const { work, end } = works();
+    const done: string[] = [];
+    const queue = hashingQueue({ concurrency: 1, queueMax: 20 });
+    const all = [
+      ...["a1", "a2", "a3", "a4"].map((name) => queue.run(work(name, done), from("a"))),
+      queue.run(work("b1", done), from("b")),
+      queue.run(work("c1", done), from("c")),
+    ];
+    for (let i = 0; i < 6; i++) await end();
+    await Promise.all(all);
+    expect(done).toEqual(["a1", "a2", "b1", "c1", "a3", "a4"]);
+  });
+
+  it("takes a /64 of IPv6 for one address: nobody gets more turns by having more of them", async () => {
+    const { work, end } = works();
+    const done: string[] = [];
+    const queue = hashingQueue({ concurrency: 1, queueMax: 20 });
+    const all = [
+      ...["1", "2", "3", "4"].map((at) => queue.run(work(`v6-${at}`, done), from(`2001:db8::${at}`))),
+      queue.run(work("other", done), from("192.0.2.1")),
+    ];
+    for (let i = 0; i < 5; i++) await end();
+    await Promise.all(all);
+    expect(done).toEqual(["v6-1", "v6-2", "other", "v6-3", "v6-4"]);
+  });
+
+  it("refuses with Retry-After when it is full, and one address may fill half of it", async () => {
+    const { work, end } = works();
+    const queue = hashingQueue({ concurrency: 1, queueMax: 4 });
+    const begun = ["running", "a", "a"].map((who) => codeOf(queue.run(work(who, []), from(who))));
+    await expect(queue.run(work("a", []), from("a"))).rejects.toMatchObject({
+      code: "overloaded",
+      retryAfterSeconds: expect.any(Number),
+    });
+    begun.push(...["b", "c"].map((who) => codeOf(queue.run(work(who, []), from(who)))));
+    expect(await codeOf(queue.run(work("d", []), from("d")))).toBe("overloaded");
+    for (let i = 0; i < 5; i++) await end();
+    expect(await Promise.all(begun)).toEqual(["done", "done", "done", "done", "done"]);
+  });
+
+  it("drops who has left, without doing the work, and gives the place to the next", async () => {
+    const { work, end } = works();
+    const done: string[] = [];
+    const queue = hashingQueue({ concurrency: 1, queueMax: 10 });
+    const leaving = new AbortController();
+    const first = queue.run(work("first", done));
+    const gone = codeOf(queue.run(work("gone", done), from("a", null, leaving.signal)));
+    const third = queue.run(work("third", done), from("b"));
+    leaving.abort();
+    expect(await gone).toBe("deadline_exceeded");
+    await end();
+    await end();
+    await Promise.all([first, third]);
+    expect(done).toEqual(["first", "third"]);
+  });
+
+  it("refuses at once whose turn would come past their deadline", async () => {
+    const { work, end } = works();
+    const queue = hashingQueue({ concurrency: 1, queueMax: 10 });
+    const slow = queue.run(() => new Promise((resolve) => setTimeout(resolve, 60)));
+    await slow;
+    const running = queue.run(work("running", []));
+    expect(await codeOf(queue.run(work("late", []), from("a", performance.now() + 20)))).toBe("overloaded");
+    const patient = codeOf(queue.run(work("patient", []), from("a", performance.now() + 60_000)));
+    await end();
+    await end();
+    await running;
+    expect(await patient).toBe("done");
+  });
+
+  it("takes the first for what it is told to expect: not everybody is let in while nothing was measured", async () => {
+    const { work, end } = works();
+    const queue = hashingQueue({ concurrency: 1, queueMax: 100, expectedMs: 1_000 });
+    const within = () => from("a", performance.now() + 3_500);
+    const codes = Array.from({ length: 10 }, () => codeOf(queue.run(work("x", []), within())));
+    for (let i = 0; i < 3; i++) await end();
+    expect((await Promise.all(codes)).filter((code) => code === "done")).toHaveLength(3);
+  });
+
+  it("learns nothing from work that was refused: who waits is told how long real work takes", async () => {
+    const { work, end } = works();
+    const queue = hashingQueue({ concurrency: 1, queueMax: 100, expectedMs: 1_000 });
+    const refused = () => Promise.reject(Object.assign(new Error("no"), { code: "rate_limited" }));
+    for (let i = 0; i < 50; i++) expect(await codeOf(queue.run(refused))).toBe("rate_limited");
+    const running = queue.run(work("running", []));
+    expect(await codeOf(queue.run(work("late", []), from("a", performance.now() + 900)))).toBe("overloaded");
+    await end();
+    await running;
+  });
+
+  it("goes on after work that failed", async () => {
+    const queue = hashingQueue({ concurrency: 1, queueMax: 10 });
+    const failing = codeOf(queue.run(() => Promise.reject(Object.assign(new Error("no"), { code: "failed" }))));
+    const next = codeOf(queue.run(() => Promise.resolve()));
+    expect(await Promise.all([failing, next])).toEqual(["failed", "done"]);
+  });
+});

@@ -1,0 +1,100 @@
+import { AppError, type CallContext, clientNetwork, createLanes, gauge } from "@muster/kit";
+
+/** The call that waits: until when, whether its caller is still there, and from where it came. */
+export type Waiting = Pick<CallContext, "deadlineMs" | "signal"> & { meta: Pick<CallContext["meta"], "clientAddress"> };
+
+export type HashingQueue = {
+  /**
+   * Runs work when its turn comes. Throws `overloaded` when the queue, or the half of it that one address may fill, is full, or when
+   * the turn would come past the deadline; `deadline_exceeded` when the caller leaves before.
+   */
+  run<T>(work: () => Promise<T>, waiting?: Waiting): Promise<T>;
+};
+
+type Job = { start(): void };
+
+/** Weight of the newest duration in the average that waiting times are told from. */
+const newest = 0.2;
+
+/**
+ * A few at a time; those that wait take turns by client address (IPv6: by /64), so that nobody's flood keeps another's sign-in out. `expectedMs` is
+ * what one is taken to last before the first has ended.
+ */
+export function hashingQueue({
+  concurrency,
+  queueMax,
+  expectedMs = 0,
+}: {
+  concurrency: number;
+  queueMax: number;
+  expectedMs?: number;
+}): HashingQueue {
+  const lanes = createLanes<Job>();
+  const perLane = Math.ceil(queueMax / 2);
+  const queued = gauge("identity_password_queue", "Password checks waiting or running");
+  const wait = gauge("identity_password_queue_seconds", "How long one that came now would wait, in seconds");
+  let running = 0;
+  let averageMs = expectedMs;
+
+  const waitMs = () => ((lanes.size + running) * averageMs) / concurrency;
+  const told = () => {
+    queued.set(running + lanes.size);
+    wait.set(waitMs() / 1_000);
+  };
+  // Spread over twice the wait: clients that were refused together must not come back together.
+  const full = () =>
+    new AppError("overloaded", "Too many sign-ins at once", {
+      retryAfterSeconds: Math.min(30, Math.ceil((1 + Math.random()) * Math.max(2, waitMs() / 1_000))),
+    });
+  const laneOf = (waiting: Waiting | undefined) => clientNetwork(waiting?.meta.clientAddress ?? null);
+
+  const requireTurn = (waiting: Waiting | undefined) => {
+    if (running < concurrency) return;
+    const deadlineMs = waiting?.deadlineMs ?? null;
+    const late = deadlineMs !== null && performance.now() + waitMs() + averageMs > deadlineMs;
+    if (lanes.size >= queueMax || lanes.waitingIn(laneOf(waiting)) >= perLane || late) throw full();
+  };
+
+  const turn = (waiting: Waiting | undefined): Promise<void> => {
+    const lane = laneOf(waiting);
+    const signal = waiting?.signal;
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        if (!lanes.remove(lane, job)) return;
+        told();
+        reject(new AppError("deadline_exceeded", "The request took too long"));
+      };
+      const job: Job = {
+        start() {
+          signal?.removeEventListener("abort", leave);
+          resolve();
+        },
+      };
+      lanes.add(lane, job);
+      if (signal?.aborted) leave();
+      else signal?.addEventListener("abort", leave, { once: true });
+    });
+  };
+
+  return {
+    async run(work, waiting) {
+      requireTurn(waiting);
+      if (running < concurrency) running += 1;
+      else await turn(waiting);
+      told();
+      const startedMs = performance.now();
+      try {
+        const result = await work();
+        // Not of work that was refused: that ends early, and whoever waits would be told too short a time.
+        const tookMs = performance.now() - startedMs;
+        averageMs = averageMs === 0 ? tookMs : averageMs * (1 - newest) + tookMs * newest;
+        return result;
+      } finally {
+        const job = lanes.next();
+        if (job) job.start();
+        else running -= 1;
+        told();
+      }
+    },
+  };
+}

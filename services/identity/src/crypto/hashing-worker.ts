@@ -1,0 +1,76 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { AppError } from "@muster/kit";
+
+export type Derivation = { password: string; salt: Buffer; keyBytes: number; logN: number; r: number; p: number };
+
+export type HashingWorker = {
+  /** Throws `unavailable` when the process ends meanwhile. */
+  scrypt(derivation: Derivation): Promise<Buffer>;
+  close(): void;
+};
+
+type Pending = { resolve(key: Buffer): void; reject(error: Error): void };
+type Answer = { id: number; key: Uint8Array } | { id: number; error: string };
+
+const script = fileURLToPath(new URL("../../hashing-child.mjs", import.meta.url));
+
+/**
+ * scrypt in a process of its own (`docs/decisions/0016-password-hashing-in-a-process-of-its-own.md`), started by the first derivation and
+ * again when it ended. It holds nothing up that wants to end.
+ */
+export function hashingWorker(threads: number): HashingWorker {
+  const pending = new Map<number, Pending>();
+  let child: ChildProcess | null = null;
+  let last = 0;
+
+  const start = (): ChildProcess => {
+    const started = fork(script, [], {
+      detached: true,
+      serialization: "advanced",
+      execArgv: [],
+      // No setting of the service is its business, and the loader of tests neither.
+      env: { PATH: process.env.PATH, UV_THREADPOOL_SIZE: String(threads) },
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+    });
+    const ended = (cause?: Error) => {
+      if (child !== started) return;
+      child = null;
+      const failure = new AppError("unavailable", "Service is temporarily unavailable", {
+        cause,
+        retryAfterSeconds: 1,
+      });
+      for (const { reject } of pending.values()) reject(failure);
+      pending.clear();
+    };
+    started.once("error", ended);
+    started.once("exit", () => ended());
+    started.on("message", (message) => {
+      const answer = message as Answer;
+      const waiting = pending.get(answer.id);
+      pending.delete(answer.id);
+      if (pending.size === 0) started.channel?.unref();
+      if ("key" in answer) waiting?.resolve(Buffer.from(answer.key));
+      else waiting?.reject(new Error(`scrypt failed: ${answer.error}`));
+    });
+    started.unref();
+    return started;
+  };
+
+  return {
+    scrypt(derivation) {
+      child ??= start();
+      const worker = child;
+      const id = ++last;
+      return new Promise((resolve, reject) => {
+        pending.set(id, { resolve, reject });
+        worker.channel?.ref();
+        // A failure to send is followed by the end of the process.
+        worker.send({ id, ...derivation }, () => undefined);
+      });
+    },
+    close() {
+      if (child?.connected) child.disconnect();
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import type { Database } from "@muster/db";
+import { type Logger, type SecretBox, secretBox } from "@muster/kit";
+import { encryptionKeys, type ReplyBox, type ServiceContext } from "@muster/service";
+import type { z } from "zod";
+import { type TenancyDevices, tenancyDevices } from "./clients/tenancy-devices.ts";
+import { forgotLimits, loginLimits, publicUrl, type settings } from "./config.ts";
+import { type AccessTokens, accessTokens } from "./crypto/access-tokens.ts";
+import { type Passwords, passwords } from "./crypto/passwords.ts";
+import { type MailQueue, mailQueue } from "./emits/mail-queue.ts";
+import type { AttemptLimit, LoginLimits } from "./rules/attempt-limit.ts";
+import { enrollmentPeppers, type Pepper } from "./rules/enrollment-key.ts";
+import { type RelyingParty, relyingPartyOf } from "./rules/relying-party.ts";
+import { secretPurposes } from "./store/sealed-columns.ts";
+import { type UnknownKeys, unknownKeys } from "./store/unknown-keys.ts";
+
+export type SessionDeps = {
+  db: Database;
+  log: Logger;
+  now: () => Date;
+  tokens: AccessTokens;
+  passwords: Passwords;
+  /** Seals the secrets of session families. */
+  box: SecretBox;
+  totpBox: SecretBox;
+  idleDays: number;
+  maxDays: number;
+  loginLimits: LoginLimits;
+  unknownTokens: UnknownKeys;
+};
+
+export type FactorDeps = SessionDeps & { mail: MailQueue; mfaMaxAgeMinutes: number };
+
+export type PasskeyDeps = { relyingParty: RelyingParty; now: () => Date };
+
+export type AccountDeps = FactorDeps & { forgotLimits: { perAccount: AttemptLimit; perAddress: AttemptLimit } };
+
+export type RoleDeps = {
+  db: Database;
+  log: Logger;
+  now: () => Date;
+  mfaMaxAgeMinutes: number;
+  /** Milliseconds that the copy of the tenants may be behind tenancy before something counts as missing. */
+  copyLagMs: number;
+};
+
+/** Seals the replies that are kept for repeats: they hold keys and invitations. */
+export type KeyDeps = RoleDeps & { box: ReplyBox };
+
+export type UserDeps = KeyDeps & { passwords: Passwords; unknownTokens: UnknownKeys; mail: MailQueue };
+
+export type EnrollmentKeyDeps = KeyDeps & {
+  /** Of new keys. */
+  pepper: Pepper;
+  defaultTtlMinutes: number;
+};
+
+export type AgentDeps = {
+  db: Database;
+  now: () => Date;
+  peppers: readonly Pepper[];
+  devices: TenancyDevices;
+  /** Refused keys by address. */
+  failures: UnknownKeys;
+  reservationSeconds: number;
+};
+
+export type EdgeDeps = { db: Database; now: () => Date; unknownKeys: UnknownKeys };
+
+type Context = Pick<
+  ServiceContext<z.infer<z.ZodObject<typeof settings>> & { CALLER_PRIVATE_KEYS: string }>,
+  "db" | "config" | "process"
+>;
+
+/** The bags that the handlers and jobs of identity take, made of its settings. */
+export function identityDeps({ db, config, process }: Context) {
+  const { log } = process;
+  const now = () => new Date();
+  const url = publicUrl(config);
+  const boxOf = (purpose: string) => secretBox(encryptionKeys(config), purpose);
+  const limited = (kind: "api-key" | "enrollment" | "token", max: number) =>
+    unknownKeys({ db, limit: { max, windowMs: 60_000 }, now, kind });
+
+  const hashing = passwords({
+    logN: config.PASSWORD_SCRYPT_LOG_N,
+    queueMax: config.PASSWORD_QUEUE_MAX,
+    concurrency: config.PASSWORD_CONCURRENCY,
+  });
+  process.onStop("password hashing", () => hashing.close());
+  const tenancy = tenancyDevices({
+    baseUrls: config.TENANCY_URL.split(",").map((each) => each.trim()),
+    privateKeys: config.CALLER_PRIVATE_KEYS,
+  });
+  process.onStop("tenancy devices", () => tenancy.close());
+
+  const mailBox = boxOf(secretPurposes.mail);
+  const mail = mailQueue({ box: mailBox, publicUrl: url });
+  const peppers = enrollmentPeppers(config);
+  const unknownTokens = limited("token", config.UNKNOWN_TOKENS_PER_MINUTE);
+
+  const sessions: SessionDeps = {
+    db,
+    log,
+    now,
+    unknownTokens,
+    passwords: hashing,
+    tokens: accessTokens(config.JWT_PRIVATE_KEYS, config.ACCESS_TOKEN_TTL_SECONDS),
+    box: boxOf(secretPurposes.families),
+    totpBox: boxOf(secretPurposes.totp),
+    idleDays: config.SESSION_IDLE_DAYS,
+    maxDays: config.SESSION_MAX_DAYS,
+    loginLimits: loginLimits(config),
+  };
+  const factors: FactorDeps = { ...sessions, mail, mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES };
+  const relyingParty = relyingPartyOf({ publicUrl: url, id: config.PASSKEY_RP_ID, origins: config.PASSKEY_ORIGINS });
+  const keys: KeyDeps = {
+    db,
+    log,
+    now,
+    box: boxOf(secretPurposes.replies),
+    mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES,
+    copyLagMs: config.TENANT_COPY_LAG_MS,
+  };
+  const enrollmentKeys: EnrollmentKeyDeps = {
+    ...keys,
+    pepper: peppers[0],
+    defaultTtlMinutes: config.ENROLLMENT_KEY_DEFAULT_TTL_MINUTES,
+  };
+  const agents: AgentDeps = {
+    db,
+    now,
+    peppers,
+    devices: tenancy,
+    failures: limited("enrollment", config.ENROLLMENT_FAILURES_PER_MINUTE),
+    reservationSeconds: config.ENROLLMENT_RESERVATION_SECONDS,
+  };
+  const users: UserDeps = { ...keys, unknownTokens, mail, passwords: hashing };
+  const accounts: AccountDeps = { ...factors, forgotLimits: forgotLimits(config) };
+  const passkeys: FactorDeps & PasskeyDeps = { ...factors, relyingParty };
+  const edge: EdgeDeps = { db, now, unknownKeys: limited("api-key", config.UNKNOWN_KEYS_PER_MINUTE) };
+  return { sessions, factors, passkeys, accounts, users, keys, enrollmentKeys, agents, edge, mailBox, publicUrl: url };
+}
