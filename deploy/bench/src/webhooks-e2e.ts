@@ -44,7 +44,11 @@ export async function run([wanted = steps.join(","), seconds = "20", rounds = "1
     const tenants = await makeTenants(call, `http://${name}:${receiver.port}`);
     const bench = { running, receiver, tenants, seconds: Number(seconds) };
     for (let round = 0; round < Number(rounds); round++) {
-      for (const step of steps) if (wanted.split(",").includes(step)) table.push(await measure(bench, step));
+      for (const step of steps.filter((each) => wanted.split(",").includes(each))) {
+        const row = await measure(bench, step);
+        console.log(JSON.stringify(row));
+        table.push(row);
+      }
     }
   } finally {
     await running.stop();
