@@ -113,7 +113,7 @@ export const nameIn = z
 export const addressIn = z
   .string()
   .max(128)
-  .overwrite((text) => text.replace(/^([0-9a-f:.]*:[0-9a-f:.]*)%[^%\s]{1,64}$/i, "$1"))
+  .overwrite((text) => text.replace(/^(?=[^:]*:)([0-9a-f:.]+)%[^%\s]{1,64}$/i, "$1"))
   .pipe(z.union([z.ipv4(), z.ipv6()]))
   .meta({ description: "IPv4 or IPv6; a zone (`%eth0`) is taken and not kept." });
 /** The unreserved characters of RFC 3986, beginning with a letter or digit: never "." or "..". */
