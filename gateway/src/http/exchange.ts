@@ -65,7 +65,7 @@ const noBytes = new Uint8Array(0);
 const noteTimeoutMs = 5_000;
 
 /**
- * Runs a row: 401, 429, 503 for an organization that holds its share, 403, 400, then its handler (order of 01-conventions, "Errors"). Resolves with the handler's result; throws
+ * Runs a row: 401, 429, 503 for an organization that holds its share, 403, 400, then its handler (in the order of docs/behaviour.md#errors). Resolves with the handler's result; throws
  * AppError and EdgeError.
  */
 export async function runRow(options: ExchangeOptions, exchange: Exchange): Promise<unknown> {
