@@ -54,7 +54,7 @@ export function clientAddressRule(options: {
 }): ClientAddressRule {
   const trusted = cidrList(options.trustedCidrs);
   return (peerText, inbound) => {
-    const peer = peerText === undefined ? null : canonicalAddress(peerText.replace(/%.*$/, ""));
+    const peer = peerText === undefined ? null : canonicalAddress(peerText.replace(/%.*$/s, ""));
     if (peer === null || !options.trustHeaders || !trusted(peer)) return peer;
     const edge = inbound.edgeAddress === null ? null : canonicalAddress(inbound.edgeAddress.trim());
     if (edge !== null) return edge;

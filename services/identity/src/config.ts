@@ -1,4 +1,4 @@
-import { whole } from "@muster/kit";
+import { whole, withoutTrailing } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 import type { LoginLimits } from "./rules/attempt-limit.ts";
@@ -9,7 +9,7 @@ export const migrations = new URL("../migrations/", import.meta.url);
 const publicAddress = (sentence: string) =>
   z
     .url()
-    .transform((url) => url.replace(/\/+$/, ""))
+    .transform((url) => withoutTrailing(url, "/"))
     .optional()
     .describe(sentence);
 
