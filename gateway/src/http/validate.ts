@@ -8,7 +8,7 @@ export type CodedFault = { code: ErrorCode; text: string; facts: Record<string, 
 
 /**
  * Parsed input. Throws AppError `validation_failed` with one text per fault, all of them, by dotted field path; the fault's own code when
- * a check names one and nothing else is wrong.
+ * a check names one and nothing else is wrong (docs/behaviour.md#errors).
  */
 export function validate<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
   const parsed = schema.safeParse(input, { error: textOf });
