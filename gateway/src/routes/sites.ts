@@ -1,9 +1,10 @@
-import { validationError } from "@muster/kit";
+import { isTimezone, validationError } from "@muster/kit";
 import type { Site } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { jsonText, maskOf } from "./field-mask.ts";
 import {
+  exampleId,
   id,
   idOut,
   idParams,
@@ -37,7 +38,12 @@ const site = z
   })
   .meta({ id: "Site" });
 
-const timezone = z.string().min(1).max(50).meta({ description: "IANA timezone identifier.", example: "Europe/Berlin" });
+const timezone = z
+  .string()
+  .min(1)
+  .max(50)
+  .refine(isTimezone, "An IANA timezone identifier")
+  .meta({ description: "IANA timezone identifier.", example: "Europe/Berlin" });
 
 const newSite = z.object({
   orgId: id,
@@ -104,6 +110,7 @@ const create = route({
   tag,
   summary: "Create a site",
   body: newSite,
+  example: { orgId: exampleId, name: "Berlin", timezone: "Europe/Berlin" },
   bodyLimitBytes: objectsBodyLimitBytes,
   status: 201,
   idempotent: true,
@@ -138,6 +145,7 @@ const update = route({
   summary: "Change a site",
   params: idParams,
   body: patch,
+  example: { name: "Berlin" },
   bodyLimitBytes: objectsBodyLimitBytes,
   reply: site,
   errors: ["no_updates", "site_not_found", "site_access_denied"],

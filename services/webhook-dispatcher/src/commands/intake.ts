@@ -3,8 +3,8 @@ import { AppError, counter, type EventType, type Logger, systemCaller } from "@m
 import { platformEvent } from "@muster/service";
 import { dataOf } from "../rules/envelope.ts";
 import { type IntakeDelivery, type IntakeEvent, type IntakePlan, planIntake } from "../rules/intake.ts";
-import type { DirectLease, DirectSends } from "../sender/direct.ts";
 import { type IntakeState, readIntake, type StoredDelivery, storeIntake } from "../store/intake.ts";
+import type { DirectLease, DirectSends } from "./direct.ts";
 
 export type IntakeDeps = {
   db: Database;

@@ -58,7 +58,8 @@ export function startPressure({ db, log, limits }: PressureDeps): Pressure {
       const code = behind.get(orgId);
       if (!code) return;
       refusedCounter.inc({ code });
-      const text = code === "overloaded" ? "Events cannot be delivered fast enough now" : "Too many events wait already";
+      const text =
+        code === "overloaded" ? "Events cannot be delivered fast enough now" : "Too many events wait already";
       throw new AppError(code, text, { retryAfterSeconds: 1 });
     },
     look,

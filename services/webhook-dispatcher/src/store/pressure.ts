@@ -6,7 +6,10 @@ export type PressureLimits = { endpointSlots: number; organizationSlots: number;
 export type Behind = { orgId: string; webhookId: string | null };
 
 /** What waits for senders and matchers for longer than `olderMs`; not what waits for its own receiver or for its own share. Reads only. */
-export async function behindOf(tx: Tx, { endpointSlots, organizationSlots, olderMs }: PressureLimits): Promise<Behind[]> {
+export async function behindOf(
+  tx: Tx,
+  { endpointSlots, organizationSlots, olderMs }: PressureLimits,
+): Promise<Behind[]> {
   const before = sql`statement_timestamp() - ${olderMs}::int * interval '1 millisecond'`;
   const [, webhooks, organizations] = await Promise.all([
     byIndexAlone(tx),
