@@ -52,7 +52,7 @@ export type Gateway = {
   close(graceMs: number): Promise<void>;
 };
 
-/** The public HTTP server: rows straight on node:http, the fallback for the rest (docs/decisions and 10-gateway-identity). */
+/** The public HTTP server: rows straight on node:http, the fallback for the rest. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { log, fallback, timeouts } = options;
   const find = buildRouteTable(options.routes);
