@@ -58,6 +58,7 @@ describe("migrate", () => {
       "db/0003_idempotency.sql",
       "db/0004_outbox_lanes.sql",
       "db/0065_event_lanes.sql",
+      "db/0066_job_turns.sql",
       "tenancy/0001_first.sql",
       "tenancy/0002_second.sql",
     ]);
@@ -68,7 +69,7 @@ describe("migrate", () => {
     await file("0001_first.sql", `${secured("first")} insert into first select generate_series(1, 1000);`);
     await file("0002_index.sql", "-- muster:no-transaction\ncreate index concurrently first_id on first (id);");
     await Promise.all([run(), run(), run(), run()]);
-    expect(await applied()).toHaveLength(7);
+    expect(await applied()).toHaveLength(8);
     expect(await owner("select count(*)::int as n from first")).toEqual([{ n: 1000 }]);
   });
 
@@ -171,7 +172,7 @@ describe("migrate", () => {
   it("leaves its record readable to the app role and no more", async () => {
     await run();
     await withClient(test.appUrl, async (app) => {
-      expect((await app.query("select * from schema_migrations")).rowCount).toBe(5);
+      expect((await app.query("select * from schema_migrations")).rowCount).toBe(6);
       await expect(app.query("delete from schema_migrations")).rejects.toMatchObject({ code: "42501" });
     });
   });
