@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CallOptions } from "@connectrpc/connect";
-import { AppError, type Caller, type RequestMeta, systemCaller } from "@muster/kit";
+import { AppError, type RequestMeta, systemCaller } from "@muster/kit";
 import { callOptions, toAppError } from "@muster/rpc";
 import type { AgentRates } from "../auth/agent-rates.ts";
 import { type AccessRules, type Authenticate, checkAccess, checkOwnId } from "../auth/authenticate.ts";
@@ -35,7 +35,6 @@ export type ExchangeOptions = {
   accessRules: AccessRules;
   noteRefusal: NoteRefusal;
   clientAddress: ClientAddressRule;
-  tokenFor(caller: Caller): Promise<string>;
   /** Milliseconds since 1970. */
   now: () => number;
 };
@@ -178,8 +177,7 @@ function noteRefusal(options: ExchangeOptions, exchange: Exchange, credential: C
   const id = exchange.rawParams.id ?? "";
   const meta = { ...metaOf(options, exchange), idempotencyKey: null };
   const rpc = async () => {
-    const callerToken = await options.tokenFor(credential.caller);
-    return callOptions({ callerToken, meta, deadlineMs: performance.now() + noteTimeoutMs });
+    return callOptions({ caller: credential.caller, meta, deadlineMs: performance.now() + noteTimeoutMs });
   };
   options.noteRefusal({ action: refusedAs, id, credential, error, rpc });
 }
@@ -193,9 +191,9 @@ function rpcOf(
   let shared: { meta: RequestMeta; signal: AbortSignal } | null = null;
   return async () => {
     shared ??= { meta: { ...metaOf(options, exchange), idempotencyKey }, signal: signalOf(exchange.response) };
-    const callerToken = await options.tokenFor(session?.caller ?? gatewayCaller);
+    const caller = session?.caller ?? gatewayCaller;
     const deadlineMs = exchange.startedMs + deadlinesMs[exchange.served.row.deadline ?? "default"];
-    return callOptions({ callerToken, deadlineMs, ...shared });
+    return callOptions({ caller, deadlineMs, ...shared });
   };
 }
 
