@@ -184,7 +184,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
       health: createHealthProbe({ probes: services.probes, version, call: ownCall }),
       jwksText: async () => (await keys.current()).text,
       openApiText() {
-        openApiText ??= JSON.stringify(openApiDocument(routes, { version, serverUrl: config.PUBLIC_URL }));
+        openApiText ??= JSON.stringify(openApiDocument(routes, { version }));
         return openApiText;
       },
     },

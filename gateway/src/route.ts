@@ -8,6 +8,7 @@ import type { PublicCode } from "./errors.ts";
 import type { AddressLimit } from "./http/address-rates.ts";
 import type { Inbound } from "./http/headers.ts";
 import type { Answered, AnsweredStatus, Rendered, Streamed } from "./http/reply.ts";
+import type { Tag } from "./openapi/tags.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -125,12 +126,14 @@ export type RouteDefinition<
   access: A;
   summary: string;
   description?: string;
-  tag: string;
+  tag: Tag;
   params?: P;
   /** Names of parameters whose value may hold an encoded slash. */
   slashes?: readonly string[];
   query?: Q;
   body?: B;
+  /** A valid body for the OpenAPI document and the isolation matrix; made from the schema when absent. */
+  example?: B extends z.ZodType ? z.input<B> : undefined;
   /** Bytes of the body; 64 KiB when absent. */
   bodyLimitBytes?: number;
   /** The body is a form (`application/x-www-form-urlencoded`) instead of JSON. */
@@ -158,6 +161,8 @@ export type RouteDefinition<
   status?: 101 | 200 | 201 | 202 | 302 | 303;
   /** What each further status means with which the handler may answer, and what its header lines are. */
   answers?: Readonly<Partial<Record<AnsweredStatus, AnswerDescription>>>;
+  /** Of a reply that is JSON under a type of its own. */
+  contentType?: string;
   /** Content types of a reply that is no JSON, and headers that stand beside it; `reply` is then of text. */
   file?: { contentTypes: readonly string[]; headers: Readonly<Record<string, string>> };
   reply: R;
@@ -172,8 +177,9 @@ export type RouteDefinition<
 /** A row whose own types are checked and done with. */
 export type Route = Omit<
   RouteDefinition<Access, z.ZodObject | undefined, z.ZodObject | undefined, z.ZodType | undefined, z.ZodType>,
-  "handle"
+  "handle" | "example"
 > & {
+  example?: unknown;
   handle(request: RouteRequest, deps: Deps): Maybe<unknown>;
 };
 

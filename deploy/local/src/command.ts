@@ -1,17 +1,21 @@
+import { clusterKeys } from "./cluster-keys.ts";
 import { Problem } from "./problem.ts";
 import { reencryptServices } from "./reencrypt-services.ts";
 
-/** What can be done to a cluster that runs. */
-const commands: Record<string, () => Promise<void>> = { reencrypt: reencryptServices };
+/** `reencrypt` works on the local cluster that runs; `keys` makes those of a Kubernetes cluster. */
+const commands: Record<string, (args: string[]) => Promise<void>> = {
+  reencrypt: reencryptServices,
+  keys: async (args) => clusterKeys(args),
+};
 
 const [name = "", ...rest] = process.argv.slice(2);
-const command = Object.hasOwn(commands, name) && rest.length === 0 ? commands[name] : undefined;
+const command = Object.hasOwn(commands, name) && (rest.length === 0 || name === "keys") ? commands[name] : undefined;
 if (!command) {
   process.stderr.write(`usage: npm run muster -- <${Object.keys(commands).join("|")}>\n`);
   process.exitCode = 2;
 } else {
   try {
-    await command();
+    await command(rest);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     process.stderr.write(`${error.message}\n`);

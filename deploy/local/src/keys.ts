@@ -37,7 +37,19 @@ export function loadKeys(dataDir: string): Keys & { callerPublicDir: string } {
   if (read === null && existsSync(file))
     throw new Problem(`${file} is not JSON: repair it, it holds the cluster's keys.`);
   const kept = read ?? {};
-  const keys: Keys = {
+  const keys = completeKeys(kept);
+  if (JSON.stringify(kept) !== JSON.stringify(keys)) writeJson(file, keys);
+  const callerPublicDir = join(dataDir, "keys", "caller");
+  for (const [issuer, { kid, publicPem }] of Object.entries(keys.callers)) {
+    mkdirSync(join(callerPublicDir, issuer), { recursive: true });
+    writeFileSync(join(callerPublicDir, issuer, `${kid}.pem`), publicPem);
+  }
+  return { ...keys, callerPublicDir };
+}
+
+/** The given keys and, where one is missing, a new one. */
+export function completeKeys(kept: Partial<Keys>): Keys {
+  return {
     superuserPassword: kept.superuserPassword ?? password(),
     rolePasswords: complete(loginRoles(), kept.rolePasswords, password),
     callers: complete(speakerNames, kept.callers, generateCallerKey),
@@ -47,13 +59,6 @@ export function loadKeys(dataDir: string): Keys & { callerPublicDir: string } {
     enrollmentKeyPepper: kept.enrollmentKeyPepper ?? password(),
     checkpointPrivateKey: kept.checkpointPrivateKey ?? checkpointKey(),
   };
-  if (JSON.stringify(kept) !== JSON.stringify(keys)) writeJson(file, keys);
-  const callerPublicDir = join(dataDir, "keys", "caller");
-  for (const [issuer, { kid, publicPem }] of Object.entries(keys.callers)) {
-    mkdirSync(join(callerPublicDir, issuer), { recursive: true });
-    writeFileSync(join(callerPublicDir, issuer, `${kid}.pem`), publicPem);
-  }
-  return { ...keys, callerPublicDir };
 }
 
 /** The database roles that log in: the umbrella, each service's owner and its unprivileged application role, and the workers'. */

@@ -1,3 +1,5 @@
+import { exampleOf } from "../../src/openapi/examples.ts";
+import { routes } from "../../src/routes/index.ts";
 import type { Spot } from "./makers.ts";
 import type { Actor } from "./model.ts";
 import type { Reference } from "./subjects.ts";
@@ -18,76 +20,61 @@ export type Ingredients = {
   varied: Reference | null;
 };
 
-const timestamp = "2026-01-02T03:04:05.678Z";
+/** What stands for the fields of an example, wherever in it they are. */
+const fillers: Record<string, (from: Ingredients) => unknown> = {
+  name: ({ name }) => name,
+  slug: ({ name }) => name,
+  description: ({ name }) => name,
+  hostname: ({ name }) => name,
+  source: ({ name }) => name,
+  message: ({ name }) => name,
+  email: ({ name }) => `${name}@example.com`,
+  partnerId: ({ home }) => home.partnerId,
+  orgId: ({ home }) => home.orgId,
+  organizationOrder: ({ home }) => [home.orgId],
+  deviceIds: ({ deviceId }) => [deviceId],
+  keyId: ({ keyId }) => keyId,
+  url: ({ webhookUrl }) => webhookUrl,
+};
 
-/** A valid body of each row that takes one. */
+/** Bodies that depend on who calls, and on the field that is varied. */
 const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
-  "POST /audit-logs/verify": ({ home }) => ({ orgId: home.orgId }),
-  "POST /orgs/partners": ({ name }) => ({ name, slug: name }),
-  "PATCH /orgs/partners/:id": ({ name }) => ({ name }),
-  "PATCH /orgs/partners/me": ({ name }) => ({ settings: { contact: { name } } }),
-  "PATCH /orgs/organizations/order": ({ home }) => ({ organizationOrder: [home.orgId] }),
-  "POST /orgs/organizations": ({ name, home }) => ({ name, slug: name, partnerId: home.partnerId }),
-  "PATCH /orgs/organizations/:id": ({ name }) => ({ name }),
-  "POST /orgs/sites": ({ name, home }) => ({ name, orgId: home.orgId }),
-  "PATCH /orgs/sites/:id": ({ name }) => ({ name }),
-  "PATCH /devices/:id": ({ name }) => ({ hostname: name }),
-  "POST /devices/:id/approve": () => ({}),
-  "POST /devices/:id/auto-update": () => ({ enabled: false }),
-  "POST /device-groups": ({ name, home, actor, varied }) => ({
-    name,
-    orgId: home.orgId,
-    ...(varied?.field === "orgId" && !actor.siteIds ? {} : { siteId: home.siteId }),
-  }),
-  "PATCH /device-groups/:id": ({ name }) => ({ name }),
-  "POST /device-groups/:id/devices": ({ deviceId }) => ({ deviceIds: [deviceId] }),
-  "DELETE /device-groups/:id/devices": ({ deviceId }) => ({ deviceIds: [deviceId] }),
+  "POST /device-groups": ofSite,
+  "POST /enrollment-keys": ofSite,
   "POST /users": newUser,
-  "PATCH /users/:id": ({ name }) => ({ name }),
-  "POST /users/:id/disable": () => ({}),
   "POST /roles": ({ name, home, varied }) => ({
     name,
     permissions: ["devices:read"],
     ...(varied?.field === "partnerId" ? {} : { orgId: home.orgId }),
   }),
-  "PATCH /roles/:id": ({ name }) => ({ description: name }),
-  "POST /api-keys": ({ name, home }) => ({ name, orgId: home.orgId, scopes: ["devices:read"] }),
-  "PATCH /api-keys/:id": ({ name }) => ({ name }),
-  "POST /api-keys/:id/rotate": () => ({}),
-  "POST /service-principals": ({ name, home }) => ({ name, orgId: home.orgId, scopes: ["devices:read"] }),
-  "POST /service-principals/:id/rotate": () => ({}),
-  "POST /service-principals/:id/disable": () => ({}),
-  "POST /service-principals/:id/migrate-key": ({ keyId }) => ({ keyId }),
-  "POST /enrollment-keys": ({ name, home, actor, varied }) => ({
-    name,
-    orgId: home.orgId,
-    ...(varied?.field === "orgId" && !actor.siteIds ? {} : { siteId: home.siteId }),
-  }),
-  "POST /enrollment-keys/:id/rotate": () => ({}),
-  "POST /webhooks": ({ name, home, webhookUrl }) => ({ name, orgId: home.orgId, url: webhookUrl, events: ["*"] }),
-  "PATCH /webhooks/:id": ({ name }) => ({ name }),
-  "POST /webhooks/:id/test": () => ({}),
-  "POST /webhooks/:id/rotate-secret": () => ({}),
-  "POST /webhooks/:id/replay": () => ({ since: "2020-01-01" }),
-  "POST /events": ({ name, home }) => ({ type: "alert.triggered", orgId: home.orgId, data: { name } }),
-  "POST /audit-logs/streams": ({ name, home }) => ({ name, orgId: home.orgId, type: "archive" }),
-  "PATCH /audit-logs/streams/:id": () => ({ status: "paused" }),
-  "PATCH /audit-logs/retention": ({ home }) => ({ orgId: home.orgId, retentionDays: 400 }),
-  "POST /agents/:id/logs": ({ name }) => ({ logs: [{ timestamp, level: "info", component: "ws", message: name }] }),
-  "PUT /agents/:id/eventlogs": ({ name }) => ({ events: [{ timestamp, source: name, message: name }] }),
-  "POST /agents/:id/heartbeat": () => ({ agentVersion: "1.0.0" }),
 };
 
 /** Queries without which a row refuses. */
 const queries: Record<string, Record<string, string>> = { "GET /audit-logs/search": { q: "iso-" } };
 
+/** A valid body of a row: the example of the OpenAPI document, with ids and names of the run. */
 export function bodyOf(key: string, from: Ingredients): Record<string, unknown> {
-  const body = bodies[key];
-  if (!body) throw new Error(`${key} takes a body that nobody wrote an example of: add one to bodies.ts`);
-  return body(from);
+  const special = bodies[key];
+  if (special) return special(from);
+  const row = routes.find(({ method, path }) => `${method} ${path}` === key);
+  if (!row) throw new Error(`no row is ${key}`);
+  return filled(exampleOf(row) ?? {}, from) as Record<string, unknown>;
+}
+
+function filled(example: unknown, from: Ingredients): unknown {
+  if (Array.isArray(example)) return example.map((item) => filled(item, from));
+  if (typeof example !== "object" || example === null) return example;
+  return Object.fromEntries(
+    Object.entries(example).map(([field, value]) => [field, fillers[field]?.(from) ?? filled(value, from)]),
+  );
 }
 
 export const queryOf = (key: string): Record<string, string> => queries[key] ?? {};
+
+function ofSite({ name, home, actor, varied }: Ingredients): Record<string, unknown> {
+  const site = varied?.field === "orgId" && !actor.siteIds ? {} : { siteId: home.siteId };
+  return { name, orgId: home.orgId, ...site };
+}
 
 /** A viewer of the organization; for lists of organizations and for partners, one of the partner's people. */
 function newUser({ name, home, actor, varied, roleIds }: Ingredients): Record<string, unknown> {

@@ -10,7 +10,7 @@ import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
 
 const params = z.object({ id: z.uuid() });
 const reply = z.object({ actor: z.string() });
-const common = { summary: "x", tag: "x", reply } as const;
+const common = { summary: "x", tag: "Platform", reply } as const;
 const rows = [
   route({
     ...common,

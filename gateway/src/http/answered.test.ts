@@ -11,7 +11,7 @@ async function* bytes(text: string) {
   yield Buffer.from(text);
 }
 
-const about = { access: { auth: "none" }, tag: "Test", summary: "Answers by itself" } as const;
+const about = { access: { auth: "none" }, tag: "Platform", summary: "Answers by itself" } as const;
 const away = route({
   ...about,
   method: "GET",
@@ -157,7 +157,7 @@ describe("a form", () => {
 });
 
 it("the document holds each answer, the form and the limit", () => {
-  const { paths } = openApiDocument(rows, { version: "1", serverUrl: "http://a" }) as {
+  const { paths } = openApiDocument(rows, { version: "1" }) as {
     paths: Record<string, Record<string, { responses: Record<string, { content?: object }>; requestBody?: object }>>;
   };
   expect(Object.keys(paths["/api/v1/test/file"]?.get?.responses ?? {})).toEqual(

@@ -13,7 +13,7 @@ const slow = route({
   method: "GET",
   path: "/test/slow",
   access: { auth: "session" },
-  tag: "Test",
+  tag: "Platform",
   summary: "Waits for tenancy",
   deadline: "health",
   reply: z.object({}),

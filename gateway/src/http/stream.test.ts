@@ -29,7 +29,7 @@ const file = route({
   method: "GET",
   path: "/test/file",
   access: { auth: "none" },
-  tag: "Test",
+  tag: "Platform",
   summary: "A file",
   reply: z.string(),
   noStore: true,

@@ -1,23 +1,14 @@
-import { z } from "zod";
-import { type PublicCode, statusOf } from "../errors.ts";
+import type { z } from "zod";
 import { idempotencyKeyHeader } from "../http/idempotency-key.ts";
 import type { AnsweredStatus } from "../http/reply.ts";
 import { fullPath, noBody, type Route } from "../route.ts";
+import { description, securitySchemes } from "./about.ts";
+import { errorBody, errorReplies } from "./errors.ts";
+import { exampleOf, exampleOfParameter } from "./examples.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
+import { type Tag, tagSentences } from "./tags.ts";
 
-const errorBody = z
-  .object({
-    error: z.string().meta({ description: "For people." }),
-    code: z.string().meta({ description: "Stable, snake_case; for programs." }),
-    requestId: z.string().meta({ description: "As in X-Request-Id." }),
-    details: z
-      .object({ formErrors: z.array(z.string()), fieldErrors: z.record(z.string(), z.array(z.string())) })
-      .optional()
-      .meta({ description: "With `validation_failed`: texts by dotted field path." }),
-  })
-  .meta({ id: "Error" });
-
-const requestIdHeader = { "X-Request-Id": { schema: { type: "string" }, description: "Id of this request." } };
+const requestIdHeader = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } };
 
 const idempotencyKeyParameter = {
   name: idempotencyKeyHeader,
@@ -30,7 +21,7 @@ const idempotencyKeyParameter = {
 };
 
 /** The OpenAPI 3.1 document of the rows. */
-export function openApiDocument(rows: readonly Route[], about: { version: string; serverUrl: string }): JsonSchema {
+export function openApiDocument(rows: readonly Route[], about: { version: string }): JsonSchema {
   const components = new Map<string, JsonSchema>();
   const errorSchema = jsonSchemaOf(errorBody, "output", components);
   const paths: Record<string, JsonSchema> = {};
@@ -40,17 +31,15 @@ export function openApiDocument(rows: readonly Route[], about: { version: string
   }
   return {
     openapi: "3.1.0",
-    info: { title: "Muster", version: about.version, description: "Control plane for fleets of managed devices." },
-    servers: [{ url: about.serverUrl }],
-    tags: [...new Set(rows.map((row) => row.tag))].map((name) => ({ name })),
+    info: { title: "Muster", version: about.version, description },
+    // Relative: the page that shows the document calls the address that served it.
+    servers: [{ url: "/" }],
+    tags: tagsOf(rows),
     paths,
     components: {
       schemas: Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
-      securitySchemes: {
-        session: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
-        apiKey: { type: "apiKey", in: "header", name: "X-API-Key" },
-        agent: { type: "http", scheme: "bearer", description: "Token that an agent got when it enrolled." },
-      },
+      headers: { RequestId: { schema: { type: "string" }, description: "Id of this request." } },
+      securitySchemes,
     },
   };
 }
@@ -67,6 +56,7 @@ function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchem
     summary: row.summary,
     ...descriptionOf(row),
     security: securityOf(row),
+    "x-access": accessOf(row),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(row.body
       ? {
@@ -79,7 +69,7 @@ function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchem
     responses: {
       [String(row.status ?? 200)]: row.status === 101 ? upgraded : successOf(row, components),
       ...answersOf(row),
-      ...errorReplies(row, errorSchema),
+      ...errorReplies(row, errorSchema, requestIdHeader),
     },
   };
 }
@@ -115,11 +105,32 @@ function answersOf(row: Route): Record<string, JsonSchema> {
 }
 
 function bodyContent(row: Route, schema: JsonSchema): JsonSchema {
-  return row.form ? { "application/x-www-form-urlencoded": { schema } } : jsonContent(schema);
+  return row.form
+    ? { "application/x-www-form-urlencoded": { schema, example: exampleOf(row) } }
+    : jsonContent(schema, exampleOf(row));
 }
 
 /** Whether a request may come without a body, which the gateway reads as `{}`; a PATCH without one is 400 `no_updates`. */
 const mayBeEmpty = ({ method, body }: Route) => method !== "PATCH" && body?.safeParse({}).success === true;
+
+/** Groups in the order of the table that describes them. */
+function tagsOf(rows: readonly Route[]) {
+  const used = new Set(rows.map((row) => row.tag));
+  const names = (Object.keys(tagSentences) as Tag[]).filter((name) => used.has(name));
+  return names.map((name) => ({ name, description: tagSentences[name] }));
+}
+
+/** What the caller needs, for programs: null stands for "nothing of that kind", of `keyScopes` for "no API key". */
+function accessOf({ access }: Route) {
+  const session = access.auth === "session" ? access : null;
+  return {
+    auth: access.auth,
+    permission: session?.permission ?? null,
+    mfa: session?.mfa ?? false,
+    scopes: session?.scopes ?? null,
+    keyScopes: session?.keyScopes ?? null,
+  };
+}
 
 function securityOf({ access }: Route): Record<string, string[]>[] {
   if (access.auth === "none") return [];
@@ -151,80 +162,22 @@ function parametersOf(
   components: Map<string, JsonSchema>,
 ): JsonSchema[] {
   return Object.entries(schema?.shape ?? {}).map(([name, field]) => {
-    const { description, ...rest } = jsonSchemaOf(field as z.ZodType, "input", components);
+    const { description: text, example: _, ...schema } = jsonSchemaOf(field as z.ZodType, "input", components);
+    const required = place === "path" || !(field as z.ZodType).safeParse(undefined).success;
+    const example = exampleOfParameter(field as z.ZodType, required);
     return {
       name,
       in: place,
-      required: place === "path" || !(field as z.ZodType).safeParse(undefined).success,
-      ...(description === undefined ? {} : { description }),
-      schema: rest,
+      required,
+      ...(text === undefined ? {} : { description: text }),
+      schema,
+      ...(example === undefined ? {} : { example }),
     };
   });
 }
 
-/** A key decides wherever it stands, also when it is bad. */
-const keyCodes: readonly PublicCode[] = [
-  "api_key_missing",
-  "api_key_invalid_format",
-  "api_key_invalid",
-  "api_key_revoked",
-  "api_key_expired",
-  "address_not_allowed",
-];
-
-/** Codes that a row can answer, by status. */
-export function errorCodesOf(row: Route): PublicCode[] {
-  const codes: PublicCode[] = ["bad_request", ...(row.errors ?? [])];
-  if (row.access.auth === "agent") {
-    codes.push(
-      "unauthenticated",
-      "agent_token_invalid",
-      "agent_token_revoked",
-      "agent_token_required",
-      "agent_not_found",
-    );
-    codes.push("partner_inactive", "organization_inactive", "rate_limited");
-    if (!row.access.whileQuarantined) codes.push("agent_quarantined");
-  } else if (row.access.auth !== "none") {
-    codes.push("token_expired", "session_revoked", ...keyCodes, "rate_limited");
-  }
-  if (row.access.auth === "session" || row.access.auth === "any") {
-    codes.push("unauthenticated");
-    if (!row.access.whileInactive) codes.push("partner_inactive", "organization_inactive");
-  }
-  if (row.access.auth === "optional") codes.push("user_session_required");
-  if (row.access.auth === "session") {
-    codes.push(row.access.keyScopes ? "insufficient_scope" : "user_session_required");
-    if (row.access.permission) codes.push("permission_denied", "misconfigured_account");
-    if (row.access.mfa) codes.push("mfa_required");
-    if (row.access.scopes) codes.push("scope_not_allowed");
-  }
-  if (row.idempotent) codes.push("idempotency_conflict");
-  if (row.perAddressPerMinute !== undefined) codes.push("rate_limited");
-  if (row.params || row.query || row.body || row.method === "POST") codes.push("validation_failed");
-  if (row.method !== "GET") codes.push("payload_too_large", "unsupported_media_type");
-  if (row.method !== "GET" && !row.form) codes.push("invalid_json");
-  if (row.load !== "vital") codes.push("overloaded");
-  codes.push("internal", "unavailable", "deadline_exceeded");
-  return [...new Set(codes)];
-}
-
-function errorReplies(row: Route, errorSchema: JsonSchema): Record<string, JsonSchema> {
-  const byStatus = new Map<number, PublicCode[]>();
-  for (const code of errorCodesOf(row)) byStatus.set(statusOf(code), [...(byStatus.get(statusOf(code)) ?? []), code]);
-  return Object.fromEntries(
-    [...byStatus].map(([status, codes]) => [
-      String(status),
-      {
-        description: codes.map((code) => `\`${code}\``).join(", "),
-        headers: requestIdHeader,
-        content: jsonContent(errorSchema),
-      },
-    ]),
-  );
-}
-
-function contentOf({ file }: Route, schema: JsonSchema): JsonSchema {
+function contentOf({ file, contentType }: Route, schema: JsonSchema): JsonSchema {
+  if (contentType) return { [contentType]: { schema } };
   if (!file) return jsonContent(schema);
   return Object.fromEntries(file.contentTypes.map((type) => [type, { schema }]));
 }
@@ -239,8 +192,8 @@ function headersOf(headers: Readonly<Record<string, string>>): JsonSchema {
   );
 }
 
-function jsonContent(schema: JsonSchema): JsonSchema {
-  return { "application/json": { schema } };
+function jsonContent(schema: JsonSchema, example?: unknown): JsonSchema {
+  return { "application/json": { schema, ...(example === undefined ? {} : { example }) } };
 }
 
 function operationId(row: Route): string {

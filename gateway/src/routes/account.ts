@@ -41,6 +41,7 @@ const forgot = route({
   description:
     "Answers the same whether or not the account exists. The link comes by mail; three mails an hour for an account.",
   body: z.object({ email: z.string().trim().min(1).max(255) }),
+  example: { email: "ada@example.com" },
   noStore: true,
   reply: success,
   errors: ["rate_limited"],
@@ -59,6 +60,7 @@ const reset = route({
   summary: "Set a new password by the token of a link",
   description: "The token works once, for an hour. Every session of the person ends.",
   body: z.object({ token: z.string().min(1).max(255), password: newPassword }),
+  example: { token: "rst_…", password: "correct horse battery staple" },
   noStore: true,
   reply: success,
   errors: ["invalid_token", "rate_limited", "overloaded"],
@@ -76,6 +78,7 @@ const change = route({
   summary: "Change one's own password",
   description: "One's other sessions end; this one goes on.",
   body: z.object({ currentPassword: z.string().min(1).max(1_024), newPassword }),
+  example: { currentPassword: "an old password", newPassword: "correct horse battery staple" },
   noStore: true,
   reply: success,
   errors: ["invalid_credentials", "rate_limited", "overloaded"],

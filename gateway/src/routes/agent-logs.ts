@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { EdgeError } from "../errors.ts";
 import { type Route, route } from "../route.ts";
-import { idParams, objectIn, success } from "./schemas.ts";
+import { exampleTime, idParams, objectIn, success } from "./schemas.ts";
 
 const tag = "Agents";
 const access = { auth: "agent" } as const;
@@ -48,6 +48,7 @@ const appendLogs = route({
   description: "All entries are stored, or none. Takes gzip.",
   params: idParams,
   body: z.object({ logs: z.array(logEntry).max(500) }),
+  example: { logs: [{ timestamp: exampleTime, level: "info", component: "ws", message: "Connected" }] },
   bodyLimitBytes,
   load: "ingest",
   status: 201,
@@ -68,6 +69,7 @@ const submitEvents = route({
     "An event whose `source` and `eventId` are stored already is left out; `count` is what was new. Takes gzip. Audited as `agent.eventlogs.submit`.",
   params: idParams,
   body: z.object({ events: z.array(eventEntry).max(1_000) }),
+  example: { events: [{ timestamp: exampleTime, source: "System", message: "Started" }] },
   bodyLimitBytes,
   load: "ingest",
   reply: success.extend({ count: z.int() }),

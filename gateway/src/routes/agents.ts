@@ -43,6 +43,7 @@ const enroll = route({
     "Makes a device in the key's organization and site. `agentId` is the `deviceId`. The same machine may repeat a request whose reply " +
     "it did not get: it takes no second use of the key as long as no token of the device was used.",
   body: enrollment,
+  example: { enrollmentKey: "0f".repeat(32), hostname: "web-01", os: "linux", arch: "amd64", agentVersion: "1.0.0" },
   gzip: true,
   load: "enrollment",
   noStore: true,
@@ -109,6 +110,7 @@ const heartbeat = route({
     metrics: metrics.nullish(),
     ipAddresses: z.array(addressIn).max(32).nullish(),
   }),
+  example: { agentVersion: "1.0.0", metrics: { cpu: 0.25 } },
   load: "ingest",
   reply: z.object({
     status: z.enum(["online", "updating", "quarantined"]).meta({ description: "Of the device." }),

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
 import {
+  exampleId,
   id,
   idOut,
   idParams,
@@ -73,6 +74,7 @@ const create = route({
     rateLimit: rateLimit.optional().meta({ description: "Requests per hour; default 1000." }),
     allowedIps: allowedIps.optional(),
   }),
+  example: { orgId: exampleId, name: "Inventory", scopes: ["devices:read"] },
   idempotent: true,
   noStore: true,
   status: 201,

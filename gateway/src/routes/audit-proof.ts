@@ -2,6 +2,7 @@ import type { Finding, Verification } from "@muster/proto/muster/audit/v1/proof_
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import {
+  exampleId,
   id,
   idOut,
   idParams,
@@ -72,6 +73,7 @@ const start = route({
     orgId: id.optional(),
     from: z.int().min(1).optional().meta({ description: "First row (`seq`) to verify; without it the earliest." }),
   }),
+  example: { orgId: exampleId },
   status: 202,
   idempotent: true,
   reply: verification,

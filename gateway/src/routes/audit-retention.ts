@@ -2,7 +2,7 @@ import type { RetentionPolicy } from "@muster/proto/muster/audit/v1/retention_pb
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { listErrors, tag } from "./audit-logs.ts";
-import { id, idOut, timeOrNull, timeOut } from "./schemas.ts";
+import { exampleId, id, idOut, timeOrNull, timeOut } from "./schemas.ts";
 
 const path = "/audit-logs/retention";
 const query = z.object({
@@ -50,6 +50,7 @@ const update = route({
     retentionDays: z.int().min(1).max(3_650).optional(),
     archiveToS3: z.boolean().optional(),
   }),
+  example: { orgId: exampleId, retentionDays: 400 },
   reply: policy,
   errors: [...errors, "no_updates"],
   async handle({ body: { orgId, retentionDays, archiveToS3 }, rpc }, { services }) {

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { listErrors, tag } from "./audit-logs.ts";
 import {
+  exampleId,
   id,
   idOut,
   idParams,
@@ -84,6 +85,7 @@ const create = route({
       .optional()
       .meta({ description: "`start`: the first row that is kept. Default `now`." }),
   }),
+  example: { orgId: exampleId, name: "Archive", type: "archive" },
   status: 201,
   idempotent: true,
   noStore: true,
@@ -119,6 +121,7 @@ const update = route({
   summary: "Pause a stream of audit rows or let it go on",
   params: idParams,
   body: z.object({ status: z.enum(["active", "paused"]).optional() }),
+  example: { status: "paused" },
   reply: stream,
   errors: ["audit_stream_not_found", "no_updates", "site_restricted"],
   async handle({ params, body, rpc }, { services }) {

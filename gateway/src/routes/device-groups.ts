@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
 import {
+  exampleId,
   id,
   idOut,
   idParams,
@@ -67,6 +68,7 @@ const create = route({
   tag,
   summary: "Create a device group",
   body: newGroup,
+  example: { orgId: exampleId, name: "Web servers" },
   status: 201,
   idempotent: true,
   reply: group,

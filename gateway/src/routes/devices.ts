@@ -117,6 +117,7 @@ const update = route({
   summary: "Change a device",
   params: idParams,
   body: patch,
+  example: { hostname: "web-01" },
   reply: device,
   errors: ["no_updates", "device_not_found", "site_not_found", "site_restricted", "device_decommissioned"],
   async handle({ params, body, rpc }, { services }) {
@@ -175,6 +176,7 @@ const autoUpdate = route({
   summary: "Turn a device's agent updates on or off",
   params: idParams,
   body: z.object({ enabled: z.boolean() }),
+  example: { enabled: false },
   reply: z.object({ id: idOut, autoUpdateEnabled: z.boolean() }),
   errors: ["device_not_found", "device_decommissioned"],
   async handle({ params, body, rpc }, { services }) {

@@ -2,6 +2,7 @@ import type { EnrollmentKey } from "@muster/proto/muster/identity/v1/enrollment_
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import {
+  exampleId,
   id,
   idOut,
   idParams,
@@ -52,6 +53,7 @@ const create = route({
     maxUsage: maxUsage.optional().meta({ description: "Enrollments it is good for; default 1." }),
     expiresAt: timeIn.nullish().meta({ description: "Default: after ENROLLMENT_KEY_DEFAULT_TTL_MINUTES." }),
   }),
+  example: { orgId: exampleId, name: "Berlin" },
   idempotent: true,
   noStore: true,
   status: 201,
@@ -114,6 +116,7 @@ const rotate = route({
     maxUsage: maxUsage.nullish().meta({ description: "Null lifts the limit." }),
     expiresAt: timeIn.optional(),
   }),
+  example: { maxUsage: 100 },
   idempotent: true,
   noStore: true,
   reply: withKey,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { jsonText } from "./field-mask.ts";
-import { id, idOut, objectIn } from "./schemas.ts";
+import { exampleId, id, idOut, objectIn } from "./schemas.ts";
 
 const publish = route({
   method: "POST",
@@ -21,6 +21,7 @@ const publish = route({
     id: id.optional().meta({ description: "Of the emitter's own; without it one is made." }),
     data: objectIn.meta({ description: "At most 64 KiB of JSON." }),
   }),
+  example: { type: "alert.triggered", orgId: exampleId, data: { name: "Disk full" } },
   bodyLimitBytes: 96 * 1024,
   status: 202,
   idempotent: true,

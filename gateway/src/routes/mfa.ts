@@ -21,6 +21,7 @@ const verify = route({
     "With `mfaToken` the sign-in it came from is completed. Without it the caller's own session counts as having completed a " +
     "second factor; its refresh token stays the same.",
   body: z.object({ mfaToken: z.string().min(1).max(255).optional(), code: anyCode }),
+  example: { mfaToken: "mfa_…", code: "123456" },
   noStore: true,
   reply: signedIn,
   errors: ["unauthenticated", "invalid_mfa_token", "invalid_mfa_code", "mfa_not_enabled", "rate_limited"],
@@ -64,6 +65,7 @@ const enable = route({
   description:
     "Counts as a completed challenge of this session. Recovery codes come with the first factor of any kind, shown this once.",
   body: z.object({ code: totpCode }),
+  example: { code: "123456" },
   noStore: true,
   reply: z.object({ recoveryCodes: z.array(z.string()) }).meta({ id: "RecoveryCodes" }),
   errors: ["invalid_mfa_code", "mfa_already_enabled", "mfa_not_enabled", "mfa_required", "rate_limited"],
@@ -81,6 +83,7 @@ const disable = route({
   tag,
   summary: "Remove TOTP; the recovery codes go with the last factor",
   body: z.object({ password, code: anyCode }),
+  example: { password: "correct horse battery staple", code: "123456" },
   noStore: true,
   reply: success,
   errors: ["invalid_credentials", "invalid_mfa_code", "mfa_not_enabled", "rate_limited", "overloaded"],

@@ -4,6 +4,7 @@ import { type Route, route } from "../route.ts";
 import { jsonText, maskOf } from "./field-mask.ts";
 import {
   capIn,
+  exampleId,
   id,
   idOut,
   idParams,
@@ -151,6 +152,7 @@ const create = route({
   tag,
   summary: "Create an organization",
   body: newOrganization,
+  example: { partnerId: exampleId, name: "Acme", slug: "acme" },
   bodyLimitBytes: objectsBodyLimitBytes,
   status: 201,
   idempotent: true,

@@ -4,6 +4,7 @@ import { type Route, route } from "../route.ts";
 import { jsonText, maskOf } from "./field-mask.ts";
 import {
   capIn,
+  exampleId,
   id,
   idOut,
   idParams,
@@ -66,6 +67,7 @@ const create = route({
   tag,
   summary: "Create a partner",
   body: newPartner,
+  example: { name: "Example", slug: "example" },
   status: 201,
   idempotent: true,
   reply: partner,
@@ -211,6 +213,7 @@ const updateOwn = route({
   tag,
   summary: "Change the caller's own partner",
   body: ownPatch,
+  example: { settings: { contact: { name: "Ada" } } },
   bodyLimitBytes: objectsBodyLimitBytes,
   reply: partner,
   errors: ["no_updates", "partner_not_found", "site_restricted"],
@@ -233,6 +236,7 @@ const order = route({
   summary: "Set the preferred order of organizations",
   description: "Unknown and deleted ids are dropped, omitted organizations follow in the order of registration.",
   body: organizationOrder,
+  example: { organizationOrder: [exampleId] },
   bodyLimitBytes: objectsBodyLimitBytes,
   reply: z.object({ organizationOrder: z.array(idOut) }),
   errors: ["partner_not_found", "site_restricted"],

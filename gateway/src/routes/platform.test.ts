@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { Validator } from "@seriousme/openapi-schema-validator";
+import { exampleOf } from "../openapi/examples.ts";
 import { fullPath } from "../route.ts";
 import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
@@ -114,6 +115,54 @@ describe("GET /api/v1/openapi.json", () => {
     expect(required("/api-keys")).toBe(true);
     expect(required("/api-keys/{id}", "patch")).toBe(true);
     expect(required("/service-principals/{id}/migrate-key")).toBe(true);
+  });
+
+  it("lists what each operation needs, the codes of each error, a description of each tag and scheme", async () => {
+    type Tagged = { name: string; description: string };
+    const document = (await load()) as unknown as {
+      info: { description: string };
+      servers: { url: string }[];
+      tags: Tagged[];
+      components: { securitySchemes: Record<string, { description: string }> };
+      paths: Record<string, Record<string, Record<string, unknown>>>;
+    };
+    expect(document.servers).toEqual([{ url: "/" }]);
+    for (const words of ["/auth/login", "/auth/mfa/verify", "X-API-Key"])
+      expect(document.info.description).toContain(words);
+    for (const { description } of [...document.tags, ...Object.values(document.components.securitySchemes)])
+      expect(description).toMatch(/\w/);
+    expect(document.paths["/api/v1/api-keys"]?.post?.["x-access"]).toEqual({
+      auth: "session",
+      permission: "organizations:write",
+      mfa: true,
+      scopes: null,
+      keyScopes: null,
+    });
+    for (const row of routes) {
+      const operation = document.paths[fullPath(row).replace(/:([A-Za-z]+)/g, "{$1}")]?.[row.method.toLowerCase()];
+      expect(operation?.["x-access"]).toMatchObject({ auth: row.access.auth });
+      expect(document.tags.map(({ name }) => name)).toContain(row.tag);
+      const replies = Object.entries(operation?.responses as Record<string, unknown>);
+      for (const [status, reply] of replies.filter(([code]) => Number(code) >= 400)) {
+        const codes = JSON.stringify(reply).match(/"code":\{"enum":\[("[a-z_]+",?)+\]/);
+        if (!codes) throw new Error(`${row.method} ${row.path} ${status} lists no code`);
+      }
+    }
+  });
+
+  it("has a valid example of each body, which changes something where an empty change is refused", () => {
+    for (const row of routes.filter(({ body }) => body)) {
+      const example = exampleOf(row);
+      expect([row.method, row.path, row.body?.safeParse(example).error]).toEqual([row.method, row.path, undefined]);
+      if (row.method === "PATCH")
+        expect(Object.keys(example as object).filter((key) => key !== "orgId")).not.toEqual([]);
+    }
+  });
+
+  it("names the content type of each reply", async () => {
+    const { paths } = await load();
+    const reply = paths["/.well-known/jwks.json"]?.get?.responses["200"];
+    expect(Object.keys((reply as { content: object }).content)).toEqual(["application/jwk-set+json"]);
   });
 
   it("refers only to schemas it holds", async () => {

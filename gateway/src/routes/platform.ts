@@ -38,6 +38,8 @@ const openApi = route({
   handle: (_request, deps) => new Rendered(deps.openApiText()),
 });
 
+const jwksType = "application/jwk-set+json";
+
 const jwks = route({
   method: "GET",
   path: "/.well-known/jwks.json",
@@ -45,9 +47,9 @@ const jwks = route({
   access: { auth: "none" },
   tag,
   summary: "Public keys of access tokens (RFC 7517)",
+  contentType: jwksType,
   reply: z.object({ keys: z.array(objectOut) }).meta({ id: "JsonWebKeySet" }),
-  handle: async (_request, deps) =>
-    new Rendered(await deps.jwksText(), "application/jwk-set+json", "public, max-age=300"),
+  handle: async (_request, deps) => new Rendered(await deps.jwksText(), jwksType, "public, max-age=300"),
 });
 
 export const platformRoutes: readonly Route[] = [health, openApi, jwks];

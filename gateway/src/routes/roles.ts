@@ -4,6 +4,7 @@ import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
 import {
+  exampleId,
   id,
   idOut,
   idParams,
@@ -90,6 +91,7 @@ const create = route({
     partnerId: id.nullish(),
     orgId: id.nullish(),
   }),
+  example: { name: "Readers of devices", orgId: exampleId, permissions: ["devices:read"] },
   idempotent: true,
   status: 201,
   reply: role,
@@ -129,6 +131,7 @@ const update = route({
     description: descriptionIn.nullish(),
     permissions: permissionsIn.optional(),
   }),
+  example: { description: "May look at devices" },
   reply: role,
   errors: [
     "no_updates",

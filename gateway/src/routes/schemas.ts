@@ -11,6 +11,10 @@ export const id = z.guid("Must be a UUID").toLowerCase();
 export const idOut = z.string().meta({ format: "uuid" });
 export const timeOut = z.string().meta({ format: "date-time", description: "ISO 8601 UTC with milliseconds." });
 
+/** In examples of the OpenAPI document. */
+export const exampleId = "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f";
+export const exampleTime = "2026-01-31T12:00:00.000Z";
+
 export const idParams = z.object({ id });
 
 /** An ISO 8601 instant with offset, or a day (UTC). */
@@ -103,7 +107,7 @@ export const nameIn = z
     const fault = nameFault(name);
     if (fault) addIssue({ code: "custom", message: fault });
   })
-  .meta({ description: nameSentence });
+  .meta({ description: nameSentence, example: "Berlin" });
 
 /** An address as interfaces list it; the zone of a link-local one (`fe80::1%eth0`) means nothing elsewhere and is cut off. */
 export const addressIn = z
@@ -112,7 +116,7 @@ export const addressIn = z
   .overwrite((text) => text.replace(/^([0-9a-f:.]*:[0-9a-f:.]*)%[^%\s]{1,64}$/i, "$1"))
   .pipe(z.union([z.ipv4(), z.ipv6()]))
   .meta({ description: "IPv4 or IPv6; a zone (`%eth0`) is taken and not kept." });
-export const slugIn = z.string().min(1).max(100);
+export const slugIn = z.string().min(1).max(100).meta({ example: "acme" });
 /** A cap as clients send it. */
 export const capIn = z.int().min(0).max(2_147_483_647);
 export const success = z.object({ success: z.literal(true) }).meta({ id: "Success" });

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { apiKey, apiKeyOf, keyOut, keyWarning, scopesIn } from "./api-keys.ts";
 import {
+  exampleId,
   id,
   idOut,
   idParams,
@@ -42,6 +43,7 @@ const create = route({
   summary: "Create a service principal and its first key",
   description: "Nobody grants scopes whose permission they do not hold.",
   body: z.object({ orgId: id, name: nameIn, scopes: scopesIn.optional() }),
+  example: { orgId: exampleId, name: "Inventory", scopes: ["devices:read"] },
   idempotent: true,
   noStore: true,
   status: 201,

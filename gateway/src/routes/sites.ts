@@ -4,6 +4,7 @@ import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { jsonText, maskOf } from "./field-mask.ts";
 import {
+  exampleId,
   id,
   idOut,
   idParams,
@@ -104,6 +105,7 @@ const create = route({
   tag,
   summary: "Create a site",
   body: newSite,
+  example: { orgId: exampleId, name: "Berlin", timezone: "Europe/Berlin" },
   bodyLimitBytes: objectsBodyLimitBytes,
   status: 201,
   idempotent: true,
@@ -138,6 +140,7 @@ const update = route({
   summary: "Change a site",
   params: idParams,
   body: patch,
+  example: { name: "Berlin" },
   bodyLimitBytes: objectsBodyLimitBytes,
   reply: site,
   errors: ["no_updates", "site_not_found", "site_access_denied"],

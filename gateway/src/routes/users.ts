@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
 import {
+  exampleId,
   id,
   idOut,
   idParams,
@@ -75,6 +76,7 @@ const invite = route({
     orgIds: z.array(id).max(500).nullish(),
     siteIds: siteIdsIn,
   }),
+  example: { email: "ada@example.com", name: "Ada", orgId: exampleId, roleId: exampleId },
   idempotent: true,
   noStore: true,
   status: 201,

@@ -64,6 +64,7 @@ const start = route({
     status: wanted.optional().meta({ description: "Deliveries that ended so; default `failed`." }),
     events: z.array(z.string().max(100)).max(100).optional().meta({ description: "Types; default any." }),
   }),
+  example: { since: "2020-01-01" },
   status: 202,
   idempotent: true,
   reply: replay,

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
 import {
+  exampleId,
   id,
   idOut,
   idParams,
@@ -157,6 +158,7 @@ const create = route({
   description:
     "The URL is judged now and before each delivery: HTTPS only, no local names, every address of the host public.",
   body: newWebhook,
+  example: { orgId: exampleId, name: "Tickets", url: "https://example.com/hook", events: ["*"] },
   status: 201,
   idempotent: true,
   reply: webhook,
@@ -229,6 +231,7 @@ const update = route({
     "Counts from the next attempt on, of queued deliveries too. A paused webhook keeps what is queued; `active` lets it go on.",
   params: idParams,
   body: patch,
+  example: { name: "Tickets" },
   reply: webhook,
   errors: ["no_updates", "webhook_not_found", "invalid_webhook_url", "unknown_event_type", "site_restricted"],
   async handle({ params, body, rpc }, { services }) {

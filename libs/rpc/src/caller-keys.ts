@@ -55,27 +55,34 @@ export function parsePrivateKeys(list: string): SigningKey[] {
 /** Public keys by "<issuer>/<kid>". */
 export type PublicKeys = ReadonlyMap<string, KeyObject>;
 
-/** Reads <directory>/<issuer>/<kid>.pem; throws an Error naming the file that is no Ed25519 public key. */
+/**
+ * Reads <directory>/<issuer>/<kid>.pem, and <directory>/<issuer>.<kid>.pem as one ConfigMap for all issuers mounts them.
+ * Throws an Error naming the file that is no Ed25519 public key.
+ */
 export function readPublicKeys(directory: string): PublicKeys {
   const keys = new Map<string, KeyObject>();
-  for (const issuer of readdirSync(directory)) {
+  for (const entry of readdirSync(directory)) {
+    const [, issuer, kid] = /^([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{1,64})\.pem$/.exec(entry) ?? [];
+    if (issuer && kid) keys.set(`${issuer}/${kid}`, readPublicKey(join(directory, entry)));
     // Kubernetes mounts keep their versions in entries like "..data".
-    if (!namePattern.test(issuer) || !statSync(join(directory, issuer)).isDirectory()) continue;
-    for (const file of readdirSync(join(directory, issuer))) {
-      const kid = file.endsWith(".pem") ? file.slice(0, -4) : "";
-      if (!namePattern.test(kid)) continue;
-      const path = join(directory, issuer, file);
-      let key: KeyObject;
-      try {
-        key = createPublicKey(readFileSync(path));
-      } catch (cause) {
-        throw new Error(`${path} is not a public key`, { cause });
-      }
-      if (key.asymmetricKeyType !== "ed25519") throw new Error(`${path} is not an Ed25519 public key`);
-      keys.set(`${issuer}/${kid}`, key);
+    if (!namePattern.test(entry) || !statSync(join(directory, entry)).isDirectory()) continue;
+    for (const file of readdirSync(join(directory, entry))) {
+      const name = file.endsWith(".pem") ? file.slice(0, -4) : "";
+      if (namePattern.test(name)) keys.set(`${entry}/${name}`, readPublicKey(join(directory, entry, file)));
     }
   }
   return keys;
+}
+
+function readPublicKey(path: string): KeyObject {
+  let key: KeyObject;
+  try {
+    key = createPublicKey(readFileSync(path));
+  } catch (cause) {
+    throw new Error(`${path} is not a public key`, { cause });
+  }
+  if (key.asymmetricKeyType !== "ed25519") throw new Error(`${path} is not an Ed25519 public key`);
+  return key;
 }
 
 /** Whether two readings hold the same keys. */

@@ -27,6 +27,4 @@ CREATE POLICY tenant_read ON tenant FOR SELECT USING (
       AND partner_id = (SELECT nullif(current_setting('app.partner_id', true), '')::uuid)
       AND (org_id IS NULL OR org_id = (SELECT nullif(current_setting('app.org_id', true), '')::uuid)))
 );
-CREATE POLICY tenant_write ON tenant FOR ALL
-  USING ((SELECT current_setting('app.scope', true)) = 'system')
-  WITH CHECK ((SELECT current_setting('app.scope', true)) = 'system');
+CALL policy('tenant_write', 'tenant', 'all', 'system');

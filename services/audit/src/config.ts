@@ -2,10 +2,34 @@ import type { Privilege } from "@muster/db";
 import { flag, processSettings, whole } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
-import { type ArchiveSettings, archiveSettings } from "./archive/open.ts";
 
 export const version = "0.1.0";
 export const migrations = new URL("../migrations/", import.meta.url);
+
+/** Where archives and checkpoints go: a bucket, a directory, or nowhere. */
+export const archiveSettings = {
+  ARCHIVE_S3_BUCKET: z.string().optional().describe("Bucket of an S3-compatible storage for archived audit rows."),
+  ARCHIVE_S3_ENDPOINT: z.url().optional().describe("URL of the storage when it is not AWS's own."),
+  ARCHIVE_S3_REGION: z.string().default("us-east-1").describe("Region of the bucket."),
+  ARCHIVE_S3_PATH_STYLE: z
+    .enum(["true", "false"])
+    .default("false")
+    .describe("Bucket in the path instead of the host name (MinIO and others)."),
+  ARCHIVE_S3_ACCESS_KEY_ID: z
+    .string()
+    .optional()
+    .describe("Access key; without it the surroundings' own credentials (role of the pod or machine)."),
+  ARCHIVE_S3_SECRET_ACCESS_KEY: z.string().optional().describe("Secret of the access key."),
+  ARCHIVE_PREFIX: z
+    .string()
+    .regex(/^([A-Za-z0-9._-]+\/)*$/, "Must be empty or end in a slash")
+    .default("")
+    .describe("Stands before every key in the bucket or directory."),
+  ARCHIVE_DIRECTORY: z.string().optional().describe("Directory for archived audit rows, in place of a bucket."),
+  ARCHIVE_TIMEOUT_SECONDS: whole(30, 1, 600).describe("Seconds that one request to the storage may take."),
+};
+
+export type ArchiveSettings = z.infer<z.ZodObject<typeof archiveSettings>>;
 
 /** Settings of whoever signs or verifies notes: the service and the retention worker. */
 export const noteSettings = {

@@ -8,8 +8,9 @@ import { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
 import { StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
 import { register } from "@muster/rpc";
 import { encryptionKeys, runService } from "@muster/service";
-import { openArchive } from "./archive/open.ts";
-import { checkpointsOutside } from "./checkpoint-copies.ts";
+import { openArchive } from "./clients/archive/open.ts";
+import { checkpointsOutside } from "./clients/checkpoint-copies.ts";
+import { webhookPushes } from "./clients/webhook-pushes.ts";
 import { copySettings, migrations, settings, streamStorage, version, withheld } from "./config.ts";
 import { startSealer } from "./events/sealer.ts";
 import { startCheckpointer } from "./jobs/checkpointer.ts";
@@ -22,8 +23,7 @@ import { reportService } from "./rpc/report.ts";
 import { retentionService } from "./rpc/retention.ts";
 import { streamService } from "./rpc/stream.ts";
 import { noteKeys } from "./rules/signed-note.ts";
-import { sealedColumns, secretPurposes } from "./sealed-columns.ts";
-import { webhookPushes } from "./webhook-pushes.ts";
+import { sealedColumns, secretPurposes } from "./store/sealed-columns.ts";
 
 await runService({
   name: "audit",

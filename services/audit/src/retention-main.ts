@@ -3,7 +3,7 @@ import { checkSchema, openDatabase } from "@muster/db";
 import { redactConfig, runProcess, startConfig, uuidv7 } from "@muster/kit";
 import { tenantMigrations } from "@muster/service";
 import { z } from "zod";
-import { openArchive } from "./archive/open.ts";
+import { openArchive } from "./clients/archive/open.ts";
 import { migrations, prunerGrants, retentionSettings, version } from "./config.ts";
 import { startRetention } from "./jobs/retention.ts";
 import { noteKeys } from "./rules/signed-note.ts";

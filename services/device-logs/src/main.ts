@@ -3,14 +3,15 @@ import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
 import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { register } from "@muster/rpc";
 import { askPurge, runService, startPurges } from "@muster/service";
-import { logAppender } from "./appender.ts";
+import { tenancyDevices } from "./clients/tenancy-devices.ts";
 import { migrations, settings, version } from "./config.ts";
-import { deviceCopy, tenancyDevices } from "./device-copy.ts";
 import { startUpkeep } from "./jobs/retention.ts";
 import { liveLogService } from "./rpc/live.ts";
 import { deviceLogService } from "./rpc/log.ts";
 import { floodControl } from "./rules/flood.ts";
 import { livePlaces } from "./rules/live-places.ts";
+import { logAppender } from "./store/appender.ts";
+import { deviceCopy } from "./store/device-copy.ts";
 import { applyDevices } from "./store/devices.ts";
 import { purgePlan } from "./store/purge.ts";
 

@@ -7,19 +7,19 @@ import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { register } from "@muster/rpc";
 import { askPurge, encryptionKeys, runService, startPurges } from "@muster/service";
+import { createDoorbell } from "./clients/doorbell.ts";
 import { healthLimits, migrations, settings, version } from "./config.ts";
-import { createDoorbell } from "./events/doorbell.ts";
 import { startMatcher } from "./events/matcher.ts";
 import { startReplayer } from "./jobs/replayer.ts";
+import { startSender } from "./jobs/sender.ts";
 import { startUpkeep } from "./jobs/upkeep.ts";
 import { deliveryService } from "./rpc/delivery.ts";
 import { eventService } from "./rpc/event.ts";
 import { pushService } from "./rpc/push.ts";
 import { replayService } from "./rpc/replay.ts";
 import { webhookService } from "./rpc/webhook.ts";
-import { sealedColumns, secretPurposes } from "./sealed-columns.ts";
-import { startSender } from "./sender/sender.ts";
 import { purgePlan } from "./store/purge.ts";
+import { sealedColumns, secretPurposes } from "./store/sealed-columns.ts";
 import { stopWebhooksOf } from "./store/webhooks.ts";
 
 await runService({

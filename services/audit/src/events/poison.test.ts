@@ -6,7 +6,7 @@ import { type TestDatabase, type TestNats, testNats, until } from "@muster/testi
 import { runVerification } from "../jobs/verifier.ts";
 import { generateNoteKey, noteKeys } from "../rules/signed-note.ts";
 import { type VerifyResult, verifyKind } from "../rules/verification-job.ts";
-import { auditDatabase, auditMessage } from "../testing.ts";
+import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { startSealer } from "./sealer.ts";
 
 // Poisonous events on the real stream, among good ones of the same chain and partition.

@@ -5,7 +5,7 @@ import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { callers, type TestDatabase } from "@muster/testing";
 import type { Entry } from "../rules/entry.ts";
 import { checksumOf } from "../rules/seal.ts";
-import { auditDatabase, auditMessage } from "../testing.ts";
+import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { sealMessages } from "./sealer.ts";
 
 let database: TestDatabase;

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import type { Database } from "@muster/db";
-import type { Archive } from "../archive/archive.ts";
+import type { Archive } from "../clients/archive/archive.ts";
 import {
   type ArchivedChunk,
   type ArchiveReference,

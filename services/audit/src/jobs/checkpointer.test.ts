@@ -6,14 +6,14 @@ import { openBus } from "@muster/bus";
 import { sql, startRelay } from "@muster/db";
 import { createLogger, uuidv7 } from "@muster/kit";
 import { asOwner, callers, type TestDatabase, type TestNats, testNats, until } from "@muster/testing";
-import { directoryArchive } from "../archive/directory.ts";
-import { checkpointsOutside } from "../checkpoint-copies.ts";
+import { directoryArchive } from "../clients/archive/directory.ts";
+import { checkpointsOutside } from "../clients/checkpoint-copies.ts";
 import { sealMessages } from "../events/sealer.ts";
 import { parseCheckpoint } from "../rules/checkpoint.ts";
 import { leafHash, merkleRoot } from "../rules/merkle.ts";
 import { generateNoteKey, noteKeys, openNote } from "../rules/signed-note.ts";
 import { thinCheckpoints } from "../store/checkpoints.ts";
-import { auditDatabase, auditMessage } from "../testing.ts";
+import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { type CheckpointerDeps, checkpointRound, startCheckpointer } from "./checkpointer.ts";
 
 const log = createLogger("audit-test", "fatal");

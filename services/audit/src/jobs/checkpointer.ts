@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@muster/db";
 import { counter, gauge, type Logger } from "@muster/kit";
-import type { Outside } from "../checkpoint-copies.ts";
+import type { Outside } from "../clients/checkpoint-copies.ts";
 import { checkpointText, parseCheckpoint } from "../rules/checkpoint.ts";
 import { anchorText, merkleRoot } from "../rules/merkle.ts";
 import { type NoteSigner, type NoteVerifier, openNote, signNote } from "../rules/signed-note.ts";

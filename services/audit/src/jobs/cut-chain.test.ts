@@ -6,14 +6,14 @@ import { type Bus, openBus } from "@muster/bus";
 import { jobs, sql, startRelay } from "@muster/db";
 import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { asOwner, type TestDatabase, type TestNats, testNats, until } from "@muster/testing";
-import { directoryArchive } from "../archive/directory.ts";
-import { checkpointsOutside, type Outside } from "../checkpoint-copies.ts";
+import { directoryArchive } from "../clients/archive/directory.ts";
+import { checkpointsOutside, type Outside } from "../clients/checkpoint-copies.ts";
 import { sealMessages } from "../events/sealer.ts";
 import { parseCheckpoint } from "../rules/checkpoint.ts";
 import { generateNoteKey, noteKeys, openNote } from "../rules/signed-note.ts";
 import { type VerifyResult, verifyKind } from "../rules/verification-job.ts";
 import { takeLease } from "../store/checkpoints.ts";
-import { auditDatabase, auditMessage } from "../testing.ts";
+import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { checkpointRound } from "./checkpointer.ts";
 import { runVerification } from "./verifier.ts";
 

@@ -8,12 +8,12 @@ import { StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
 import { register, toAppError } from "@muster/rpc";
 import { reencrypt } from "@muster/service";
 import { callers, type TestDatabase, type TestPort, testPort, until } from "@muster/testing";
-import { directoryArchive } from "../archive/directory.ts";
+import { directoryArchive } from "../clients/archive/directory.ts";
+import type { Push, Pushed } from "../clients/webhook-pushes.ts";
 import { sealMessages } from "../events/sealer.ts";
 import { streamService } from "../rpc/stream.ts";
-import { sealedAt, sealedColumns, secretPurposes } from "../sealed-columns.ts";
-import { auditDatabase, auditMessage } from "../testing.ts";
-import type { Push, Pushed } from "../webhook-pushes.ts";
+import { sealedAt, sealedColumns, secretPurposes } from "../store/sealed-columns.ts";
+import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { advanceStream, type StreamerDeps, startStreamer } from "./streamer.ts";
 
 const keys = `k1:${Buffer.alloc(32, 7).toString("base64")}`;

@@ -1,7 +1,8 @@
 import type { Database } from "@muster/db";
 import { AppError, counter, gauge, type Logger, type SecretBox, sleep, systemCaller, uuidv7 } from "@muster/kit";
 import { auditEvent } from "@muster/service";
-import type { Archive } from "../archive/archive.ts";
+import type { Archive } from "../clients/archive/archive.ts";
+import { type Pushes, pushTimeoutMs } from "../clients/webhook-pushes.ts";
 import type { ChainRow } from "../rules/chain-row.ts";
 import {
   batchBody,
@@ -13,10 +14,9 @@ import {
   cutBatch,
   streamDelayMs,
 } from "../rules/stream.ts";
-import { sealedAt } from "../sealed-columns.ts";
 import { readChain } from "../store/chain-rows.ts";
+import { sealedAt } from "../store/sealed-columns.ts";
 import { beginBatch, claimStream, type StreamRow, settleRefused, settleTaken, worstLag } from "../store/streams.ts";
-import { type Pushes, pushTimeoutMs } from "../webhook-pushes.ts";
 
 export type StreamerDeps = {
   db: Database;

@@ -9,7 +9,7 @@ import { sealMessages } from "../events/sealer.ts";
 import { generateNoteKey, noteKeys } from "../rules/signed-note.ts";
 import { type VerifyResult, verifyKind } from "../rules/verification-job.ts";
 import type { VerifyCursor } from "../store/verify-chain.ts";
-import { auditDatabase, auditMessage } from "../testing.ts";
+import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { runVerification, startVerifier } from "./verifier.ts";
 
 const log = createLogger("audit-test", "fatal");
@@ -119,7 +119,7 @@ describe("a verification", () => {
     const id = await queue();
     const slow = spawn(
       process.execPath,
-      [fileURLToPath(new URL("./slow-verifier.mjs", import.meta.url)), database.appUrl],
+      [fileURLToPath(new URL("../testing/slow-verifier.mjs", import.meta.url)), database.appUrl],
       {
         stdio: ["ignore", "inherit", "inherit"],
       },

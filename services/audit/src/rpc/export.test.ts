@@ -13,7 +13,7 @@ import { sha256 } from "../rules/archive-chunk.ts";
 import { parseExportText, parseLine } from "../rules/export-line.ts";
 import { checksumOf } from "../rules/seal.ts";
 import { generateNoteKey, noteKeys, openNote } from "../rules/signed-note.ts";
-import { auditDatabase, auditMessage } from "../testing.ts";
+import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { exportService } from "./export.ts";
 
 let database: TestDatabase;

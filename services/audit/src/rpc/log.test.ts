@@ -11,7 +11,7 @@ import {
 import { register, toAppError } from "@muster/rpc";
 import { callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
 import { sealMessages } from "../events/sealer.ts";
-import { auditDatabase, auditMessage } from "../testing.ts";
+import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { auditLogService } from "./log.ts";
 
 let database: TestDatabase;

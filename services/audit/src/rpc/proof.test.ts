@@ -9,7 +9,7 @@ import { callers, type TestDatabase, type TestPort, testPort } from "@muster/tes
 import { sealMessages } from "../events/sealer.ts";
 import { runVerification } from "../jobs/verifier.ts";
 import { verifyKind } from "../rules/verification-job.ts";
-import { auditDatabase, auditMessage } from "../testing.ts";
+import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { auditProofService } from "./proof.ts";
 
 const log = createLogger("proof-test", "fatal");

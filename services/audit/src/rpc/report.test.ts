@@ -7,7 +7,7 @@ import { callers, type TestDatabase, type TestPort, testPort } from "@muster/tes
 import { sealMessages } from "../events/sealer.ts";
 import { categories } from "../rules/category.ts";
 import { complianceActions, securityActions } from "../rules/reported-actions.ts";
-import { auditDatabase, auditMessage } from "../testing.ts";
+import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { reportService } from "./report.ts";
 
 let database: TestDatabase;

@@ -8,7 +8,7 @@ import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { register, toAppError } from "@muster/rpc";
 import { callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
 import { sealMessages } from "../events/sealer.ts";
-import { auditDatabase, auditMessage } from "../testing.ts";
+import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { retentionService } from "./retention.ts";
 
 let database: TestDatabase;

@@ -7,11 +7,12 @@ import { AppError, type CallContext, isUuid, type SecretBox, uuidv7 } from "@mus
 import { StreamSchema, StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
 import { callContext } from "@muster/rpc";
 import { auditEvent, idempotentTx, requireMfa, requirePermission } from "@muster/service";
+import type { Pushes } from "../clients/webhook-pushes.ts";
 import { newStream, wantedStatus } from "../rules/stream.ts";
-import { sealedAt } from "../sealed-columns.ts";
 import { readableRange } from "../store/logs.ts";
 import { isDeleted } from "../store/policies.ts";
 import { tenantOfChain } from "../store/proof.ts";
+import { sealedAt } from "../store/sealed-columns.ts";
 import {
   findStream,
   insertStream,
@@ -22,7 +23,6 @@ import {
   type StreamRow,
   setStreamStatus,
 } from "../store/streams.ts";
-import type { Pushes } from "../webhook-pushes.ts";
 import { orgIdOf } from "./log-messages.ts";
 
 export type StreamDeps = {

@@ -3,7 +3,7 @@ import { createLogger, uuidv7 } from "@muster/kit";
 import type { TestDatabase } from "@muster/testing";
 import pg from "pg";
 import { sealMessages } from "../events/sealer.ts";
-import { auditDatabase, auditMessage } from "../testing.ts";
+import { auditDatabase, auditMessage } from "../testing/audit.ts";
 
 // Every role that a process holds × every statement that would change what was sealed: refused, as a system caller.
 

@@ -16,7 +16,7 @@ import { auditProofService } from "../rpc/proof.ts";
 import { foundChecksum } from "../rules/seal.ts";
 import { generateNoteKey, noteKeys } from "../rules/signed-note.ts";
 import { verifyKind } from "../rules/verification-job.ts";
-import { auditDatabase, auditMessage } from "../testing.ts";
+import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { readChain } from "./chain-rows.ts";
 import { takeLease } from "./checkpoints.ts";
 

@@ -11,7 +11,7 @@ import {
 } from "@muster/testing";
 import { sealMessages } from "../events/sealer.ts";
 import type { Range } from "../rules/range.ts";
-import { auditDatabase, auditMessage } from "../testing.ts";
+import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import type { LogFilter } from "./conditions.ts";
 import { findLog, listLogs, readableRange } from "./logs.ts";
 import { searchSlots } from "./search-slots.ts";

@@ -274,7 +274,7 @@ describe("who leaves", () => {
     const device = service.device();
     const held = await holding(device, 1, (_query, say) => say({ type: "accepted" }));
     const leaving = new AbortController();
-    const { liveQuery } = await import("../live-query.ts");
+    const { liveQuery } = await import("../clients/live-query.ts");
     const asked = liveQuery(
       { relay: () => bus.relay, timeoutMs: 5_000 },
       {

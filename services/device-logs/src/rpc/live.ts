@@ -11,8 +11,7 @@ import {
 } from "@muster/proto/muster/devicelogs/v1/live_pb";
 import { callContext } from "@muster/rpc";
 import { auditEvent, requirePermission } from "@muster/service";
-import type { DeviceCopy } from "../device-copy.ts";
-import { type LiveQueryDeps, liveQuery, type Question } from "../live-query.ts";
+import { type LiveQueryDeps, liveQuery, type Question } from "../clients/live-query.ts";
 import type { LivePlaces } from "../rules/live-places.ts";
 import {
   type EventLogReply,
@@ -23,6 +22,7 @@ import {
   readLog,
   readLogs,
 } from "../rules/live-reply.ts";
+import type { DeviceCopy } from "../store/device-copy.ts";
 import type { DeviceRow } from "../store/devices.ts";
 
 export type LiveDeps = LiveQueryDeps & { db: Database; devices: DeviceCopy; places: LivePlaces; now: () => Date };

@@ -13,10 +13,10 @@ import {
 } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { callContext } from "@muster/rpc";
 import { auditEvent, requirePermission } from "@muster/service";
-import type { Appender } from "../appender.ts";
-import type { DeviceCopy } from "../device-copy.ts";
 import { agentLogLevels, eventCategories, eventLevels, readAgentLogs, readEvents } from "../rules/entries.ts";
 import type { FloodControl } from "../rules/flood.ts";
+import type { Appender } from "../store/appender.ts";
+import type { DeviceCopy } from "../store/device-copy.ts";
 import {
   type AgentLogRow,
   appendEvents,

@@ -10,12 +10,12 @@ import { type DeviceChanged, DeviceChangedSchema } from "@muster/proto/muster/ev
 import { register } from "@muster/rpc";
 import { tenantMigrations } from "@muster/service";
 import { callers, type TestDatabase, testDatabase, testPort } from "@muster/testing";
-import { logAppender } from "../appender.ts";
-import { deviceCopy } from "../device-copy.ts";
 import { liveLogService } from "../rpc/live.ts";
 import { deviceLogService } from "../rpc/log.ts";
 import { floodControl } from "../rules/flood.ts";
 import { livePlaces } from "../rules/live-places.ts";
+import { logAppender } from "../store/appender.ts";
+import { deviceCopy } from "../store/device-copy.ts";
 import { applyDevices } from "../store/devices.ts";
 
 export type TestDevice = { deviceId: string; orgId: string; partnerId: string; siteId: string };

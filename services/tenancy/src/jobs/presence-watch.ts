@@ -1,6 +1,6 @@
 import type { Database } from "@muster/db";
 import { counter, type Logger, type Repeating, repeatEvery, systemCaller, uuidv7 } from "@muster/kit";
-import { emitDevice } from "../rpc/device-message.ts";
+import { emitDevice } from "../emits/device.ts";
 import { findGone, forgetDiscarded, takeWatch } from "../store/presence.ts";
 
 type Deps = { db: Database; log: Logger; heartbeatIntervalSeconds: number };

@@ -1,6 +1,6 @@
 import type { Database } from "@muster/db";
 import { counter, keepWorking, type Logger, type Repeating, systemCaller, uuidv7 } from "@muster/kit";
-import { recordChange } from "../rpc/record-change.ts";
+import { recordChange } from "../emits/record-change.ts";
 import { takePurged } from "../store/purges.ts";
 
 const everyMs = 3_600_000;

@@ -3,7 +3,7 @@ import { type Caller, uuidv7 } from "@muster/kit";
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { callers, outcome } from "@muster/testing";
-import { type Fleet, permissions, startFleet, type Tenant } from "./device-test-support.ts";
+import { type Fleet, permissions, startFleet, type Tenant } from "../testing/fleet.ts";
 
 let fleet: Fleet;
 beforeAll(async () => {

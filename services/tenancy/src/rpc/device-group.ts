@@ -5,8 +5,10 @@ import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/k
 import { DeviceGroupSchema, DeviceGroupService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, requirePermission } from "@muster/service";
+import { auditDevice } from "../emits/device.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { deviceGroupChange, newDeviceGroup } from "../rules/device-group.ts";
+import { deviceGroupNotFound, organizationNotFound, siteNotFound } from "../rules/refusals.ts";
 import {
   deleteDeviceGroup,
   deviceGroupFields,
@@ -20,8 +22,8 @@ import { findOwner, holdSite } from "../store/device-reach.ts";
 import { pageInfo } from "../store/name-page.ts";
 import { deviceFilter } from "./device-filter.ts";
 import { deviceMembership } from "./device-members.ts";
-import { auditDevice, deviceGroupMessage, deviceGroupNotFound, siteNotFound } from "./device-message.ts";
-import { organizationNotFound, requireAllSites, requireOrganization } from "./guards.ts";
+import { deviceGroupMessage } from "./device-message.ts";
+import { requireAllSites, requireOrganization } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date };
 

@@ -1,15 +1,11 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { Tx } from "@muster/db";
-import { AppError, type CallContext, type EventType } from "@muster/kit";
-import { DeviceChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
 import {
   type Device,
   type DeviceGroup,
   DeviceGroupSchema,
   DeviceSchema,
 } from "@muster/proto/muster/tenancy/v1/device_pb";
-import { auditEvent, platformEvent } from "@muster/service";
 import type { DeviceGroupRow } from "../store/device-groups.ts";
 import type { DeviceRow } from "../store/devices.ts";
 
@@ -49,92 +45,4 @@ export function deviceGroupMessage(row: DeviceGroupRow): DeviceGroup {
     createdAt: timestampFromDate(row.created_at),
     updatedAt: timestampFromDate(row.updated_at),
   });
-}
-
-/** What an organization's webhooks are told by each change, unless the change is one of presence. */
-const platformTypes = {
-  created: "device.enrolled",
-  updated: "device.updated",
-  decommissioned: "device.decommissioned",
-} as const;
-
-/**
- * Emits `tenancy.device.<change>` with the row after it, and the event of the platform, in the transaction that makes the
- * change.
- */
-export function emitDevice(
-  tx: Tx,
-  context: Pick<CallContext, "meta">,
-  change: "created" | "updated" | "decommissioned",
-  row: DeviceRow,
-  type: EventType = platformTypes[change],
-): void {
-  const event = create(DeviceChangedSchema, {
-    id: row.id,
-    version: BigInt(row.version),
-    partnerId: row.partner_id,
-    orgId: row.org_id,
-    siteId: row.site_id ?? "",
-    status: row.status,
-    groupIds: row.group_ids,
-  });
-  tx.emit({
-    subject: `tenancy.device.${change}`,
-    msgId: `${row.org_id}/device-${row.id}-${row.version}`,
-    body: toBinary(DeviceChangedSchema, event),
-    traceparent: context.meta.traceparent,
-  });
-  const fact = { type, orgId: row.org_id, partnerId: row.partner_id, data: eventData(row) };
-  tx.emit(platformEvent("tenancy", fact, context.meta.traceparent));
-}
-
-/** The device as webhooks are shown it. */
-function eventData(row: DeviceRow): Record<string, unknown> {
-  return {
-    deviceId: row.id,
-    siteId: row.site_id,
-    groupIds: row.group_ids,
-    hostname: row.hostname,
-    os: row.os,
-    arch: row.arch,
-    agentVersion: row.agent_version,
-    watchdogVersion: row.watchdog_version,
-    status: row.status,
-    lastSeenAt: row.last_seen_at?.toISOString() ?? null,
-    lastIpAddress: row.last_ip_address,
-  };
-}
-
-/** Emits the one audit row of a change of a device or a device group. */
-export function auditDevice(
-  tx: Tx,
-  context: Pick<CallContext, "caller" | "meta">,
-  fact: { action: string; row: DeviceRow | DeviceGroupRow; details: Record<string, unknown> },
-  at: Date,
-): void {
-  const { action, row, details } = fact;
-  const resource =
-    "hostname" in row
-      ? { type: "device", id: row.id, name: row.hostname }
-      : { type: "device_group", id: row.id, name: row.name };
-  tx.emit(
-    auditEvent("tenancy", context, { action, resource, orgId: row.org_id, partnerId: row.partner_id, details }, at),
-  );
-}
-
-export function deviceNotFound(facts: Record<string, unknown> = {}): AppError {
-  return new AppError("device_not_found", "Device not found", { facts });
-}
-
-export function deviceGroupNotFound(): AppError {
-  return new AppError("device_group_not_found", "Device group not found");
-}
-
-export function siteNotFound(): AppError {
-  return new AppError("site_not_found", "Site not found");
-}
-
-/** For writes on a device whose record only stays to be read. */
-export function deviceDecommissioned(facts: Record<string, unknown> = {}): AppError {
-  return new AppError("device_decommissioned", "Device is decommissioned", { facts });
 }

@@ -6,7 +6,7 @@ import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organizatio
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { callers, outcome } from "@muster/testing";
-import { type Fleet, permissions, startFleet, type Tenant } from "./device-test-support.ts";
+import { type Fleet, permissions, startFleet, type Tenant } from "../testing/fleet.ts";
 
 let fleet: Fleet;
 beforeAll(async () => {

@@ -1,12 +1,17 @@
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
-import { type CallContext, clampPage, isUuid } from "@muster/kit";
+import { AppError, type CallContext, clampPage, isUuid } from "@muster/kit";
 import { DeviceSchema, type DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { callContext } from "@muster/rpc";
 import { requirePermission } from "@muster/service";
+import { approveDevice } from "../commands/approve-device.ts";
+import { createDevice, discardDevice } from "../commands/create-device.ts";
+import { auditDevice, emitDevice } from "../emits/device.ts";
 import { changesBetween } from "../rules/changes.ts";
-import { type DeviceFields, deviceChange } from "../rules/device.ts";
+import { type DeviceFields, deviceChange, idField, newDevice } from "../rules/device.ts";
+import { checks } from "../rules/fields.ts";
+import { deviceDecommissioned, deviceNotFound, organizationNotFound, siteNotFound } from "../rules/refusals.ts";
 import { countDown } from "../store/device-counts.ts";
 import { listDevices } from "../store/device-list.ts";
 import { holdSite } from "../store/device-reach.ts";
@@ -19,27 +24,40 @@ import {
   updateDevice,
 } from "../store/devices.ts";
 import { pageInfo } from "../store/name-page.ts";
-import { deviceApproval } from "./device-approve.ts";
-import { deviceCreation } from "./device-create.ts";
 import { deviceFilter } from "./device-filter.ts";
-import {
-  auditDevice,
-  deviceDecommissioned,
-  deviceMessage,
-  deviceNotFound,
-  emitDevice,
-  siteNotFound,
-} from "./device-message.ts";
-import { organizationNotFound, requireAllSites, requireOrganization } from "./guards.ts";
+import { deviceMessage } from "./device-message.ts";
+import { requireAllSites, requireOrganization } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date; heartbeatIntervalSeconds: number };
 
 /** Device records: created by enrollment, read and changed by people within their organizations and sites. */
 export function deviceService(deps: Deps): ServiceImpl<typeof DeviceService> {
-  const { db, now } = deps;
+  const { db, now, heartbeatIntervalSeconds } = deps;
   return {
-    ...deviceCreation(deps),
-    ...deviceApproval(deps),
+    async createDevice(request, handler) {
+      const context = callContext(handler);
+      requireService(context);
+      const row = await createDevice(deps, context, newDevice(request));
+      return { device: deviceMessage(row), heartbeatIntervalSeconds };
+    },
+
+    async discardDevice(request, handler) {
+      const context = callContext(handler);
+      requireService(context);
+      const check = checks();
+      const id = idField("id", request.id, check);
+      check.done();
+      await discardDevice(deps, context, id);
+      return {};
+    },
+
+    async approveDevice(request, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "devices:write");
+      if (request.replace) requirePermission(context, "devices:delete");
+      requireOrganization(context);
+      return { device: deviceMessage(await approveDevice(deps, context, request)) };
+    },
 
     async listDevices(request, handler) {
       const context = callContext(handler);
@@ -101,6 +119,11 @@ export function deviceService(deps: Deps): ServiceImpl<typeof DeviceService> {
       return {};
     },
   };
+}
+
+/** Only services acting by themselves enroll; which of them, the port knows. Throws `permission_denied`. */
+function requireService({ caller }: CallContext): void {
+  if (caller.actor.type !== "system") throw new AppError("permission_denied", "Devices are created by enrollment");
 }
 
 function admit(context: CallContext, permission: "devices:read" | "devices:write" | "devices:delete"): void {

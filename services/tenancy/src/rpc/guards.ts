@@ -13,11 +13,3 @@ export function requireOrganization({ caller }: CallContext): void {
     throw new AppError("misconfigured_account", "Misconfigured account");
   }
 }
-
-export function partnerNotFound(): AppError {
-  return new AppError("partner_not_found", "Partner not found");
-}
-
-export function organizationNotFound(): AppError {
-  return new AppError("organization_not_found", "Organization not found");
-}

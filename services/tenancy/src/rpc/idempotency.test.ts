@@ -6,8 +6,8 @@ import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organizatio
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { callers, outcome } from "@muster/testing";
+import { type Fleet, permissions, startFleet, type Tenant } from "../testing/fleet.ts";
 import { slug } from "../testing/tenancy.ts";
-import { type Fleet, permissions, startFleet, type Tenant } from "./device-test-support.ts";
 
 let fleet: Fleet;
 let tenant: Tenant;

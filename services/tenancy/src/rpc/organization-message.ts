@@ -1,8 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Organization, OrganizationSchema } from "@muster/proto/muster/tenancy/v1/organization_pb";
+import type { ChangedTenant } from "../emits/record-change.ts";
 import type { OrganizationRow } from "../store/organizations.ts";
-import type { ChangedTenant } from "./record-change.ts";
 
 export function organizationMessage(row: OrganizationRow): Organization {
   return create(OrganizationSchema, {

@@ -5,8 +5,10 @@ import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/k
 import { OrganizationSchema, OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, requirePermission, requireScope } from "@muster/service";
+import { recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { changeOrganization, newOrganization } from "../rules/organization.ts";
+import { organizationNotFound, partnerNotFound } from "../rules/refusals.ts";
 import { pageInfo } from "../store/name-page.ts";
 import {
   findOrganization,
@@ -20,9 +22,8 @@ import {
   updateOrganization,
 } from "../store/organizations.ts";
 import { findPartner, lockPartner } from "../store/partners.ts";
-import { organizationNotFound, partnerNotFound, requireAllSites, requireOrganization } from "./guards.ts";
+import { requireAllSites, requireOrganization } from "./guards.ts";
 import { changedOrganization, organizationMessage } from "./organization-message.ts";
-import { recordChange } from "./record-change.ts";
 
 type Deps = { db: Database; now: () => Date };
 

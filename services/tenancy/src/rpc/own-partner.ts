@@ -5,14 +5,15 @@ import { type CallContext, type Caller, isUuid, validationError } from "@muster/
 import { PartnerSchema, type PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { callContext } from "@muster/rpc";
 import { requirePermission, requireScope } from "@muster/service";
+import { recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { maxOrderedOrganizations, organizationOrder } from "../rules/organization-order.ts";
 import { changePartner, ownPartnerPaths } from "../rules/partner.ts";
+import { partnerNotFound } from "../rules/refusals.ts";
 import { orderableOrganizations } from "../store/organizations.ts";
 import { findPartner, lockPartner, partnerFields, updateOrganizationOrder, updatePartner } from "../store/partners.ts";
-import { partnerNotFound, requireAllSites } from "./guards.ts";
+import { requireAllSites } from "./guards.ts";
 import { changedPartner, partnerMessage } from "./partner-message.ts";
-import { recordChange } from "./record-change.ts";
 
 type Deps = { db: Database; now: () => Date };
 type OwnPartner = Pick<

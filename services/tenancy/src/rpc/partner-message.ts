@@ -2,8 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { OrgAccess } from "@muster/kit";
 import { type Partner, PartnerSchema } from "@muster/proto/muster/tenancy/v1/partner_pb";
+import type { ChangedTenant } from "../emits/record-change.ts";
 import type { PartnerRow } from "../store/partners.ts";
-import type { ChangedTenant } from "./record-change.ts";
 
 /** The partner as a caller with this access may see it: the order names no organization out of their reach. */
 export function partnerMessage(row: PartnerRow, access: OrgAccess): Partner {

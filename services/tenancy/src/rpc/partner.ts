@@ -5,8 +5,10 @@ import { type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
 import { PartnerSchema, PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, requirePermission, requireScope } from "@muster/service";
+import { recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { changePartner, newPartner } from "../rules/partner.ts";
+import { partnerNotFound } from "../rules/refusals.ts";
 import { pageInfo } from "../store/name-page.ts";
 import {
   findPartner,
@@ -17,10 +19,8 @@ import {
   partnerFields,
   updatePartner,
 } from "../store/partners.ts";
-import { partnerNotFound } from "./guards.ts";
 import { ownPartner } from "./own-partner.ts";
 import { changedPartner, partnerMessage } from "./partner-message.ts";
-import { recordChange } from "./record-change.ts";
 
 type Deps = { db: Database; now: () => Date };
 

@@ -3,7 +3,7 @@ import type { Database } from "@muster/db";
 import { AppError, isUuid, validationError } from "@muster/kit";
 import type { Heartbeat, PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { callContext } from "@muster/rpc";
-import { recordHeartbeats, type ToldHeartbeat } from "../record-heartbeats.ts";
+import { recordHeartbeats, type ToldHeartbeat } from "../commands/record-heartbeats.ts";
 import { maxReportedBytes } from "../rules/presence.ts";
 
 type Deps = { db: Database; heartbeatIntervalSeconds: number };

@@ -6,6 +6,7 @@ import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/k
 import { type Site, SiteSchema, SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, requirePermission } from "@muster/service";
+import { type ChangedTenant, recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { changeSite, newSite } from "../rules/site.ts";
 import { pageInfo } from "../store/name-page.ts";
@@ -22,7 +23,6 @@ import {
   updateSite,
 } from "../store/sites.ts";
 import { requireAllSites, requireOrganization } from "./guards.ts";
-import { type ChangedTenant, recordChange } from "./record-change.ts";
 
 type Deps = { db: Database; now: () => Date };
 

@@ -4,11 +4,17 @@ import type { Bus, BusMessage } from "@muster/bus";
 import { deadLetters } from "@muster/db";
 import { counter, histogram, isEventType, isUuid, sleep, systemCaller } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
+import {
+  type BacklogDeps,
+  deliveriesCounter,
+  nothingSettled,
+  perOrganization,
+  startBacklog,
+} from "../commands/backlog.ts";
 import { mayEmit } from "../rules/emitters.ts";
 import { envelopeBody, objectText, occurredAt } from "../rules/envelope.ts";
 import { backlogged, type Floor, putAside } from "../store/backlog.ts";
 import { type MatchedEvent, storeMatches, subscribersOf, wantedBy } from "../store/matches.ts";
-import { type BacklogDeps, deliveriesCounter, nothingSettled, perOrganization, startBacklog } from "./backlog.ts";
 
 export type MatcherDeps = BacklogDeps & {
   now: () => Date;

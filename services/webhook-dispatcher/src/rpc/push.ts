@@ -3,9 +3,9 @@ import { type Egress, EgressRefused, shownUrl } from "@muster/egress";
 import { AppError } from "@muster/kit";
 import type { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
 import { callContext } from "@muster/rpc";
+import { unsafeMessage } from "../rules/answer.ts";
 import { requestHeaders } from "../rules/request.ts";
 import { splitUserinfo } from "../rules/target.ts";
-import { unsafeMessage } from "../sender/attempt.ts";
 
 export type PushDeps = {
   egress: Pick<Egress, "check" | "send">;

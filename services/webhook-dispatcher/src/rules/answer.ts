@@ -12,3 +12,6 @@ export function answerText(body: Buffer, encoding: string | string[] | undefined
   const text = decoded.replaceAll("\0", "\ufffd");
   return text.length <= maxCharacters ? text : [...text].slice(0, maxCharacters).join("");
 }
+
+/** What a delivery to an address that is refused fails with. */
+export const unsafeMessage = "Unsafe webhook URL";

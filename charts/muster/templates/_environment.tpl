@@ -1,0 +1,44 @@
+{{/* Environment of a workload's container: what the chart knows, then the service's `config`, then `extraEnv`. */}}
+{{- define "muster.environment" -}}
+{{- $root := .root -}}{{- $w := .workload -}}{{- $f := $w.facts -}}{{- $v := $w.values -}}
+{{- $nodeOptions := printf "--max-old-space-size=%s" (include "muster.heapMiB" $w) -}}
+{{- if $f.node }}{{ $nodeOptions = printf "%s %s" $nodeOptions $f.node }}{{ end -}}
+{{- if $root.Values.telemetry.otlpEndpoint }}{{ $nodeOptions = printf "--import @muster/kit/telemetry %s" $nodeOptions }}{{ end -}}
+{{- $env := dict "NODE_ENV" "production" "NODE_OPTIONS" $nodeOptions "LOG_LEVEL" $root.Values.logLevel "OPS_PORT" "9090" "DRAIN_GRACE_MS" "15000" -}}
+{{- if $f.bus }}{{ $_ := set $env "NATS_URL" $root.Values.nats.url }}{{ end -}}
+{{- if and $f.bus (ne $w.name "gateway") -}}
+{{- $_ := set $env "NATS_STREAM_REPLICAS" $root.Values.nats.streamReplicas -}}
+{{- $_ := set $env "CALLER_PUBLIC_KEYS_DIR" "/etc/muster/callers" -}}
+{{- $_ := set $env "AUTO_MIGRATE" "false" -}}
+{{- end -}}
+{{- range $f.calls -}}
+{{- $_ := set $env (printf "%s_URL" (. | upper | replace "-" "_")) (printf "http://%s-%s:8080" (include "muster.fullname" $root) .) -}}
+{{- end -}}
+{{- if has $w.name (list "gateway" "identity") }}{{ $_ := set $env "PUBLIC_URL" $root.Values.publicUrl }}{{ end -}}
+{{- if eq $w.name "identity" }}{{ $_ := set $env "BOOTSTRAP_ADMIN_EMAIL" $root.Values.adminEmail }}{{ end -}}
+{{- if and (eq $w.name "gateway") $v.trustedProxyCidrs -}}
+{{- $_ := set $env "TRUST_PROXY_HEADERS" "true" -}}
+{{- $_ := set $env "TRUSTED_PROXY_CIDRS" $v.trustedProxyCidrs -}}
+{{- end -}}
+{{- if $root.Values.caSecret }}{{ $_ := set $env "NODE_EXTRA_CA_CERTS" "/etc/muster/ca/ca.crt" }}{{ end -}}
+{{- if $root.Values.telemetry.otlpEndpoint -}}
+{{- $_ := set $env "OTEL_EXPORTER_OTLP_ENDPOINT" $root.Values.telemetry.otlpEndpoint -}}
+{{- $_ := set $env "OTEL_EXPORTER_OTLP_PROTOCOL" "grpc" -}}
+{{- $_ := set $env "OTEL_TRACES_SAMPLER_ARG" $root.Values.telemetry.sampleRatio -}}
+{{- $_ := set $env "OTEL_SERVICE_NAME" (printf "muster-%s" $w.name) -}}
+{{- $_ := set $env "OTEL_RESOURCE_ATTRIBUTES" (printf "service.namespace=%s,service.version=%s" $root.Release.Namespace ($root.Values.image.tag | default $root.Chart.AppVersion)) -}}
+{{- end -}}
+{{- range $name, $value := $f.env }}{{ $_ := set $env $name $value }}{{ end -}}
+{{- range $name, $value := $v.config }}{{ $_ := set $env $name $value }}{{ end -}}
+{{- if $f.role }}
+- name: {{ ternary "DATABASE_URL_PRUNER" "DATABASE_URL_APP" (eq $w.name "audit-retention") }}
+  value: {{ include "muster.databaseUrl" (dict "role" $f.role "db" $root.Values.database) | quote }}
+{{- end }}
+{{- range $name, $value := $env }}
+- name: {{ $name }}
+  value: {{ $value | toString | quote }}
+{{- end }}
+{{- with $v.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}

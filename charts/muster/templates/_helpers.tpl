@@ -1,0 +1,93 @@
+{{- define "muster.fullname" -}}
+{{- default .Release.Name .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "muster.labels" -}}
+{{ include "muster.selector" . }}
+app.kubernetes.io/version: {{ .root.Values.image.tag | default .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- end -}}
+
+{{- define "muster.selector" -}}
+app.kubernetes.io/name: muster
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .workload.name }}
+{{- end -}}
+
+{{/* Pods that serve one RPC contract: matcher and sender are both the webhook dispatcher. */}}
+{{- define "muster.serves" -}}
+app.kubernetes.io/name: muster
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+muster.dev/service: {{ .service }}
+{{- end -}}
+
+{{- define "muster.image" -}}
+{{- $digest := .workload.values.image.digest -}}
+{{ .root.Values.image.registry }}/{{ .workload.facts.service }}
+{{- if $digest }}@{{ $digest }}{{ else }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}{{ end -}}
+{{- end -}}
+
+{{- define "muster.secret" -}}
+{{ .workload.values.existingSecret | default (printf "%s-%s" .root.Values.secrets.prefix (include "muster.secretOwner" .workload)) }}
+{{- end -}}
+
+{{/* Matcher and sender are one service and share one Secret; the retention worker has a role, and a Secret, of its own. */}}
+{{- define "muster.secretOwner" -}}
+{{- if hasPrefix "webhook-" .name -}}webhook-dispatcher{{- else -}}{{ .name }}{{- end -}}
+{{- end -}}
+
+{{- define "muster.databaseUrl" -}}
+postgres://{{ .role }}:$(DATABASE_PASSWORD)@{{ .db.host }}:{{ .db.port }}/{{ .db.name }}{{ if ne .db.sslMode "disable" }}?sslmode={{ .db.sslMode }}{{ end }}
+{{- end -}}
+
+{{/* Heap: three quarters of the memory limit, in MiB. */}}
+{{- define "muster.heapMiB" -}}
+{{- $limit := .values.resources.limits.memory | toString -}}
+{{- if hasSuffix "Gi" $limit -}}{{ mulf (trimSuffix "Gi" $limit | float64) 768 | int }}
+{{- else if hasSuffix "Mi" $limit -}}{{ mulf (trimSuffix "Mi" $limit | float64) 0.75 | int }}
+{{- else -}}{{ fail (printf "services.%s.resources.limits.memory is %q: give it in Mi or Gi, the heap's size follows from it" .name $limit) }}
+{{- end -}}
+{{- end -}}
+
+{{- define "muster.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end -}}
+
+{{- define "muster.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+fsGroup: 10001
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile: { type: RuntimeDefault }
+{{- end -}}
+
+{{/* The container that migrates: it alone has the owner's password. */}}
+{{- define "muster.migrateContainer" -}}
+name: migrate
+image: {{ include "muster.image" . }}
+imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+args: [dist/main.js, migrate]
+env:
+  - name: NODE_ENV
+    value: production
+  - name: DATABASE_PASSWORD
+    valueFrom:
+      secretKeyRef: { name: {{ .root.Values.secrets.prefix }}-{{ .workload.facts.service }}-owner, key: DATABASE_PASSWORD }
+  - name: DATABASE_URL
+    value: {{ include "muster.databaseUrl" (dict "role" (printf "muster_%s_owner" (.workload.facts.service | replace "-" "_")) "db" .root.Values.database) | quote }}
+  {{- if .root.Values.caSecret }}
+  - name: NODE_EXTRA_CA_CERTS
+    value: /etc/muster/ca/ca.crt
+  {{- end }}
+securityContext: {{- include "muster.containerSecurity" . | nindent 2 }}
+resources: {{- toYaml .workload.values.resources | nindent 2 }}
+volumeMounts:
+  - { name: tmp, mountPath: /tmp }
+  {{- if .root.Values.caSecret }}
+  - { name: ca, mountPath: /etc/muster/ca, readOnly: true }
+  {{- end }}
+{{- end -}}

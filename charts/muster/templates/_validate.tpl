@@ -1,0 +1,48 @@
+{{/* Refuses what cannot work, and says what to do about it. */}}
+{{- define "muster.validate" -}}
+{{- $root := . -}}
+{{- if not .Values.publicUrl }}{{ fail "publicUrl is empty: set it to the address at which people and agents reach the platform, such as https://muster.example.com" }}{{ end -}}
+{{- if not .Values.database.host }}{{ fail "database.host is empty: set it to the host of a PostgreSQL 15 or newer in which deploy/sql/roles.sql was run" }}{{ end -}}
+{{- if not .Values.nats.url }}{{ fail "nats.url is empty: set it to the URL of a NATS with JetStream and deploy/nats/permissions.conf, such as nats://nats:4222" }}{{ end -}}
+{{- if and .Values.ingress.enabled (not .Values.ingress.host) }}{{ fail "ingress.host is empty: set it to the host name of publicUrl" }}{{ end -}}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) }}{{ fail "httpRoute.parentRefs is empty: name the Gateway that carries the route, such as [{name: public, namespace: ingress}]" }}{{ end -}}
+{{- if and .Values.keda.enabled (not .Values.keda.prometheusUrl) }}{{ fail "keda.prometheusUrl is empty: set it to the Prometheus that scrapes this release, such as http://prometheus.monitoring:9090" }}{{ end -}}
+{{- $workloads := include "muster.resolved" . | fromJson -}}
+{{- range $name, $own := .Values.services -}}
+{{- if not (hasKey $workloads $name) }}{{ fail (printf "services.%s is not a workload of this chart: use one of %s" $name (keys $workloads | sortAlpha | join ", ")) }}{{ end -}}
+{{- end -}}
+{{- $connections := 0 -}}
+{{- range $name, $w := $workloads -}}
+{{- $scope := dict "root" $root "workload" $w -}}
+{{- $most := include "muster.mostReplicas" $scope | int -}}
+{{- if and $w.values.autoscaling.enabled (include "muster.scaledByKeda" $scope) }}{{ fail (printf "services.%s.autoscaling and keda are both enabled: two autoscalers fight over one deployment; disable one" $name) }}{{ end -}}
+{{- if and $w.values.autoscaling.enabled (gt (int $w.values.autoscaling.minReplicas) (int $w.values.autoscaling.maxReplicas)) }}{{ fail (printf "services.%s.autoscaling: minReplicas is above maxReplicas" $name) }}{{ end -}}
+{{- range tuple "ARCHIVE_DIRECTORY" "STREAM_DIRECTORY" "CHECKPOINT_DIRECTORY" "RELEASE_DIRECTORY" -}}
+{{- if and (hasKey $w.values.config .) (gt $most 1) (not $w.values.extraVolumes) }}{{ fail (printf "services.%s.config.%s with %d replicas: each pod would have files of its own; use a bucket (%s), one replica, or a ReadWriteMany volume in extraVolumes" $name . $most (replace "DIRECTORY" "S3_BUCKET" .)) }}{{ end -}}
+{{- end -}}
+{{- range $key := tuple "SECRET_ENCRYPTION_KEY" "CALLER_PRIVATE_KEYS" "JWT_PRIVATE_KEYS" "NATS_NKEY_SEED" "CHECKPOINT_PRIVATE_KEY" "ENROLLMENT_KEY_PEPPER" "DATABASE_PASSWORD" "BOOTSTRAP_ADMIN_PASSWORD" -}}
+{{- if hasKey $w.values.config $key }}{{ fail (printf "services.%s.config.%s is a secret: put it into Secret %s, where nobody reads it in a release's values" $name $key (include "muster.secret" $scope)) }}{{ end -}}
+{{- end -}}
+{{- $connections = add $connections (mul (include "muster.pool" $w | int) (add1 $most)) -}}
+{{- end -}}
+{{- $free := sub .Values.database.maxConnections .Values.database.reservedConnections -}}
+{{- if gt $connections $free }}{{ fail (printf "the pools of all pods may hold %d connections, database.maxConnections (%d) less reservedConnections (%d) leaves %d: raise max_connections of PostgreSQL and database.maxConnections with it, put a pooler in front, or lower replicas or config.DATABASE_POOL_MAX" $connections (int .Values.database.maxConnections) (int .Values.database.reservedConnections) $free) }}{{ end -}}
+{{- /* `lookup` finds nothing where there is no cluster (helm template): only a cluster that shows its namespace is asked. */ -}}
+{{- if and .Values.secrets.verify (lookup "v1" "Namespace" "" .Release.Namespace) -}}
+{{- range $name, $w := $workloads -}}
+{{- include "muster.requireSecret" (dict "root" $root "name" (include "muster.secret" (dict "root" $root "workload" $w)) "keys" $w.facts.secrets) -}}
+{{- if and $w.facts.role (ne $root.Values.migrations.mode "none") (ne $name "audit-retention") -}}
+{{- include "muster.requireSecret" (dict "root" $root "name" (printf "%s-%s-owner" $root.Values.secrets.prefix $w.facts.service) "keys" (list "DATABASE_PASSWORD")) -}}
+{{- end -}}
+{{- end -}}
+{{- if not (lookup "v1" "ConfigMap" .Release.Namespace (printf "%s-callers" .Values.secrets.prefix)) }}{{ fail (printf "ConfigMap %s-callers does not exist in namespace %s: make it with `npm run muster -- keys`" .Values.secrets.prefix .Release.Namespace) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "muster.requireSecret" -}}
+{{- $secret := lookup "v1" "Secret" .root.Release.Namespace .name -}}
+{{- if not $secret }}{{ fail (printf "Secret %s does not exist in namespace %s: make it with `npm run muster -- keys` (charts/muster/README.md), or set secrets.verify=false" .name .root.Release.Namespace) }}{{ end -}}
+{{- range $key := .keys -}}
+{{- if not (hasKey ($secret.data | default dict) $key) }}{{ fail (printf "Secret %s has no key %s: `npm run muster -- keys` makes it; docs/operations/rotate-keys.md says what it is" $.name $key) }}{{ end -}}
+{{- end -}}
+{{- end -}}

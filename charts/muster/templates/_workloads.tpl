@@ -1,0 +1,114 @@
+{{/*
+What the chart knows of each workload, as data: a further service is a further entry here and one in values.yaml.
+  service   image, and the name under which keys, roles and the RPC Service go
+  script    program inside the image; NODE_OPTIONS beyond the heap's size in `node`
+  role      database role whose password is DATABASE_PASSWORD of its Secret; pool: connections of a pod
+  calls     services that it calls; internet: whether it reaches addresses outside of the cluster
+  secrets   keys that its Secret must have
+  drain     seconds that it takes at most between SIGTERM and its end
+*/}}
+{{- define "muster.workloads" -}}
+gateway:
+  service: gateway
+  calls: [identity, tenancy, audit, device-logs, webhook-dispatcher, agent-release]
+  bus: true
+  secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED]
+  env: { DRAIN_GRACE_MS: "10000", CHANNEL_RECONNECT_SPREAD_MS: "60000" }
+  drain: 80
+identity:
+  service: identity
+  role: muster_identity_app
+  calls: [tenancy]
+  bus: true
+  internet: true
+  secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, JWT_PRIVATE_KEYS, SECRET_ENCRYPTION_KEY, ENROLLMENT_KEY_PEPPER]
+  drain: 20
+tenancy:
+  service: tenancy
+  role: muster_tenancy_app
+  calls: []
+  bus: true
+  secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD]
+  drain: 20
+audit:
+  service: audit
+  role: muster_audit_app
+  calls: [tenancy, webhook-dispatcher]
+  bus: true
+  # Batches live longer than V8 expects of young objects (docs/decisions/0046).
+  node: --max-semi-space-size=64
+  secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, CHECKPOINT_PRIVATE_KEY, SECRET_ENCRYPTION_KEY]
+  drain: 20
+audit-retention:
+  service: audit
+  script: dist/retention-main.js
+  role: muster_audit_pruner
+  pool: 2
+  calls: []
+  secrets: [DATABASE_PASSWORD, CHECKPOINT_PRIVATE_KEY]
+  drain: 20
+device-logs:
+  service: device-logs
+  role: muster_device_logs_app
+  calls: [tenancy]
+  bus: true
+  secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD]
+  drain: 20
+webhook-matcher:
+  service: webhook-dispatcher
+  role: muster_webhook_dispatcher_app
+  calls: [tenancy]
+  bus: true
+  internet: true
+  secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, SECRET_ENCRYPTION_KEY]
+  env: { DISPATCHER_ROLE: matcher }
+  drain: 20
+webhook-sender:
+  service: webhook-dispatcher
+  role: muster_webhook_dispatcher_app
+  calls: [tenancy]
+  bus: true
+  internet: true
+  secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, SECRET_ENCRYPTION_KEY]
+  env: { DISPATCHER_ROLE: sender, DRAIN_GRACE_MS: "30000" }
+  drain: 35
+agent-release:
+  service: agent-release
+  role: muster_agent_release_app
+  calls: [tenancy]
+  bus: true
+  internet: true
+  secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD]
+  drain: 20
+{{- end -}}
+
+{{/* All workloads with their values: {<name>: {name, facts, values}}; `defaults` lie under each service's own values. */}}
+{{- define "muster.resolved" -}}
+{{- $all := dict -}}
+{{- $root := . -}}
+{{- range $name, $facts := include "muster.workloads" . | fromYaml -}}
+{{- $own := index $root.Values.services $name | default dict -}}
+{{- $values := mergeOverwrite (deepCopy $root.Values.defaults) (deepCopy $own) -}}
+{{- $_ := set $all $name (dict "name" $name "facts" $facts "values" $values) -}}
+{{- end -}}
+{{- $all | toJson -}}
+{{- end -}}
+
+{{/* Most pods of a workload at a time, before a rolling update adds one. */}}
+{{- define "muster.mostReplicas" -}}
+{{- $v := .workload.values -}}
+{{- if and .root.Values.keda.enabled (eq .workload.name "webhook-sender") -}}{{ .root.Values.keda.sender.maxReplicas }}
+{{- else if and .root.Values.keda.enabled (eq .workload.name "webhook-matcher") -}}{{ .root.Values.keda.matcher.maxReplicas }}
+{{- else if $v.autoscaling.enabled -}}{{ $v.autoscaling.maxReplicas }}
+{{- else -}}{{ $v.replicas }}
+{{- end -}}
+{{- end -}}
+
+{{/* Connections of one pod of a workload. */}}
+{{- define "muster.pool" -}}
+{{- if .facts.role -}}{{ .facts.pool | default (index .values.config "DATABASE_POOL_MAX" | default 5) }}{{- else -}}0{{- end -}}
+{{- end -}}
+
+{{- define "muster.scaledByKeda" -}}
+{{- if and .root.Values.keda.enabled (has .workload.name (list "webhook-sender" "webhook-matcher")) -}}true{{- end -}}
+{{- end -}}

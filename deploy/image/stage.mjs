@@ -1,0 +1,99 @@
+// node stage.mjs SERVICE OUT: the folder /app of a service's image, made from a compiled checkout: production packages only,
+// its own and its libraries' compiled code, and sbom.cdx.json. OUT/service is a link to the service's folder.
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+const read = (folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+
+/** Folder of every workspace, by its package's name. */
+function workspaces() {
+  const found = new Map();
+  for (const pattern of read(".").workspaces) {
+    const parent = pattern.replace(/\/\*$/, "");
+    const listed = parent === pattern ? [pattern] : readdirSync(join(root, parent)).map((name) => `${parent}/${name}`);
+    for (const folder of listed) {
+      if (existsSync(join(root, folder, "package.json"))) found.set(read(folder).name, folder);
+    }
+  }
+  return found;
+}
+
+/** The packages of ours that a package needs at run time, itself first. */
+function closure(name, folders) {
+  const found = new Set([name]);
+  for (const each of found) {
+    for (const dependency of Object.keys(read(folders.get(each)).dependencies ?? {})) {
+      if (folders.has(dependency)) found.add(dependency);
+    }
+  }
+  return [...found].map((each) => folders.get(each));
+}
+
+/** What runs; sources, tests, and what only compilers and people read stay behind. */
+const leftBehind =
+  /(^|\/)(src|e2e|node_modules|README\.md|tsconfig[^/]*\.json)$|\.test\.[a-z.]+$|\.d\.ts(\.map)?$|\.tsbuildinfo$/;
+const notNeeded = /\.d\.[cm]?ts$|\.map$|\.md$|\.tsbuildinfo$/i;
+
+function prune(folder) {
+  if (!existsSync(folder)) return;
+  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
+    if (entry.isFile() && notNeeded.test(entry.name)) rmSync(join(entry.parentPath ?? entry.path, entry.name));
+  }
+}
+
+export function stage(service, out) {
+  const folders = workspaces();
+  const own = folders.get(`@muster/${service}`);
+  if (!own || !(own === "gateway" || own.startsWith("services/"))) {
+    const services = [...folders].filter(([, folder]) => /^(gateway$|services\/)/.test(folder));
+    throw new Error(
+      `"${service}" is no service: use one of ${services.map(([name]) => name.split("/")[1]).join(", ")}`,
+    );
+  }
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(out, { recursive: true });
+  for (const file of ["package.json", "package-lock.json", ".npmrc"]) cpSync(join(root, file), join(out, file));
+  // npm compares the lock file with every workspace's package.json.
+  for (const folder of folders.values()) {
+    mkdirSync(join(out, folder), { recursive: true });
+    cpSync(join(root, folder, "package.json"), join(out, folder, "package.json"));
+  }
+  const npm = (...args) =>
+    execFileSync("npm", args, {
+      cwd: out,
+      encoding: "utf8",
+      maxBuffer: 64 << 20,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+  npm("ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", `--workspace=${own}`);
+  writeFileSync(
+    join(out, "sbom.cdx.json"),
+    npm("sbom", "--package-lock-only", "--omit=dev", "--sbom-format=cyclonedx", `--workspace=${own}`),
+  );
+  const needed = closure(`@muster/${service}`, folders);
+  for (const folder of folders.values()) {
+    if (!needed.includes(folder)) rmSync(join(out, folder), { recursive: true, force: true });
+  }
+  for (const folder of needed) {
+    const from = join(root, folder);
+    if (!existsSync(join(from, "dist"))) throw new Error(`${folder} is not compiled: npm run build`);
+    cpSync(from, join(out, folder), {
+      recursive: true,
+      filter: (path) => path === from || !leftBehind.test(path.slice(root.length)),
+    });
+  }
+  const scope = join(out, "node_modules", "@muster");
+  for (const name of readdirSync(scope)) if (!existsSync(join(scope, name))) rmSync(join(scope, name));
+  for (const folder of ["node_modules", ...needed.map((each) => `${each}/node_modules`)]) prune(join(out, folder));
+  rmSync(join(out, "node_modules/.cache"), { recursive: true, force: true });
+  symlinkSync(own, join(out, "service"));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [service, out] = process.argv.slice(2);
+  if (!service || !out) throw new Error("usage: node stage.mjs SERVICE OUT");
+  stage(service, out);
+}

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# The chart without a cluster: helm lint, every file of ci/ against Kubernetes' own schemas, unit tests, rules and their tests.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+need_go "lint of the chart"
+packages prometheus
+"$here/tools/build.sh" "$bin" lint
+export PATH=$bin:$PATH
+
+schemas=$cache/schemas
+if [ ! -e "$schemas/.done" ]; then
+  version=$(cd "$here/tools" && go list -m -f '{{.Version}}' k8s.io/kubernetes)
+  mapfile -t files < <(crds)
+  node "$here/schemas.mjs" "$schemas" "$(module "k8s.io/kubernetes@$version")/api/openapi-spec/swagger.json" "${files[@]}"
+  touch "$schemas/.done"
+fi
+conforms() { kubeconform -strict -summary -schema-location "$schemas/{{.ResourceKind}}{{.KindSuffix}}.json" "$@"; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for values in "$chart"/ci/*-values.yaml; do
+  name=$(basename "$values" -values.yaml)
+  helm lint --strict --quiet "$chart" -f "$values"
+  helm template muster "$chart" --namespace muster -f "$values" >"$work/$name.yaml"
+  echo "$name: $(conforms "$work/$name.yaml" | tail -1)"
+done
+
+# A green light that cannot turn red says nothing.
+for wrong in maxReplicas:maxReplcas runAsNonRoot:runAsNonRot minReplicaCount:minReplicasCount; do
+  sed "s/${wrong%:*}/${wrong#*:}/" "$work/full.yaml" >"$work/wrong.yaml"
+  cmp -s "$work/full.yaml" "$work/wrong.yaml" && { echo "full-values.yaml renders no ${wrong%:*}" >&2; exit 1; }
+  if conforms "$work/wrong.yaml" >/dev/null 2>&1; then echo "a misspelt ${wrong%:*} passes the schemas" >&2; exit 1; fi
+done
+echo "misspelt fields are refused"
+
+helm-unittest --strict -f 'tests/*_test.yaml' "$chart" | tail -n 8
+
+for rules in "$chart"/files/rules.yaml; do promtool check rules "$rules"; done
+(cd "$root/deploy/observability" && promtool test rules tests/*.yaml)
+if sed 's/expr: max(muster_outbox/expr: max(muster_outbx/' "$chart/files/rules.yaml" >"$work/rules.yaml" &&
+  sed "s#rule_files:.*#rule_files: [$work/rules.yaml]#" "$root/deploy/observability/tests/alerts.yaml" >"$work/alerts.yaml" &&
+  promtool test rules "$work/alerts.yaml" >/dev/null 2>&1; then
+  echo "the tests of the alert rules pass with a misspelt metric" >&2
+  exit 1
+fi
+node "$root/deploy/observability/check-metrics.mjs"

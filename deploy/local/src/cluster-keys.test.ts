@@ -1,0 +1,51 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, jest, test } from "@jest/globals";
+import { parse } from "yaml";
+import { clusterKeys } from "./cluster-keys.ts";
+import { root } from "./config.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "muster-keys-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const make = () => {
+  const out = jest.spyOn(process.stdout, "write").mockReturnValue(true);
+  clusterKeys([folder]);
+  out.mockRestore();
+  const { items } = JSON.parse(readFileSync(join(folder, "secrets.json"), "utf8"));
+  return Object.fromEntries(
+    items.map((each: { metadata: { name: string }; stringData?: object }) => [each.metadata.name, each.stringData]),
+  ) as Record<string, Record<string, string> | undefined>;
+};
+
+/** The table that the chart's templates read. */
+function workloads(): Record<string, { service: string; role?: string; secrets: string[] }> {
+  const text = readFileSync(join(root, "charts/muster/templates/_workloads.tpl"), "utf8");
+  return parse(/define "muster.workloads" -}}\n([\s\S]*?)\n{{- end/.exec(text)?.[1] ?? "");
+}
+
+test("every Secret that the chart asks for is made, with every key", () => {
+  const made = make();
+  const names = Object.keys(workloads());
+  expect(names).toHaveLength(9);
+  for (const [name, { service, role, secrets }] of Object.entries(workloads())) {
+    const secret = made[`muster-${name.startsWith("webhook-") ? "webhook-dispatcher" : name}`];
+    expect(Object.keys(secret ?? {})).toEqual(expect.arrayContaining(secrets));
+    if (role) expect(Object.keys(made[`muster-${service}-owner`] ?? {})).toEqual(["DATABASE_PASSWORD"]);
+  }
+  expect(made).toHaveProperty("muster-callers");
+});
+
+test("keys that were made stay, and only their owner reads them", () => {
+  expect(make()).toEqual(make());
+  for (const name of ["keys.json", "secrets.json", "roles.sql"])
+    expect(statSync(join(folder, name)).mode & 0o77).toBe(0);
+});
+
+test("no service's Secret holds another's password or key", () => {
+  const { "muster-callers": _, ...secrets } = make();
+  const perName = ["CALLER_PRIVATE_KEYS", "NATS_NKEY_SEED", "DATABASE_PASSWORD"];
+  const values = Object.values(secrets).flatMap((secret) => perName.flatMap((name) => secret?.[name] ?? []));
+  expect(new Set(values).size).toBe(values.length);
+});

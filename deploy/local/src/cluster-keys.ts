@@ -1,0 +1,108 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { roleNames } from "@muster/db";
+import { root } from "./config.ts";
+import { readJson, writeJson } from "./data-folder.ts";
+import { variableOf } from "./database.ts";
+import { readablePassword } from "./first-admin.ts";
+import { completeKeys, type Keys, loginRoles, workerRole } from "./keys.ts";
+import { Problem } from "./problem.ts";
+import { serviceNames, speakerNames, workerNames } from "./replicas.ts";
+
+type Kept = Partial<Keys> & { adminPassword?: string };
+type Manifest = {
+  apiVersion: "v1";
+  kind: "Secret" | "ConfigMap";
+  metadata: { name: string };
+  [field: string]: unknown;
+};
+
+const usage = `Usage: npm run muster -- keys DIR [--prefix muster]
+
+Makes every key and password of a Kubernetes cluster and keeps them in DIR/keys.json; those that are there stay. Beside it:
+  secrets.json   Secrets and a ConfigMap for the namespace of the chart: kubectl apply -f DIR/secrets.json
+  roles.sql      roles, schemas and privileges with their passwords: psql -v ON_ERROR_STOP=1 -1 -d muster -f DIR/roles.sql
+  nats.env       public keys of the users in deploy/nats/permissions.conf, for the environment of nats-server
+`;
+
+/** `muster keys`: what the chart's `existingSecret`s, PostgreSQL and NATS must hold. Running it again adds what is missing. */
+export function clusterKeys(args: string[]): void {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { prefix: { type: "string", default: "muster" } },
+  });
+  const [folder] = positionals;
+  if (!folder || positionals.length > 1) throw new Problem(usage);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const file = join(folder, "keys.json");
+  const kept = readJson<Kept>(file);
+  if (kept === null && existsSync(file))
+    throw new Problem(`${file} is not JSON: repair it, it holds the cluster's keys.`);
+  const keys = { ...completeKeys(kept ?? {}), adminPassword: kept?.adminPassword ?? readablePassword() };
+  writeJson(file, keys);
+  const write = (name: string, text: string) => writeFileSync(join(folder, name), text, { mode: 0o600 });
+  const items = manifests(keys, values.prefix);
+  write("secrets.json", `${JSON.stringify({ apiVersion: "v1", kind: "List", items }, null, 2)}\n`);
+  write("roles.sql", rolesSql(keys.rolePasswords));
+  const users = speakerNames.map((name) => `NKEY_${variableName(name)}=${keys.nkeys[name].publicKey}\n`);
+  write("nats.env", users.join(""));
+  process.stdout.write(
+    `Made ${items.length} manifests in ${folder}.\nKeep ${file} safe: whoever has it is every service. Next:\n` +
+      `  psql -v ON_ERROR_STOP=1 -1 -d muster -f ${join(folder, "roles.sql")}      (as an administrator of PostgreSQL)\n` +
+      `  NATS: deploy/nats/nats-server.conf with the environment of ${join(folder, "nats.env")}\n` +
+      `  kubectl -n muster apply -f ${join(folder, "secrets.json")}\n`,
+  );
+}
+
+const variableName = (service: string) => service.toUpperCase().replaceAll("-", "_");
+
+/** `<prefix>-<service>` for each process, `<prefix>-<service>-owner` for its migrations, `<prefix>-callers` for all. */
+export function manifests(keys: Keys & { adminPassword: string }, prefix: string): Manifest[] {
+  const password = (role: string) => ({ DATABASE_PASSWORD: keys.rolePasswords[role] ?? "" });
+  const secret = (name: string, stringData: Record<string, string>): Manifest => ({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: `${prefix}-${name}` },
+    type: "Opaque",
+    stringData,
+  });
+  const sealing = { SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey };
+  const signing = { CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey };
+  const further: Record<string, Record<string, string>> = {
+    identity: {
+      ...sealing,
+      JWT_PRIVATE_KEYS: keys.jwtPrivateKeys,
+      ENROLLMENT_KEY_PEPPER: keys.enrollmentKeyPepper,
+      BOOTSTRAP_ADMIN_PASSWORD: keys.adminPassword,
+    },
+    audit: { ...sealing, ...signing },
+    "webhook-dispatcher": sealing,
+  };
+  const speakers = speakerNames.map((name) =>
+    secret(name, {
+      CALLER_PRIVATE_KEYS: keys.callers[name].privateKey,
+      NATS_NKEY_SEED: keys.nkeys[name].seed,
+      ...(name === "gateway" ? {} : password(roleNames(name).app)),
+      ...further[name],
+    }),
+  );
+  const owners = serviceNames.map((name) => secret(`${name}-owner`, password(roleNames(name).owner)));
+  const workers = workerNames.map((name) => secret(name, { ...password(workerRole(name)), ...signing }));
+  const callers: Manifest = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: `${prefix}-callers` },
+    data: Object.fromEntries(
+      speakerNames.map((name) => [`${name}.${keys.callers[name].kid}.pem`, keys.callers[name].publicPem]),
+    ),
+  };
+  return [...speakers, ...owners, ...workers, callers];
+}
+
+/** deploy/sql/roles.sql with its variables set; passwords are base64url, so that quotes hold them. */
+function rolesSql(passwords: Record<string, string>): string {
+  const variables = loginRoles().map((role) => `\\set ${variableOf(role)} '${passwords[role]}'\n`);
+  return `${variables.join("")}${readFileSync(join(root, "deploy", "sql", "roles.sql"), "utf8")}`;
+}

@@ -1,0 +1,60 @@
+import { idempotencyKeyHeader } from "../http/idempotency-key.ts";
+
+/** What the OpenAPI document says before its operations: credentials, errors, lists, repeats, limits. */
+export const description = `
+Control plane for fleets of managed devices. All paths are relative to the address that served this document.
+
+## Get an access token
+\`POST /api/v1/auth/login\` with \`{"email", "password"}\` returns \`accessToken\` (15 minutes) and \`refreshToken\`. Send the access token as
+\`Authorization: Bearer <accessToken>\`. Before it expires, \`POST /api/v1/auth/refresh\` with \`{"refreshToken"}\` returns the next pair; each
+refresh token is valid for one use.
+
+## Complete MFA
+An account with a second factor gets \`{"mfaRequired": true, "mfaToken", "methods"}\` from the login instead of tokens. \`POST /api/v1/auth/mfa/verify\`
+with \`{"mfaToken", "code"}\` (a TOTP or recovery code) completes the sign-in; \`POST /api/v1/auth/mfa/passkeys/authenticate/options\` and \`…/verify\` do so with a
+passkey. Operations whose \`x-access.mfa\` is true answer 403 \`mfa_required\` until the session has completed a challenge:
+\`POST /api/v1/auth/mfa/verify\` with \`{"code"}\` and the access token does that. An account without a factor enrolls one with
+\`POST /api/v1/auth/mfa/totp/setup\` and \`…/enable\`.
+
+## Use an API key
+\`POST /api/v1/api-keys\` returns the key once, in \`key\`. Send it as \`X-API-Key: svc_…\`. A key may call the operations that list \`x-access.keyScopes\`, if it
+holds one of these scopes. When a key and an access token are both present, the key decides.
+
+## Access
+\`x-access\` of each operation lists what the caller needs: \`auth\` (\`none\`, \`optional\`, \`session\`, \`any\`, \`agent\`), \`permission\` of the person's role, \`mfa\`,
+\`scopes\` (\`system\`, \`partner\`, \`organization\`: the caller's place) and \`keyScopes\` (null: API keys are refused).
+
+## Errors
+Every error has the body \`{"error", "code", "requestId"}\`: \`code\` is stable and for programs, \`error\` is for people. The codes of an operation are listed per status. Code
+\`validation_failed\` has \`details.fieldErrors\`: all faults of the request, by dotted field path.
+
+## Lists
+\`page\` and \`limit\` choose a page. \`pagination.nextCursor\`, sent as \`cursor\`, returns the following page and stays correct while rows are added.
+\`skipCount=true\` leaves the total out and is faster.
+
+## Repeat safely
+Operations with the header \`${idempotencyKeyHeader}\` answer a repeat with the stored reply for 24 hours. A reply 429 or 503 has \`Retry-After\` in seconds.
+
+## Limits
+Authenticated replies have \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (seconds since 1970) for the hourly limit of the caller.
+`.trim();
+
+export const securitySchemes = {
+  session: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description: "Access token of a person, from `POST /api/v1/auth/login` or `POST /api/v1/auth/refresh`.",
+  },
+  apiKey: {
+    type: "apiKey",
+    in: "header",
+    name: "X-API-Key",
+    description: "API key of a program: `svc_` and 32 characters, from `POST /api/v1/api-keys`.",
+  },
+  agent: {
+    type: "http",
+    scheme: "bearer",
+    description: "Token of an agent, from `POST /api/v1/agents/enroll`.",
+  },
+};

@@ -1,0 +1,92 @@
+import { STATUS_CODES } from "node:http";
+import { z } from "zod";
+import { type PublicCode, statusOf } from "../errors.ts";
+import type { Route } from "../route.ts";
+import type { JsonSchema } from "./json-schema.ts";
+
+const details = z.object({ formErrors: z.array(z.string()), fieldErrors: z.record(z.string(), z.array(z.string())) });
+
+/** The body of every error. Facts of single codes stand beside the three fields that are always there. */
+export const errorBody = z
+  .looseObject({
+    error: z.string().meta({ description: "For people." }),
+    code: z.string().meta({ description: "Stable, snake_case; for programs." }),
+    requestId: z.string().meta({ description: "As in X-Request-Id." }),
+    details: details.optional().meta({ description: "Texts by dotted field path, of every fault of the request." }),
+    required: z.string().optional().meta({ description: "With `permission_denied`: the permission that is missing." }),
+    requiredScopes: z
+      .array(z.string())
+      .optional()
+      .meta({ description: "With `insufficient_scope`: the key needs one of these." }),
+    allowed: z.array(z.string()).optional().meta({ description: "With `scope_not_allowed`: scopes of the operation." }),
+    enrollUrl: z.string().optional().meta({ description: "With `mfa_required`: where a person enrolls a factor." }),
+    status: z
+      .string()
+      .optional()
+      .meta({ description: "With `partner_inactive`, `organization_inactive`: the status." }),
+    limit: z.number().optional().meta({ description: "With `limit_reached`: the limit." }),
+    scopes: z.array(z.string()).optional().meta({ description: "With `unknown_scope`, `delegation_denied`." }),
+    types: z.array(z.string()).optional().meta({ description: "With `unknown_event_type`." }),
+    reason: z.string().optional().meta({ description: "With `invalid_webhook_url`: why." }),
+  })
+  .meta({ id: "Error" });
+
+/** A key decides wherever it stands, also when it is bad. */
+const keyCodes: readonly PublicCode[] = [
+  "api_key_missing",
+  "api_key_invalid_format",
+  "api_key_invalid",
+  "api_key_revoked",
+  "api_key_expired",
+  "address_not_allowed",
+];
+
+/** Codes that a row can answer. */
+export function errorCodesOf(row: Route): PublicCode[] {
+  const codes: PublicCode[] = ["bad_request", "headers_too_large", ...(row.errors ?? [])];
+  if (row.access.auth === "agent") {
+    codes.push(
+      "unauthenticated",
+      "agent_token_invalid",
+      "agent_token_revoked",
+      "agent_token_required",
+      "agent_not_found",
+    );
+    codes.push("token_expired", "session_revoked", ...keyCodes);
+    codes.push("partner_inactive", "organization_inactive", "rate_limited");
+    if (!row.access.whileQuarantined) codes.push("agent_quarantined");
+  } else if (row.access.auth !== "none") {
+    codes.push("token_expired", "session_revoked", ...keyCodes, "rate_limited", "unauthenticated");
+    codes.push("agent_token_invalid", "agent_token_revoked", "user_session_required");
+  }
+  if (row.access.auth === "session" || row.access.auth === "any") {
+    if (!row.access.whileInactive) codes.push("partner_inactive", "organization_inactive");
+  }
+  if (row.access.auth === "session") {
+    if (row.access.keyScopes) codes.push("insufficient_scope");
+    if (row.access.permission) codes.push("permission_denied", "misconfigured_account");
+    if (row.access.mfa) codes.push("mfa_required");
+    if (row.access.scopes) codes.push("scope_not_allowed", "misconfigured_account");
+  }
+  if (row.idempotent) codes.push("idempotency_conflict");
+  if (row.perAddressPerMinute !== undefined) codes.push("rate_limited");
+  if (row.params || row.query || row.body || row.method === "POST") codes.push("validation_failed");
+  if (row.method !== "GET")
+    codes.push("invalid_json", "payload_too_large", "unsupported_media_type", "request_timeout");
+  if (row.load !== "vital") codes.push("overloaded");
+  codes.push("internal", "unavailable", "deadline_exceeded");
+  return [...new Set(codes)];
+}
+
+/** The error responses of a row by status, each with its codes as an enum. */
+export function errorReplies(row: Route, errorSchema: JsonSchema, headers: JsonSchema): Record<string, JsonSchema> {
+  const byStatus = new Map<number, PublicCode[]>();
+  for (const code of errorCodesOf(row)) byStatus.set(statusOf(code), [...(byStatus.get(statusOf(code)) ?? []), code]);
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => {
+      const schema = { allOf: [errorSchema, { type: "object", properties: { code: { enum: codes } } }] };
+      const text = `${STATUS_CODES[status] ?? "Error"}: ${codes.map((code) => `\`${code}\``).join(", ")}`;
+      return [String(status), { description: text, headers, content: { "application/json": { schema } } }];
+    }),
+  );
+}

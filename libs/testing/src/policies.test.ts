@@ -1,0 +1,52 @@
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "@jest/globals";
+import { testDatabase } from "./database.ts";
+import { type Policy, policiesOf } from "./policies.ts";
+import { asOwner } from "./without-context.ts";
+
+const folder = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+const services = readdirSync(folder("services"));
+
+/** Policies whose condition is none of policy_condition(): each says why in the migration that makes it. */
+const ownConditions: Record<string, string[]> = {
+  "*": ["idempotency_own", "idempotency_clean", "tenant_read"],
+  audit: ["checkpoint_thin", "job_verify"],
+  "device-logs": ["reached"],
+  identity: ["mail_queue", "roles_add", "roles_change", "roles_read", "roles_remove", "user_organizations_tenant"],
+  tenancy: [
+    "organizations_insert",
+    "organizations_read",
+    "organizations_update",
+    "partners_read",
+    "partners_update",
+    "sites_reached",
+  ],
+};
+const isNamed = ({ reach }: Policy) => /^[a-z]+$/.test(reach);
+
+async function policiesOfService(service: string): Promise<Policy[]> {
+  const tenants = { label: "service", path: folder("libs/service/migrations") };
+  const own = { label: service, path: folder(`services/${service}/migrations`) };
+  const database = await testDatabase({ service, dirs: service === "tenancy" ? [own] : [tenants, own] });
+  try {
+    return await asOwner(database, policiesOf);
+  } finally {
+    await database.drop();
+  }
+}
+
+describe("row-level policies", () => {
+  it.each(services)("of %s are the ones of policy_condition(), but for those listed here", async (service) => {
+    const policies = await policiesOfService(service);
+    const listed = [...(ownConditions["*"] ?? []), ...(ownConditions[service] ?? [])];
+    const others = [...new Set(policies.filter((policy) => !isNamed(policy)).map(({ name }) => name))];
+    expect(others.sort()).toEqual(listed.filter((name) => policies.some((policy) => policy.name === name)).sort());
+    expect((ownConditions[service] ?? []).filter((name) => !others.includes(name))).toEqual([]);
+  });
+
+  it.each(services)("of %s say what may be written only where that differs from what may be seen", async (service) => {
+    const policies = await policiesOfService(service);
+    expect(policies.filter(({ reach, check }) => check === reach)).toEqual([]);
+  });
+});

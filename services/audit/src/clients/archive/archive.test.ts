@@ -1,0 +1,194 @@
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { z } from "zod";
+import { archiveSettings } from "../../config.ts";
+import { s3Server } from "../../testing/s3-server.ts";
+import type { Archive } from "./archive.ts";
+import { directoryArchive } from "./directory.ts";
+import { openArchive } from "./open.ts";
+import { s3Archive } from "./s3.ts";
+
+const folder = () => mkdtemp(join(tmpdir(), "muster-archive-"));
+const everything = async (archive: Archive, prefix: string) => {
+  const found: { key: string; bytes: number }[] = [];
+  for await (const object of archive.list(prefix)) found.push(object);
+  return found;
+};
+
+type Opened = { archive: Archive; elsewhere: Archive; end(): Promise<void> };
+
+const drivers: [string, () => Promise<Opened>][] = [
+  [
+    "a directory",
+    async () => {
+      const directory = await folder();
+      return {
+        archive: directoryArchive(directory, "one/"),
+        elsewhere: directoryArchive(directory, "two/"),
+        end: () => rm(directory, { recursive: true }),
+      };
+    },
+  ],
+  [
+    "an S3 server",
+    async () => {
+      const server = await s3Server();
+      const archive = s3Archive({ ...server.options, prefix: "one/" });
+      const elsewhere = s3Archive({ ...server.options, prefix: "two/" });
+      return { archive, elsewhere, end: () => server.stop() };
+    },
+  ],
+];
+
+describe.each(drivers)("an archive in %s", (_name, open) => {
+  let opened: Opened;
+  let archive: Archive;
+  beforeAll(async () => {
+    opened = await open();
+    archive = opened.archive;
+  });
+  afterAll(async () => {
+    await archive.close();
+    await opened.elsewhere.close();
+    await opened.end();
+  });
+
+  it("gives back the bytes it was given, whatever they are and however many", async () => {
+    for (const body of [Buffer.alloc(0), Buffer.from("ü\n"), randomBytes(5_000_000)]) {
+      await archive.put("bytes/some.bin", body);
+      const got = await archive.get("bytes/some.bin");
+      expect(
+        createHash("sha256")
+          .update(got ?? "")
+          .digest("hex"),
+      ).toBe(createHash("sha256").update(body).digest("hex"));
+    }
+  });
+
+  it("answers null for what it has not", async () => {
+    expect(await archive.get("bytes/nothing")).toBeNull();
+    expect(await everything(archive, "nowhere/")).toEqual([]);
+  });
+
+  it("keeps the newest of what is put under one key", async () => {
+    await archive.put("twice", Buffer.from("first"));
+    await archive.put("twice", Buffer.from("second"));
+    expect(String(await archive.get("twice"))).toBe("second");
+    expect((await everything(archive, "twice")).map(({ bytes }) => bytes)).toEqual([6]);
+  });
+
+  it("lists by prefix, within folders and across them, in order", async () => {
+    const keys = ["list/a/1.gz", "list/a/10.gz", "list/a/2.gz", "list/ab", "list/b/c/d"];
+    for (const key of [...keys].reverse()) await archive.put(key, Buffer.from(key));
+    expect((await everything(archive, "list/")).map(({ key }) => key)).toEqual(keys);
+    expect((await everything(archive, "list/a")).map(({ key }) => key)).toEqual(keys.slice(0, 4));
+    expect((await everything(archive, "list/a/1")).map(({ key }) => key)).toEqual(keys.slice(0, 2));
+    expect(await everything(archive, "list/ab")).toEqual([{ key: "list/ab", bytes: 7 }]);
+  });
+
+  it("shows nothing of another prefix of the same place", async () => {
+    await opened.elsewhere.put("list/other", Buffer.from("x"));
+    expect(await archive.get("list/other")).toBeNull();
+    expect((await everything(archive, "list/")).map(({ key }) => key)).not.toContain("list/other");
+  });
+
+  it("takes what is to be locked", async () => {
+    await archive.put("locked", Buffer.from("kept"), { lockUntil: new Date(Date.now() + 60_000) });
+    expect(String(await archive.get("locked"))).toBe("kept");
+  });
+
+  it.each(["", "/a", "a/", "a//b", "../a", "a/../b", ".", "a b", "ü", "a\0"])("refuses the key %j", async (key) => {
+    await expect(archive.put(key, Buffer.from("x"))).rejects.toThrow(TypeError);
+    await expect(archive.get(key)).rejects.toThrow(TypeError);
+  });
+});
+
+describe("a directory", () => {
+  it("hides objects that a crash left unfinished", async () => {
+    const directory = await folder();
+    const archive = directoryArchive(directory);
+    await archive.put("a", Buffer.from("x"));
+    await writeFile(join(directory, ".unfinished-1"), "half");
+    expect((await everything(archive, "")).map(({ key }) => key)).toEqual(["a"]);
+    await rm(directory, { recursive: true });
+  });
+
+  it("makes locked objects read-only", async () => {
+    const directory = await folder();
+    await directoryArchive(directory).put("a", Buffer.from("x"), { lockUntil: new Date() });
+    expect((await stat(join(directory, "a"))).mode & 0o222).toBe(0);
+    await rm(directory, { recursive: true });
+  });
+});
+
+describe("an S3 server", () => {
+  it("that is away, or refuses our key, is an error and not an empty archive", async () => {
+    const server = await s3Server();
+    const wrong = { accessKeyId: "nobody", secretAccessKey: "wrong" };
+    const stranger = s3Archive({ ...server.options, credentials: wrong, prefix: "" });
+    await expect(stranger.put("a", Buffer.from("x"))).rejects.toThrow(/key/i);
+    await stranger.close();
+    await server.stop();
+    const archive = s3Archive({ ...server.options, prefix: "" });
+    await expect(archive.put("a", Buffer.from("x"))).rejects.toThrow();
+    await expect(archive.get("a")).rejects.toThrow();
+    await expect(everything(archive, "")).rejects.toThrow();
+    await archive.close();
+  });
+});
+
+describe("a lock", () => {
+  /** What arrives at a storage, which takes everything. */
+  async function headersOf(options?: { lockUntil: Date }): Promise<IncomingHttpHeaders> {
+    let arrived: IncomingHttpHeaders = {};
+    const server = createServer((request, response) => {
+      arrived = request.headers;
+      request.resume().once("end", () => response.writeHead(200, { etag: '"0"' }).end());
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const credentials = { accessKeyId: "a", secretAccessKey: "b" };
+    const where = { bucket: "audit", endpoint, region: "us-east-1", pathStyle: true, credentials, timeoutMs: 10_000 };
+    const archive = s3Archive({ ...where, prefix: "" });
+    await archive.put("a", Buffer.from("kept"), options);
+    await archive.close();
+    await promisify(server.close.bind(server))();
+    return arrived;
+  }
+
+  it("is asked for in compliance mode until its time, with the digest that storages demand of it", async () => {
+    const headers = await headersOf({ lockUntil: new Date("2031-02-03T04:05:06.000Z") });
+    expect(headers).toMatchObject({
+      "x-amz-object-lock-mode": "COMPLIANCE",
+      "x-amz-object-lock-retain-until-date": expect.stringMatching(/^2031-02-03T04:05:06(\.000)?Z$/),
+      "content-md5": createHash("md5").update("kept").digest("base64"),
+    });
+    // Under the signature: nobody on the way takes it out.
+    expect(headers.authorization).toContain("x-amz-object-lock-retain-until-date");
+  });
+
+  it("is not asked for otherwise", async () => {
+    expect(Object.keys(await headersOf()).filter((name) => name.includes("lock"))).toEqual([]);
+  });
+});
+
+describe("the settings of an archive", () => {
+  const parse = (given: Record<string, string>) => openArchive(z.object(archiveSettings).parse(given));
+
+  it("name a bucket, a directory or none, never two", async () => {
+    expect(await parse({})).toBeNull();
+    expect((await parse({ ARCHIVE_DIRECTORY: "/var/archive", ARCHIVE_PREFIX: "a/" }))?.name).toBe("/var/archive/a/");
+    const bucket = await parse({ ARCHIVE_S3_BUCKET: "rows", ARCHIVE_S3_ENDPOINT: "http://127.0.0.1:1" });
+    expect(bucket?.name).toBe("s3://rows/");
+    await bucket?.close();
+    await expect(parse({ ARCHIVE_S3_BUCKET: "rows", ARCHIVE_DIRECTORY: "/x" })).rejects.toThrow(/both/);
+    expect(() => z.object(archiveSettings).parse({ ARCHIVE_PREFIX: "no-slash" })).toThrow(/slash/);
+  });
+});

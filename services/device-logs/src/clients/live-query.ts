@@ -1,0 +1,161 @@
+import type { Relay } from "@muster/bus";
+import {
+  AppError,
+  agentReplyBytes,
+  counter,
+  decodeAgentFrame,
+  encodeAgentFrame,
+  histogram,
+  sleep,
+  uuidv7,
+} from "@muster/kit";
+import { deviceError } from "../rules/device-error.ts";
+
+/** What is asked of a device; the agent's vocabulary (docs/agent-channel.md). */
+export type Question = {
+  deviceId: string;
+  operation: "eventlogs.list" | "eventlogs.get" | "eventlogs.events" | "eventlogs.event";
+  params: Record<string, unknown>;
+  /** Who wants to know, for the agent's own log. */
+  principal: { type: string; id: string };
+  /** The device is thought to be online: when nobody answers for it, it may just be changing gateways. */
+  online: boolean;
+  signal: AbortSignal;
+};
+
+export type LiveQueryDeps = {
+  /** Null while the bus is not there. */
+  relay: () => Relay | null;
+  timeoutMs: number;
+};
+
+/** The gateway says every 2 s that it still waits for the agent; silent for this long it is gone. */
+const gatewaySilenceMs = 5_000;
+/** Nothing at all for this long: the question met a channel on its way out, or a gateway that stands still. */
+const acceptMs = 2_000;
+/** What the agent is given less than the caller has. */
+const reserveMs = 2_000;
+const retryDelaysMs = [200, 300, 400];
+
+const outcomes = counter("muster_live_queries_total", "Live queries by how they ended.", ["outcome"]);
+const seconds = histogram("muster_live_query_seconds", "Duration of live queries that were answered.");
+
+/**
+ * Asks a device's agent over whichever gateway holds its channel and gives the bytes of its answer. Throws AppError
+ * `device_offline`, `device_timeout`, `device_error`, `device_busy`, `event_log_not_found`, `event_log_entry_not_found`,
+ * `cancelled` when the signal is aborted (the agent is told), or `unavailable`.
+ */
+export async function liveQuery(deps: LiveQueryDeps, question: Question): Promise<Uint8Array> {
+  const startedMs = performance.now();
+  const endMs = startedMs + deps.timeoutMs;
+  try {
+    for (let attempt = 0; ; attempt++) {
+      const answer = await askOnce(deps, question, endMs);
+      if (answer) {
+        outcomes.inc({ outcome: "answered" });
+        seconds.observe((performance.now() - startedMs) / 1_000);
+        return answer;
+      }
+      const delayMs = question.online ? retryDelaysMs[attempt] : undefined;
+      if (delayMs === undefined) throw new AppError("device_offline", "Device is offline");
+      await sleep(delayMs, question.signal);
+      if (question.signal.aborted) throw cancelled();
+    }
+  } catch (error) {
+    outcomes.inc({ outcome: error instanceof AppError ? error.code : "internal" });
+    throw error;
+  }
+}
+
+/** One connection's answer as far as it has come. */
+type Part = { chunks: Uint8Array[]; bytes: number; nextSeq: number };
+
+/** Null when nobody takes the question for the device. */
+function askOnce(deps: LiveQueryDeps, question: Question, endMs: number): Promise<Uint8Array | null> {
+  const { deviceId, operation, params, principal, signal } = question;
+  const relay = deps.relay();
+  if (!relay) throw new AppError("unavailable", "Live queries are not available right now", { retryAfterSeconds: 1 });
+  if (signal.aborted) throw cancelled();
+  const id = uuidv7();
+  const subject = `agent.rpc.${deviceId}`;
+  return new Promise((resolve, reject) => {
+    // Two gateways may answer while an older connection lingers: only the newest one's answer counts.
+    const parts = new Map<number, Part>();
+    let newest = -1;
+    let heardMs = performance.now();
+
+    const end = (settle: () => void, cancel: boolean) => {
+      clearInterval(watch);
+      signal.removeEventListener("abort", abort);
+      asked.stop();
+      if (cancel) relay.tell(subject, encodeAgentFrame({ type: "cancel", id }));
+      settle();
+    };
+    const fail = (error: AppError) => end(() => reject(error), true);
+    const abort = () => fail(cancelled());
+
+    const take = (bytes: Uint8Array) => {
+      heardMs = performance.now();
+      const frame = decodeAgentFrame(bytes);
+      const { type, epoch } = frame?.head ?? {};
+      if (!frame || typeof epoch !== "number") return fail(deviceError("The gateway's answer could not be read"));
+      if (epoch < newest) return;
+      newest = epoch;
+      if (type === "chunk") takeChunk(epoch, frame.head, frame.body);
+      else if (type === "error") end(() => reject(refusalOf(frame.head)), false);
+    };
+    const takeChunk = (epoch: number, head: Record<string, unknown>, body: Uint8Array) => {
+      const part = parts.get(epoch) ?? { chunks: [], bytes: 0, nextSeq: 0 };
+      parts.set(epoch, part);
+      part.bytes += body.length;
+      if (head.seq !== part.nextSeq) return fail(deviceError("The device's answer came in the wrong order"));
+      if (part.bytes > agentReplyBytes) return fail(deviceError("The device's answer is too large"));
+      part.nextSeq += 1;
+      part.chunks.push(body);
+      if (head.last === true) end(() => resolve(Buffer.concat(part.chunks)), false);
+    };
+
+    const watch = setInterval(() => {
+      const now = performance.now();
+      if (now >= endMs) fail(new AppError("device_timeout", "Device did not answer in time"));
+      else if (newest < 0 && now - heardMs > acceptMs) end(() => resolve(null), true);
+      else if (now - heardMs > gatewaySilenceMs) fail(deviceError("The connection to the device was lost"));
+    }, 50);
+    signal.addEventListener("abort", abort, { once: true });
+
+    const timeoutMs = Math.max(0, Math.round(endMs - performance.now() - reserveMs));
+    const head = { type: "query", id, timeoutMs, principal, operation, params };
+    let asked = { stop() {} };
+    try {
+      asked = relay.ask(subject, encodeAgentFrame(head), {
+        answer: take,
+        nobody: (lost) =>
+          lost && newest >= 0
+            ? fail(deviceError("The connection to the device was lost"))
+            : end(() => resolve(null), false),
+      });
+    } catch (error) {
+      end(() => reject(error), false);
+    }
+  });
+}
+
+const refusals = {
+  event_log_not_found: "Event log not found",
+  event_log_entry_not_found: "Event log entry not found",
+  device_busy: "Too many live queries of this device are under way",
+  device_timeout: "Device did not answer in time",
+} as const;
+
+function refusalOf({ code }: Record<string, unknown>): AppError {
+  for (const [known, text] of Object.entries(refusals)) {
+    if (code === known) return new AppError(known as keyof typeof refusals, text);
+  }
+  return deviceError(
+    code === "connection_lost" ? "The connection to the device was lost" : "Device answered with an error",
+  );
+}
+
+function cancelled(): AppError {
+  return new AppError("cancelled", "The caller left");
+}

@@ -1,0 +1,93 @@
+import type { Database } from "@muster/db";
+import { AppError, counter, gauge, histogram, systemCaller } from "@muster/kit";
+import type { AgentLogEntry } from "../rules/entries.ts";
+import { appendAgentLogs, type Batch } from "./logs.ts";
+
+/** Rows of one statement, and rows that may wait; beyond it requests are refused. */
+const maxFlushRows = 4_000;
+const maxWaitingRows = 100_000;
+/** One flush is written while the next one gathers. */
+const maxFlights = 2;
+
+const rowsCounter = counter("muster_agent_log_rows_total", "Diagnostic log rows stored.");
+const flushRows = histogram(
+  "muster_agent_log_flush_rows",
+  "Rows of one insert.",
+  [],
+  [1, 10, 50, 100, 500, 1_000, 2_000, 4_000],
+);
+const waitingGauge = gauge("muster_agent_log_waiting_rows", "Rows that wait for the next insert.");
+
+type Logs = Batch<AgentLogEntry>;
+type Waiting = { logs: Logs; done(): void; failed(error: unknown): void };
+
+export type Appender = {
+  /** Resolves when these rows, all of them, are committed. Throws `overloaded` when too many wait, and what the database says. */
+  append(logs: Logs): Promise<void>;
+};
+
+/**
+ * Gathers the entries of many requests into one insert: what comes while inserts are under way leaves with the next one.
+ * Rows carry their own tenant, taken from the caller of their request.
+ */
+export function logAppender(db: Database): Appender {
+  const queue: Waiting[] = [];
+  let waitingRows = 0;
+  let flights = 0;
+  const write = async (logs: readonly Logs[]): Promise<void> => {
+    const rows = await db.tx({ caller: systemCaller("device-logs") }, (tx) => appendAgentLogs(tx, logs), {
+      retry: true,
+    });
+    rowsCounter.inc(rows);
+    flushRows.observe(rows);
+  };
+
+  const flush = async (batch: Waiting[]): Promise<void> => {
+    try {
+      await write(batch.map(({ logs }) => logs));
+      for (const { done } of batch) done();
+    } catch (error) {
+      const [only] = batch;
+      if (batch.length === 1 && only) return only.failed(error);
+      // A database that is away is away for all; anything else may be the fault of one, which the others must not share.
+      if (error instanceof AppError) for (const { failed } of batch) failed(error);
+      else for (const one of batch) await flush([one]);
+    }
+  };
+
+  const begin = (): void => {
+    while (flights < maxFlights && queue.length > 0) {
+      let rows = 0;
+      let taken = 0;
+      for (const { logs } of queue) {
+        if (taken > 0 && rows + logs.entries.length > maxFlushRows) break;
+        rows += logs.entries.length;
+        taken += 1;
+      }
+      waitingRows -= rows;
+      flights += 1;
+      void flush(queue.splice(0, taken)).finally(() => {
+        flights -= 1;
+        begin();
+      });
+    }
+    waitingGauge.set(waitingRows);
+  };
+
+  return {
+    append(logs) {
+      const { length } = logs.entries;
+      if (length === 0) return Promise.resolve();
+      if (waitingRows + length > maxWaitingRows) {
+        return Promise.reject(
+          new AppError("overloaded", "Too many log entries wait to be stored", { retryAfterSeconds: 2 }),
+        );
+      }
+      return new Promise((resolve, reject) => {
+        queue.push({ logs, done: resolve, failed: reject });
+        waitingRows += length;
+        begin();
+      });
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import type { Database, Tx } from "@muster/db";
+import { type CallContext, validationError } from "@muster/kit";
+import { auditDevice, emitDevice } from "../emits/device.ts";
+import { changesBetween } from "../rules/changes.ts";
+import { cloneReason, firstStatus, type NewDevice, requireEnrollable, requireRoom } from "../rules/device.ts";
+import { deviceDecommissioned, organizationNotFound, siteNotFound } from "../rules/refusals.ts";
+import { countDown, countUp, livingOfPartner } from "../store/device-counts.ts";
+import { findOwner, holdSite } from "../store/device-reach.ts";
+import {
+  type DeviceRow,
+  enrolledFields,
+  findHardwareOwner,
+  insertDevice,
+  isDiscarded,
+  lockDevice,
+  lockEnrollment,
+  markDecommissioned,
+  noteDiscarded,
+} from "../store/devices.ts";
+import { lockOrganization } from "../store/organizations.ts";
+import { lockPartner } from "../store/partners.ts";
+
+type Deps = { db: Database; now: () => Date };
+
+/**
+ * Makes the device that an enrollment wants: the one that is there already when the id repeats. Throws `organization_not_found`,
+ * `site_not_found`, `limit_reached`, `validation_failed` when the id is another organization's, and `device_decommissioned` when
+ * the enrollment was given up or the device is gone.
+ */
+export async function createDevice({ db, now }: Deps, context: CallContext, wanted: NewDevice): Promise<DeviceRow> {
+  const at = now();
+  const row = await db.tx(context, async (tx) => {
+    const { caller } = context;
+    const owner = await lockOwner(tx, context, wanted.orgId);
+    await lockEnrollment(tx, wanted.id);
+    const existing = await lockDevice(tx, caller, wanted.id);
+    if (existing && existing.org_id !== wanted.orgId) {
+      throw validationError({ id: ["Belongs to a device of another organization"] });
+    }
+    if (existing && existing.status !== "decommissioned") return existing;
+    // The enrollment was given up meanwhile, or the device is gone already: its id is never used again.
+    if (existing || (await isDiscarded(tx, wanted.id))) return null;
+    requireEnrollable(owner.partner, owner.organization);
+    await requireSite(tx, context, wanted);
+    await takePlace(tx, owner);
+    const ownerId = wanted.hardwareId === null ? null : await findHardwareOwner(tx, wanted.orgId, wanted.hardwareId);
+    const device = {
+      ...wanted,
+      partnerId: owner.partner.id,
+      status: firstStatus(ownerId !== null),
+      quarantineReason: ownerId === null ? null : cloneReason(ownerId),
+    };
+    const created = await insertDevice(tx, caller, device, at);
+    emitDevice(tx, context, "created", created);
+    const details = { changes: { before: {}, after: enrolledFields(created) } };
+    auditDevice(tx, context, { action: "device.create", row: created, details }, at);
+    return created;
+  });
+  if (row === null) throw deviceDecommissioned();
+  return row;
+}
+
+/** Takes back a device whose enrollment came to nothing, or keeps its id from ever being used. */
+export async function discardDevice({ db, now }: Deps, context: CallContext, id: string): Promise<void> {
+  const at = now();
+  await db.tx(context, async (tx) => {
+    await lockEnrollment(tx, id);
+    const stored = await lockDevice(tx, context.caller, id);
+    if (stored === null) return noteDiscarded(tx, id);
+    if (stored.status === "decommissioned") return;
+    const gone = await markDecommissioned(tx, context.caller, id, at);
+    await countDown(tx, gone.org_id);
+    emitDevice(tx, context, "decommissioned", gone);
+    const changes = changesBetween({ status: stored.status }, { status: gone.status });
+    const details = { ...changes, reason: "enrollment_incomplete" };
+    auditDevice(tx, context, { action: "device.delete", row: gone, details }, at);
+  });
+}
+
+type Owner = Awaited<ReturnType<typeof lockOwner>>;
+
+/** Partner, then organization: whoever enrolls locks both in this order, so caps are judged one device after another. */
+async function lockOwner(tx: Tx, { caller }: CallContext, orgId: string) {
+  const partnerId = await findOwner(tx, caller, orgId);
+  const partner = partnerId === null ? null : await lockPartner(tx, partnerId);
+  const organization = partner && (await lockOrganization(tx, caller, orgId));
+  if (!organization) throw organizationNotFound();
+  return { partner, organization };
+}
+
+async function requireSite(tx: Tx, { caller }: CallContext, { siteId, orgId }: NewDevice): Promise<void> {
+  if (siteId !== null && (await holdSite(tx, caller, siteId)) !== orgId) throw siteNotFound();
+}
+
+/** Counts the new device in. Throws `limit_reached`, which undoes it. */
+async function takePlace(tx: Tx, { partner, organization }: Owner): Promise<void> {
+  requireRoom("organization", await countUp(tx, organization.id, partner.id), organization.max_devices);
+  if (partner.max_devices === null) return;
+  requireRoom("partner", await livingOfPartner(tx, partner.id), partner.max_devices);
+}

@@ -1,0 +1,98 @@
+import type { Database, Tx } from "@muster/db";
+import { histogram, type RequestMeta, systemCaller } from "@muster/kit";
+import { auditDevice, emitDevice } from "../emits/device.ts";
+import { heartbeatChange, saysNothingNew, statusAfterHeartbeat } from "../rules/presence.ts";
+import { type DeviceRow, lockDevices } from "../store/devices.ts";
+import {
+  forgivingCommit,
+  type Heartbeat,
+  lockSeen,
+  planByKey,
+  touchDevices,
+  writeHeartbeat,
+} from "../store/presence.ts";
+
+export type ToldHeartbeat = Heartbeat & { meta: RequestMeta };
+
+const batchSize = histogram(
+  "tenancy_heartbeats_per_batch",
+  "Heartbeats written in one transaction.",
+  [],
+  [1, 2, 5, 10, 25, 50, 100, 250, 500],
+);
+
+/**
+ * Writes heartbeats in one transaction; the status of each device from now on, null when there is none in that organization.
+ * Rows are locked in the order of ids; those that say nothing new take one UPDATE together.
+ */
+export async function recordHeartbeats(
+  db: Database,
+  heartbeats: readonly ToldHeartbeat[],
+  intervalSeconds: number,
+): Promise<(string | null)[]> {
+  batchSize.observe(heartbeats.length);
+  // Of what a device said twice within a batch the later counts.
+  const newest = new Map(heartbeats.map((heartbeat) => [heartbeat.deviceId, heartbeat]));
+  const sorted = [...newest.values()].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1));
+  const caller = systemCaller("tenancy");
+  const statuses = await db.tx(
+    { caller },
+    async (tx) => {
+      const ids = sorted.map(({ deviceId }) => deviceId);
+      const planned = planByKey(tx);
+      const [seen] = await Promise.all([lockSeen(tx, ids), planned]);
+      const before = new Map(seen.map((row) => [row.id, row]));
+      const known = new Map<string, string>();
+      const common: ToldHeartbeat[] = [];
+      const others: ToldHeartbeat[] = [];
+      for (const heartbeat of sorted) {
+        const row = before.get(heartbeat.deviceId);
+        if (!row || row.org_id !== heartbeat.orgId) continue;
+        known.set(row.id, row.status);
+        if (row.status === "decommissioned") continue;
+        (saysNothingNew(row, heartbeat) ? common : others).push(heartbeat);
+      }
+      if (common.length > 0) await touchDevices(tx, common);
+      if (others.length === 0) {
+        await forgivingCommit(tx);
+        return known;
+      }
+      const changing = others.map(({ deviceId }) => deviceId);
+      const rows = new Map((await lockDevices(tx, caller, changing)).map((row) => [row.id, row]));
+      // Not one after the other: all are on their way before the first is answered.
+      await Promise.all(
+        others.map(async (heartbeat) => {
+          const row = rows.get(heartbeat.deviceId);
+          if (row) known.set(row.id, (await apply(tx, heartbeat, row, intervalSeconds)).status);
+        }),
+      );
+      return known;
+    },
+    { retry: true },
+  );
+  return heartbeats.map(({ deviceId }) => statuses.get(deviceId) ?? null);
+}
+
+async function apply(tx: Tx, heartbeat: ToldHeartbeat, before: DeviceRow, intervalSeconds: number): Promise<DeviceRow> {
+  const status = statusAfterHeartbeat(before.status);
+  const change = heartbeatChange(before, {
+    status,
+    agent_version: heartbeat.agentVersion,
+    watchdog_version: heartbeat.watchdogVersion ?? before.watchdog_version,
+  });
+  const { meta } = heartbeat;
+  const caller = systemCaller("tenancy");
+  const after = await writeHeartbeat(tx, caller, heartbeat, { status, tells: change !== null, intervalSeconds });
+  if (change !== null) emitDevice(tx, { meta }, "updated", after, change);
+  const [from, to] = [before.last_ip_address, after.last_ip_address];
+  if (from !== null && from !== to) {
+    const agent = { ...caller.actor, type: "agent" as const, id: after.id, name: null };
+    const details = {
+      changedFields: ["lastIpAddress"],
+      changes: { before: { lastIpAddress: from }, after: { lastIpAddress: to } },
+    };
+    const who = { caller: { ...caller, actor: agent }, meta };
+    auditDevice(tx, who, { action: "agent.source.ip.changed", row: after, details }, new Date());
+  }
+  return after;
+}

@@ -1,0 +1,26 @@
+import { AppError } from "@muster/kit";
+
+export function partnerNotFound(): AppError {
+  return new AppError("partner_not_found", "Partner not found");
+}
+
+export function organizationNotFound(): AppError {
+  return new AppError("organization_not_found", "Organization not found");
+}
+
+export function deviceNotFound(facts: Record<string, unknown> = {}): AppError {
+  return new AppError("device_not_found", "Device not found", { facts });
+}
+
+export function deviceGroupNotFound(): AppError {
+  return new AppError("device_group_not_found", "Device group not found");
+}
+
+export function siteNotFound(): AppError {
+  return new AppError("site_not_found", "Site not found");
+}
+
+/** For writes on a device whose record only stays to be read. */
+export function deviceDecommissioned(facts: Record<string, unknown> = {}): AppError {
+  return new AppError("device_decommissioned", "Device is decommissioned", { facts });
+}

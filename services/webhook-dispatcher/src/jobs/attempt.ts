@@ -1,0 +1,131 @@
+import { type Egress, EgressRefused, type Exchange } from "@muster/egress";
+import { answerText, unsafeMessage } from "../rules/answer.ts";
+import { maskedHeaders, requestHeaders } from "../rules/request.ts";
+import { retryAfterMs, retryDelayMs } from "../rules/schedule.ts";
+import type { Outcome } from "../store/outcomes.ts";
+import type { Claimed, Payload } from "../store/queue.ts";
+import type { Endpoint } from "./endpoints.ts";
+
+export type AttemptDeps = {
+  egress: Pick<Egress, "check" | "send">;
+  now: () => Date;
+  timeoutMs: number;
+  jitterPercent: number;
+  random: () => number;
+  /** Ends what is under way when the process must stop. */
+  ending: AbortSignal;
+};
+
+type Failed = { code: string; message: string };
+type Result = { exchange: Exchange | null; failed: Failed | null; final: boolean };
+
+const keepBytes = 4_096;
+const drainBytes = 65_536;
+
+/** Sends one claimed delivery and says what follows; null when the process stopped before an answer came. Never throws. */
+export async function attempt(
+  deps: AttemptDeps,
+  claim: Claimed,
+  endpoint: Endpoint | null,
+  payload: Payload | null,
+): Promise<Outcome | null> {
+  const startedAt = deps.now();
+  const began = performance.now();
+  const possibleDuplicate = claim.interruptions > 0;
+  let headers: string[] = [];
+  let result: Result;
+  if (!endpoint || !payload) {
+    result = { exchange: null, failed: { code: "gone", message: "The payload is not kept any more" }, final: true };
+  } else if (exhausted(endpoint, claim)) {
+    result = { exchange: null, failed: { code: "interrupted", message: "Interrupted too often" }, final: true };
+  } else {
+    const { secret, previous } = endpoint;
+    const overlap = previous && previous.untilMs > startedAt.getTime() ? [previous.secret] : [];
+    const body = Buffer.from(payload.body);
+    headers = requestHeaders(
+      {
+        deliveryId: claim.delivery_id,
+        eventId: claim.event_id,
+        eventType: payload.type,
+        body,
+        attempt: claim.attempt,
+        possibleDuplicate,
+        secrets: secret === null ? [] : [secret, ...overlap],
+        customHeaders: endpoint.headers,
+        userinfo: endpoint.userinfo,
+      },
+      startedAt,
+    );
+    result = await send(deps, endpoint, headers, body);
+  }
+  const { exchange, failed } = result;
+  if (failed?.code === "aborted") return null;
+  const status = exchange?.status ?? null;
+  const delivered = status !== null && status >= 200 && status < 300;
+  const failures = claim.failures + (delivered ? 0 : 1);
+  return {
+    claim,
+    event: payload?.type ?? "",
+    next: nextOf(deps, result, endpoint, failures, delivered),
+    failures,
+    breaks: !delivered && (status === null || status >= 500),
+    gone: status === 410,
+    attempt: {
+      startedAt,
+      connectedMs: exchange?.connectedMs ?? null,
+      headersMs: exchange?.headersMs ?? null,
+      totalMs: exchange?.totalMs ?? Math.round(performance.now() - began),
+      remoteAddress: exchange?.remoteAddress ?? null,
+      reused: exchange?.reused ?? false,
+      possibleDuplicate,
+      requestHeadersJson: JSON.stringify(maskedHeaders(headers, endpoint?.headers ?? [])),
+      status,
+      body: exchange ? answerText(exchange.body, exchange.headers["content-encoding"]) : null,
+      errorCode: delivered ? null : (failed?.code ?? "status"),
+      errorMessage: delivered ? null : (failed?.message ?? `The receiver answered ${status}`),
+    },
+  };
+}
+
+/** Its sender fell silent so often that no retry is left. */
+function exhausted(endpoint: Endpoint, claim: Claimed): boolean {
+  return claim.was_leased && claim.failures > 0 && retryDelayMs(endpoint.retryPolicy, claim.failures, null, 0) === null;
+}
+
+function nextOf(
+  deps: AttemptDeps,
+  { exchange, final }: Result,
+  endpoint: Endpoint | null,
+  failures: number,
+  delivered: boolean,
+): Outcome["next"] {
+  if (delivered) return { status: "delivered" };
+  if (final) return { status: "failed" };
+  const asked = exchange?.status ? retryAfterMs(exchange.status, exchange.headers["retry-after"], deps.now()) : null;
+  const jitter = (deps.random() * deps.jitterPercent) / 100;
+  const delayMs = retryDelayMs(endpoint?.retryPolicy ?? null, failures, asked, jitter);
+  return delayMs === null ? { status: "failed" } : { status: "retrying", delayMs };
+}
+
+async function send(deps: AttemptDeps, endpoint: Endpoint, headers: string[], body: Buffer): Promise<Result> {
+  try {
+    const target = await deps.egress.check(endpoint.url);
+    const { timeoutMs, ending: signal } = deps;
+    const request = { method: "POST" as const, headers, body, timeoutMs, keepBytes, drainBytes, signal };
+    const exchange = await deps.egress.send(target, request);
+    const { error } = exchange;
+    if (error?.code === "unsafe_url") {
+      return { exchange, failed: { code: error.code, message: unsafeMessage }, final: false };
+    }
+    return { exchange, failed: error, final: false };
+  } catch (error) {
+    if (!(error instanceof EgressRefused)) {
+      return { exchange: null, failed: { code: "network", message: "The request failed" }, final: false };
+    }
+    if (error.reason === "unresolvable") {
+      return { exchange: null, failed: { code: "dns", message: error.message }, final: false };
+    }
+    // What a name resolves to changes; what a URL says does not.
+    return { exchange: null, failed: { code: "unsafe_url", message: unsafeMessage }, final: !error.passing };
+  }
+}

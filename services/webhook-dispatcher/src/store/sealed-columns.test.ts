@@ -1,0 +1,48 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import { openDatabase } from "@muster/db";
+import { createLogger, secretBox, systemCaller } from "@muster/kit";
+import { reencrypt } from "@muster/service";
+import { testKeys } from "../testing/dispatcher.ts";
+import { ownDispatcher } from "../testing/own-dispatcher.ts";
+import { sealedColumns } from "./sealed-columns.ts";
+
+const { dispatcher, receiver } = ownDispatcher();
+
+const log = createLogger("sealed-columns-test", "fatal");
+const who = { caller: systemCaller("webhook-dispatcher") };
+
+describe("re-encryption", () => {
+  it("knows every sealed column of the schema", async () => {
+    const rows = await dispatcher.rows<{ place: string }>(
+      `SELECT table_name || '.' || column_name AS place FROM information_schema.columns
+       WHERE table_schema = current_schema() AND column_name LIKE '%_sealed' ORDER BY 1`,
+    );
+    const known = sealedColumns.map(({ table, column }) => `${table}.${column}`);
+    expect(known).toEqual(expect.arrayContaining(rows.map(({ place }) => place)));
+    expect(rows).toHaveLength(4);
+  });
+
+  it("leaves nothing of a webhook that needs the older key", async () => {
+    const { admin } = await dispatcher.organization();
+    const headers = [{ key: "X-Key", value: "hidden" }];
+    const webhook = await dispatcher.webhook(admin, receiver, { secret: "one", headers });
+    await dispatcher.webhooks(admin).rotateWebhookSecret({ id: webhook.id });
+    const newer = `k2:${randomBytes(32).toString("base64")}`;
+    const owner = openDatabase({ url: dispatcher.database.ownerUrl, max: 2, name: "webhook-dispatcher", log });
+    const keys = `${newer},${testKeys}`;
+    expect(await reencrypt({ db: owner, keys, columns: sealedColumns, log })).toMatchObject({ resealed: 4 });
+    for (const { table, key, column, purpose, place } of sealedColumns) {
+      const box = secretBox(newer, purpose);
+      const held = await owner.read<Record<string, Buffer | string | null>>(who, {
+        text: `SELECT * FROM ${table}`,
+        values: [],
+      });
+      for (const row of held) {
+        const envelope = row[column];
+        if (envelope instanceof Buffer) box.open(envelope, place(key.map(([name]) => String(row[name]))));
+      }
+    }
+    await owner.close();
+  });
+});

@@ -1,0 +1,22 @@
+import { type SealedColumn, sealedReplies } from "@muster/service";
+import { sealedAt } from "./webhooks.ts";
+
+/** What each kind of secret is sealed for. */
+export const secretPurposes = { webhooks: "webhook", replies: sealedReplies.purpose } as const;
+
+const ofWebhook = (column: string, place: (id: string) => string): SealedColumn => ({
+  table: "webhooks",
+  key: [["id", "uuid"]],
+  column,
+  purpose: secretPurposes.webhooks,
+  place: ([id = ""]) => place(id),
+});
+
+/** Every column of the dispatcher that `secretBox` seals; what is missing here keeps an old key needed for ever. */
+export const sealedColumns: readonly SealedColumn[] = [
+  ofWebhook("url_sealed", sealedAt.url),
+  ofWebhook("secret_sealed", sealedAt.secret),
+  ofWebhook("previous_secret_sealed", sealedAt.secret),
+  ofWebhook("headers_sealed", sealedAt.headers),
+  sealedReplies,
+];
