@@ -34,8 +34,10 @@ function closure(name, folders) {
 
 /** What runs; sources, tests, and what only compilers and people read stay behind. */
 const leftBehind =
-  /(^|\/)(src|e2e|node_modules|README\.md|tsconfig[^/]*\.json)$|\.test\.[a-z.]+$|\.d\.ts(\.map)?$|\.tsbuildinfo$/;
+  /(^|\/)(src|e2e|node_modules|package\.json|README\.md|tsconfig[^/]*\.json)$|\.test\.[a-z.]+$|\.d\.ts(\.map)?$|\.tsbuildinfo$/;
 const notNeeded = /\.d\.[cm]?ts$|\.map$|\.md$|\.tsbuildinfo$/i;
+
+const write = (out, path, value) => writeFileSync(join(out, path), `${JSON.stringify(value, null, 2)}\n`);
 
 function prune(folder) {
   if (!existsSync(folder)) return;
@@ -55,11 +57,15 @@ export function stage(service, out) {
   }
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
-  for (const file of ["package.json", "package-lock.json", ".npmrc"]) cpSync(join(root, file), join(out, file));
-  // npm compares the lock file with every workspace's package.json.
-  for (const folder of folders.values()) {
+  const needed = closure(`@muster/${service}`, folders);
+  // Workspaces and development packages that are left out here are not installed; the lock file still says which versions are.
+  for (const file of ["package-lock.json", ".npmrc"]) cpSync(join(root, file), join(out, file));
+  const { name, version, license, type, engines } = read(".");
+  write(out, "package.json", { name, version, private: true, license, type, engines, workspaces: needed });
+  for (const folder of needed) {
+    const { devDependencies, scripts, ...manifest } = read(folder);
     mkdirSync(join(out, folder), { recursive: true });
-    cpSync(join(root, folder, "package.json"), join(out, folder, "package.json"));
+    write(out, `${folder}/package.json`, manifest);
   }
   const npm = (...args) =>
     execFileSync("npm", args, {
@@ -68,15 +74,8 @@ export function stage(service, out) {
       maxBuffer: 64 << 20,
       stdio: ["ignore", "pipe", "inherit"],
     });
-  npm("ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", `--workspace=${own}`);
-  writeFileSync(
-    join(out, "sbom.cdx.json"),
-    npm("sbom", "--package-lock-only", "--omit=dev", "--sbom-format=cyclonedx", `--workspace=${own}`),
-  );
-  const needed = closure(`@muster/${service}`, folders);
-  for (const folder of folders.values()) {
-    if (!needed.includes(folder)) rmSync(join(out, folder), { recursive: true, force: true });
-  }
+  npm("install", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline");
+  writeFileSync(join(out, "sbom.cdx.json"), npm("sbom", "--omit=dev", "--sbom-format=cyclonedx"));
   for (const folder of needed) {
     const from = join(root, folder);
     if (!existsSync(join(from, "dist"))) throw new Error(`${folder} is not compiled: npm run build`);
@@ -85,8 +84,6 @@ export function stage(service, out) {
       filter: (path) => path === from || !leftBehind.test(path.slice(root.length)),
     });
   }
-  const scope = join(out, "node_modules", "@muster");
-  for (const name of readdirSync(scope)) if (!existsSync(join(scope, name))) rmSync(join(scope, name));
   for (const folder of ["node_modules", ...needed.map((each) => `${each}/node_modules`)]) prune(join(out, folder));
   rmSync(join(out, "node_modules/.cache"), { recursive: true, force: true });
   symlinkSync(own, join(out, "service"));

@@ -3,7 +3,7 @@
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 need_go "lint of the chart"
-packages prometheus
+get_promtool
 "$here/tools/build.sh" "$bin" lint
 export PATH=$bin:$PATH
 

@@ -33,3 +33,15 @@ crds() {
   local at path
   while read -r at path; do echo "$(module "$at")/$path"; done <"$here/crds.txt"
 }
+
+# promtool out of Debian's package: installing that would start a Prometheus.
+get_promtool() {
+  command -v promtool >/dev/null || [ -x "$bin/promtool" ] && return 0
+  command -v apt-get >/dev/null || not_run "needs promtool"
+  local work
+  work=$(mktemp -d)
+  (cd "$work" && { apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus; }; } && dpkg -x prometheus_*.deb .) >/dev/null 2>&1 ||
+    not_run "needs promtool, and Debian's package prometheus cannot be had"
+  mkdir -p "$bin" && cp "$work/usr/bin/promtool" "$bin/promtool"
+  rm -rf "$work"
+}

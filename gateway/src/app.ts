@@ -27,6 +27,7 @@ import { createFallback, docsPath } from "./docs-page.ts";
 import { createHealthProbe } from "./health.ts";
 import { createHeartbeats } from "./heartbeats.ts";
 import { createAddressRates } from "./http/address-rates.ts";
+import { createBodies } from "./http/bodies.ts";
 import { clientAddressRule } from "./http/client-address.ts";
 import { createHeaderReader } from "./http/headers.ts";
 import { watchLoopLag } from "./http/loop-lag.ts";
@@ -153,8 +154,16 @@ export async function startGateway(options: AppOptions): Promise<App> {
       export: config.IN_FLIGHT_MAX_EXPORT,
     },
     organizationPercent: config.IN_FLIGHT_ORGANIZATION_PERCENT,
+    anonymousPercent: config.IN_FLIGHT_ANONYMOUS_PERCENT,
     agentMax: config.AGENT_IN_FLIGHT_MAX,
     lagMaxMs: config.EVENT_LOOP_LAG_MAX_MS,
+  });
+  const bodies = createBodies({
+    max: config.BODIES_MAX,
+    bytesMax: config.BODIES_MAX_BYTES,
+    ownerPercent: config.IN_FLIGHT_ORGANIZATION_PERCENT,
+    graceMs: config.BODY_GRACE_MS,
+    minBytesPerSecond: config.BODY_MIN_BYTES_PER_SECOND,
   });
   const pacer = createPacer({
     perSecond: config.SIGN_INS_BEGUN_PER_SECOND,
@@ -192,6 +201,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
     noteRefusal: createRefusals({ refusals: services.refusals, log }),
     rates,
     shedder,
+    bodies,
     pacer,
     sessionRateLimit: config.SESSION_RATE_LIMIT,
     agentRates,
@@ -208,6 +218,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
       keepAliveMs: config.KEEP_ALIVE_TIMEOUT_MS,
       checkMs: Math.min(1_000, config.HEADERS_TIMEOUT_MS),
     },
+    connectionsMax: config.CONNECTIONS_MAX,
     validateReplies: config.NODE_ENV === "test",
     log,
     draining: () => readiness.state === "draining",

@@ -1,4 +1,4 @@
-import { flag, processSettings, whole } from "@muster/kit";
+import { flag, processSettings, whole, withoutTrailing } from "@muster/kit";
 import { z } from "zod";
 import { privateCidrs } from "./http/client-address.ts";
 
@@ -25,7 +25,7 @@ export const configSchema = z.object({
   PUBLIC_URL: z
     .url()
     .default("http://localhost:3000")
-    .transform((url) => url.replace(/\/+$/, ""))
+    .transform((url) => withoutTrailing(url, "/"))
     .describe("Address at which clients reach this platform."),
   IDENTITY_URL: baseUrls("identity"),
   TENANCY_URL: baseUrls("tenancy"),
@@ -82,7 +82,23 @@ export const configSchema = z.object({
   ),
   IN_FLIGHT_MAX_EXPORT: whole(20, 1, 1_000_000).describe("The same for exports and synchronisation."),
   IN_FLIGHT_ORGANIZATION_PERCENT: whole(25, 1, 100).describe(
-    "Percent of each of these that one organization may hold.",
+    "Percent of each IN_FLIGHT_MAX that one organization may hold, or the people of one partner, or one person of the platform.",
+  ),
+  IN_FLIGHT_ANONYMOUS_PERCENT: whole(25, 1, 100).describe(
+    "Percent of each IN_FLIGHT_MAX that requests without a known credential may hold per client network (IPv6: per /64).",
+  ),
+  BODIES_MAX: whole(2_000, 1, 1_000_000).describe(
+    "Request bodies received at once; for each beyond it the slowest is given up with 408.",
+  ),
+  BODIES_MAX_BYTES: whole(128 * 1024 * 1024, 16 * 1024 * 1024, Number.MAX_SAFE_INTEGER).describe(
+    "Bytes of request bodies kept at once while they are received; a body that would exceed it is refused with 503.",
+  ),
+  BODY_GRACE_MS: whole(5_000, 100, 600_000).describe("Milliseconds in which a request body arrives at any rate."),
+  BODY_MIN_BYTES_PER_SECOND: whole(16_384, 1, 1_000_000_000).describe(
+    "Bytes per second of a request body that takes longer than BODY_GRACE_MS; a slower one is given up with 408.",
+  ),
+  CONNECTIONS_MAX: whole(50_000, 10, 10_000_000).describe(
+    "Connections at once, agents' channels included; more are closed as they come. Idle ones are closed from nine tenths on.",
   ),
   EVENT_LOOP_LAG_MAX_MS: whole(200, 1, 600_000).describe(
     "Event-loop lag in milliseconds (p99 of a second) above which classes are shed, exports first, then enrollments, people and keys last.",

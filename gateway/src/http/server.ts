@@ -3,10 +3,11 @@ import type { AddressInfo } from "node:net";
 import { AppError, type Logger, uuidv7 } from "@muster/kit";
 import { EdgeError, errorReply } from "../errors.ts";
 import type { Route } from "../route.ts";
-import { drainOverrun } from "./body.ts";
+import { isStillSending } from "./body.ts";
 import { handleBrokenRequests } from "./broken-requests.ts";
+import { boundConnections } from "./connections.ts";
 import { createCors } from "./cors.ts";
-import { type Exchange, type ExchangeOptions, runRow } from "./exchange.ts";
+import { type Exchange, type ExchangeOptions, leavePlaces, networkOf, runRow } from "./exchange.ts";
 import { acceptedRequestId, createHeaderReader, requestIdOf } from "./headers.ts";
 import { createObserver } from "./observe.ts";
 import { rateLines } from "./rate-headers.ts";
@@ -35,6 +36,8 @@ export type GatewayOptions = ExchangeOptions & {
   corsOrigins: readonly string[];
   edgeAddressHeader: string | null;
   timeouts: GatewayTimeouts;
+  /** Connections at once, agents' channels included; more are closed as they come. */
+  connectionsMax: number;
   /** Each reply is checked against its row's schema; a difference is a 500. For tests. */
   validateReplies: boolean;
   log: Logger;
@@ -49,7 +52,7 @@ export type Gateway = {
   close(graceMs: number): Promise<void>;
 };
 
-/** The public HTTP server: rows straight on node:http, the fallback for the rest (docs/decisions and 10-gateway-identity). */
+/** The public HTTP server: rows straight on node:http, the fallback for the rest. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { log, fallback, timeouts } = options;
   const find = buildRouteTable(options.routes);
@@ -95,7 +98,6 @@ export function createGateway(options: GatewayOptions): Gateway {
       served = found;
       route = found.route;
       if (target.slashSegments?.some((segment) => !found.slashSegments.includes(segment))) throw encodedSlash();
-      options.shedder.enter(found.load);
       exchange = {
         request,
         response,
@@ -106,7 +108,8 @@ export function createGateway(options: GatewayOptions): Gateway {
         requestId,
         startedMs,
         rate: null,
-        placeOf: null,
+        hasPlace: false,
+        shareOf: null,
         placeOfAgent: null,
       };
       const result = await runRow(options, exchange);
@@ -123,13 +126,16 @@ export function createGateway(options: GatewayOptions): Gateway {
     } catch (thrown) {
       error = thrown;
       const lines = joined(exchange?.rate ? rateLines(exchange.rate) : null, corsLines);
-      status = await sendError(request, response, served, requestId, thrown, lines);
-    } finally {
-      // There is an exchange from the moment a place was taken.
       if (exchange !== null) {
-        options.shedder.leave(exchange.served.load, exchange.placeOf);
-        if (exchange.placeOfAgent !== null) options.shedder.leaveAgent(exchange.placeOfAgent);
+        // A refused body may still come for a while: nobody waits for its place.
+        leavePlaces(options, exchange);
+        if (isTooLarge(thrown) && isStillSending(request)) {
+          await options.bodies.receive(request, networkOf(options, exchange), 0).catch(() => undefined);
+        }
       }
+      status = sendError(request, response, served, requestId, thrown, lines);
+    } finally {
+      if (exchange !== null) leavePlaces(options, exchange);
       observer.ended({ route, status, startedMs, requestId: requestId ?? "", error });
     }
   };
@@ -150,21 +156,20 @@ export function createGateway(options: GatewayOptions): Gateway {
     sendText(response, status, requestId, text, rendered?.contentType ?? jsonType, joined(lines, moreLines, closing()));
   };
 
-  const sendError = async (
+  const sendError = (
     request: IncomingMessage,
     response: ServerResponse,
     served: Served | null,
     knownId: string | null,
     thrown: unknown,
     moreLines: readonly string[] | null,
-  ): Promise<number> => {
+  ): number => {
     const requestId = knownId ?? requestIdOf(request.rawHeaders) ?? uuidv7();
     const reply = errorReply(thrown, requestId);
-    if (reply.code === "payload_too_large") await drainOverrun(request);
     const privacy = served === null ? null : privacyOf(served.row);
     if (privacy !== null) reply.headers.push(...privacy);
     // What is left of a body would be read as the next request, or for ever.
-    const unread = !request.complete && (request.headers.expect !== undefined || reply.code === "payload_too_large");
+    const unread = !request.complete && (request.headers.expect !== undefined || givesUpBody.has(reply.code));
     sendText(
       response,
       reply.status,
@@ -199,6 +204,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   );
   // Bounded by maxHeaderBytes; Node would hide lines beyond a count from the checks above.
   server.maxHeadersCount = 0;
+  boundConnections(server, options.connectionsMax);
   server.on("checkContinue", serve);
   server.on("checkExpectation", serve);
   handleBrokenRequests(server, log);
@@ -225,6 +231,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
+const givesUpBody: ReadonlySet<string> = new Set(["payload_too_large", "request_timeout"]);
+const isTooLarge = (thrown: unknown) => thrown instanceof EdgeError && thrown.code === "payload_too_large";
 const noStore: readonly string[] = ["Cache-Control", "no-store"];
 const noReferrer: readonly string[] = ["Referrer-Policy", "no-referrer"];
 const neither: readonly string[] = [...noStore, ...noReferrer];

@@ -1,7 +1,7 @@
 import { type FieldErrors, validationError } from "@muster/kit";
 import type { z } from "zod";
 
-/** Parsed input, or AppError `validation_failed` with the texts by dotted field path (01-conventions, "Errors"). */
+/** Parsed input, or AppError `validation_failed` with the texts by dotted field path (docs/behaviour.md#errors). */
 export function validate<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;

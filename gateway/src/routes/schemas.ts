@@ -113,7 +113,7 @@ export const nameIn = z
 export const addressIn = z
   .string()
   .max(128)
-  .overwrite((text) => text.replace(/^([0-9a-f:.]*:[0-9a-f:.]*)%[^%\s]{1,64}$/i, "$1"))
+  .overwrite((text) => text.replace(/^(?=[^:]*:)([0-9a-f:.]+)%[^%\s]{1,64}$/i, "$1"))
   .pipe(z.union([z.ipv4(), z.ipv6()]))
   .meta({ description: "IPv4 or IPv6; a zone (`%eth0`) is taken and not kept." });
 export const slugIn = z.string().min(1).max(100).meta({ example: "acme" });

@@ -62,4 +62,5 @@ export {
 } from "./scopes.ts";
 export { isSealed, type SecretBox, secretBox } from "./secret-box.ts";
 export { type ServiceName, serviceNames } from "./service-names.ts";
+export { withoutTrailing } from "./trailing.ts";
 export { isUuid, uuidv7 } from "./uuid.ts";

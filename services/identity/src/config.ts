@@ -1,4 +1,4 @@
-import { whole } from "@muster/kit";
+import { whole, withoutTrailing } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 import type { LoginLimits } from "./rules/attempt-limit.ts";
@@ -9,7 +9,7 @@ export const migrations = new URL("../migrations/", import.meta.url);
 const publicAddress = (sentence: string) =>
   z
     .url()
-    .transform((url) => url.replace(/\/+$/, ""))
+    .transform((url) => withoutTrailing(url, "/"))
     .optional()
     .describe(sentence);
 
@@ -115,7 +115,7 @@ export const settings = {
   SESSION_RETENTION_DAYS: whole(30, 1, 3_650).describe("Days for which the row of a session that has ended is kept."),
 };
 
-/** The public address of these settings (interface, "Configuration affecting authentication"). */
+/** The public address of these settings (docs/behaviour.md#addresses). */
 export function publicUrl(config: { PUBLIC_URL?: string; PUBLIC_APP_URL?: string; DASHBOARD_URL?: string }): string {
   return config.PUBLIC_URL ?? config.PUBLIC_APP_URL ?? config.DASHBOARD_URL ?? "http://localhost:3000";
 }

@@ -39,7 +39,7 @@ import { organizationFilter } from "./list-filters.ts";
 
 const statuses = ["active", "expired", "revoked"];
 
-/** API keys of organizations (interface, "API key"). */
+/** API keys of organizations (docs/behaviour.md#api-keys). */
 export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> {
   const { db, now } = deps;
   const turn = inTurn();

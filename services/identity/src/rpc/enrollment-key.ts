@@ -29,7 +29,7 @@ import { auditRefusals } from "./audit-refusals.ts";
 import { requireManager, requireReader, siteRestricted } from "./guards.ts";
 import { idOrNull, organizationFilter } from "./list-filters.ts";
 
-/** Short-lived tokens that bring agents into an organization (interface, "Enrollment key"). */
+/** Short-lived tokens that bring agents into an organization (docs/behaviour.md#enrollment-keys). */
 export function enrollmentKeyService(deps: EnrollmentKeyDeps): ServiceImpl<typeof EnrollmentKeyService> {
   const { db, now, pepper } = deps;
   const handlers: ServiceImpl<typeof EnrollmentKeyService> = {

@@ -34,7 +34,7 @@ import { organizationFilter, partnerFilter } from "./list-filters.ts";
 const scopes = ["system", "partner", "organization"];
 const permission: Permission = "roles:write";
 
-/** Roles, seeded and custom (01-conventions, "Who may call what"). */
+/** Roles, seeded and custom (docs/behaviour.md#who-may-call-what). */
 export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
   const { db, now } = deps;
   const administer = administration(db);

@@ -44,7 +44,7 @@ import { organizationFilter } from "./list-filters.ts";
 
 const statuses = ["active", "disabled"];
 
-/** Identities that own a key and outlive the person who made them (interface, "Service principal"). */
+/** Identities that own a key and outlive the person who made them (docs/behaviour.md#service-principals). */
 export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof ServicePrincipalService> {
   const { db, now } = deps;
   const turn = inTurn();

@@ -20,7 +20,7 @@ import { organizationFilter, partnerFilter } from "./list-filters.ts";
 const statuses = ["invited", "active", "disabled"];
 const maxQuery = 255;
 
-/** People (01-conventions, "Sessions" and "Who may call what"). */
+/** People (docs/behaviour.md#sessions). */
 export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
   const { db } = deps;
   const manage = userManagement(deps);

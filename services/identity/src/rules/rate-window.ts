@@ -38,7 +38,7 @@ export const emptyWindow: RateWindow = {
 
 /**
  * Grants what the window leaves of an hourly limit, so that no 60 minutes ever hold more requests than it
- * (design, "Rate limit by leases"). Near the limit nothing is granted ahead: what one gateway holds unspent, another refuses.
+ * (docs/decisions/0009-rate-limit-by-grants.md). Near the limit nothing is granted ahead: what one gateway holds unspent, another refuses.
  */
 export function grant(before: RateWindow, { limit, waiting, ahead }: Want, nowMs: number): Grant {
   const window = advance(before, nowMs);

@@ -119,7 +119,7 @@ function requireWrite(context: CallContext): void {
   requireAllSites(context);
 }
 
-/** The partner that a new organization gets, as the interface's "Errors" decide it. */
+/** The partner that a new organization gets, by the scope of the caller. */
 function partnerOfNew({ caller }: CallContext, wanted: string): string {
   const wantedId = wanted.toLowerCase();
   if (caller.scope === "system") {

@@ -28,7 +28,7 @@ type Deps = { db: Database; now: () => Date };
 
 /** Sites, for everybody who reaches their organization. */
 export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> {
-  /** A site that was not found is told apart from one that is out of reach (interface, "Errors"). */
+  /** A site that was not found is told apart from one that is out of reach (docs/behaviour.md#errors). */
   const noSuchSite = async (context: CallContext, id: string): Promise<AppError> => {
     return isUuid(id) && (await siteExists(db, context, id))
       ? new AppError("site_access_denied", "Access to this site denied")

@@ -50,7 +50,7 @@ export type WebhookDeps = Reach & {
 /** The longest that two secrets sign side by side. */
 const maxGraceSeconds = 30 * 86_400;
 
-/** Webhooks of organizations (interface, "Webhook"). */
+/** Webhooks of organizations (docs/behaviour.md#webhook-deliveries). */
 export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookService> {
   const { db, now, box } = deps;
   return {
