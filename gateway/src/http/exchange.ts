@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CallOptions } from "@connectrpc/connect";
-import { AppError, clientNetwork, type RequestMeta, systemCaller } from "@muster/kit";
+import { AppError, type Caller, clientNetwork, type RequestMeta, systemCaller } from "@muster/kit";
 import { callOptions, toAppError } from "@muster/rpc";
 import type { AgentRates } from "../auth/agent-rates.ts";
 import { type AccessRules, type Authenticate, checkAccess, checkOwnId } from "../auth/authenticate.ts";
