@@ -9,7 +9,7 @@ import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { callOptions } from "./metadata.ts";
 import type { PortOptions } from "./port.ts";
 import { register } from "./registration.ts";
-import { deferred, sessionImpl, type TestPort, testMeta, testPort, wire } from "./test-support.ts";
+import { deferred, sessionImpl, type TestPort, testMeta, testPort, wire } from "./testing/ports.ts";
 import { createTransport, type RpcTransport } from "./transport.ts";
 
 let port: TestPort | undefined;
