@@ -21,7 +21,7 @@ import type { Pacer } from "./pacing.ts";
 import { parseQuery } from "./query.ts";
 import type { Served } from "./route-table.ts";
 import type { Sharer, Shedder } from "./shedding.ts";
-import { validate } from "./validate.ts";
+import { validate, validateBody, withField } from "./validate.ts";
 
 export type ExchangeOptions = {
   deps: Deps;
@@ -119,7 +119,7 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     const read =
       sent === null ? emptyBody : row.form ? readForm(sent.bytes) : await readJson(sent.bytes, sent, bodyLimit);
     bodyBytes = read.bytes;
-    if (row.body) body = validate(row.body, read.value);
+    body = validateBody(row, read.value, parseQuery(exchange.query));
   }
   const routeRequest: RouteRequest = {
     session: session as never,
@@ -136,7 +136,8 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     const result = row.handle(routeRequest, options.deps);
     return result instanceof Promise ? await result : result;
   } catch (thrown) {
-    throw publicError(thrown);
+    const error = publicError(thrown);
+    throw error instanceof AppError ? withField(error, row) : error;
   }
 }
 

@@ -64,5 +64,6 @@ export {
 } from "./scopes.ts";
 export { isSealed, type SecretBox, secretBox } from "./secret-box.ts";
 export { type ServiceName, serviceNames } from "./service-names.ts";
+export { isTimezone } from "./timezone.ts";
 export { withoutTrailing } from "./trailing.ts";
 export { isUuid, uuidv7 } from "./uuid.ts";
