@@ -29,7 +29,7 @@ it("counts calls by method and code, and times them, on both sides", async () =>
   await probe.echo({});
   await probe.echo({});
   await session.login({}).catch(() => undefined);
-  const headers = { "muster-caller": await port.gateway.tokenFor(systemCaller("gateway")) };
+  const headers = { "muster-caller": await port.gateway.tokenFor(systemCaller("gateway"), "identity") };
   for await (const _ of probe.echoStream({ count: 2 }, { headers }));
   const wanted = {
     "muster.common.v1.ProbeService/Echo ok": 2,

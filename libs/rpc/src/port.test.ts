@@ -45,7 +45,11 @@ function waiting() {
 }
 
 const options = async (to: TestPort) =>
-  callOptions({ callerToken: await to.gateway.tokenFor(systemCaller("gateway")), meta: testMeta, deadlineMs: null });
+  callOptions({
+    caller: { token: await to.gateway.tokenFor(systemCaller("gateway"), "identity") },
+    meta: testMeta,
+    deadlineMs: null,
+  });
 
 describe("one port", () => {
   it("recognises HTTP/2 when the preface arrives byte by byte", async () => {

@@ -42,8 +42,8 @@ afterAll(async () => {
 });
 
 const getJwks = async (traceparent: string | null) => {
-  const callerToken = await port.gateway.tokenFor(systemCaller("gateway"));
-  const options = callOptions({ callerToken, meta: { ...testMeta, traceparent }, deadlineMs: null });
+  const token = await port.gateway.tokenFor(systemCaller("gateway"), "identity");
+  const options = callOptions({ caller: { token }, meta: { ...testMeta, traceparent }, deadlineMs: null });
   await createClient(SessionService, transport).getJwks({}, options);
 };
 

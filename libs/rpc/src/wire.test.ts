@@ -33,7 +33,7 @@ beforeAll(async () => {
     },
   });
   port = await testPort({ services: [register(SessionService, impl)] });
-  headers = { "muster-caller": await port.gateway.tokenFor(systemCaller("gateway")) };
+  headers = { "muster-caller": await port.gateway.tokenFor(systemCaller("gateway"), "identity") };
 });
 afterAll(() => port.drain());
 

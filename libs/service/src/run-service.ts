@@ -131,7 +131,6 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
         services: registrations,
         verifier: createVerifier({
           directory: config.CALLER_PUBLIC_KEYS_DIR,
-          audience: "muster-internal",
           service: name,
           log,
         }),
