@@ -10,7 +10,7 @@ import { toAppError } from "./errors.ts";
 import { callOptions } from "./metadata.ts";
 import type { PortOptions } from "./port.ts";
 import { register } from "./registration.ts";
-import { deferred, sessionImpl, type TestPort, testMeta, testPort, wire } from "./test-support.ts";
+import { deferred, sessionImpl, type TestPort, testMeta, testPort, wire } from "./testing/ports.ts";
 import { createTransport, type RpcTransport } from "./transport.ts";
 
 let port: TestPort | undefined;
