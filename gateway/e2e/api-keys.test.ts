@@ -15,7 +15,7 @@ async function made(change: object = {}) {
 }
 
 describe("an API key", () => {
-  it("is created with 201, the interface's defaults, the key once, and no cache", async () => {
+  it("is created with 201, the documented defaults, the key once, and no cache", async () => {
     const reply = await call("POST", "/api-keys", { orgId: tenant.orgId, name: "CI", unknown: 1 });
     const { key, warning, ...record } = reply.body;
     expect([reply.status, reply.headers.get("cache-control")]).toEqual([201, "no-store"]);
@@ -42,7 +42,7 @@ describe("an API key", () => {
     expect(body.data).toContainEqual(record);
   });
 
-  it("takes everything that the interface lets a caller say", async () => {
+  it("takes every documented field", async () => {
     const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
     const wanted = { scopes: ["devices:read", "scripts:execute"], rateLimit: 100_000, expiresAt };
     expect(await made({ ...wanted, allowedIps: ["10.1.2.3/8", "2001:DB8::/32"] })).toMatchObject({

@@ -61,7 +61,7 @@ const detailed = async (by: Api, path: string) => (await read(by, path)).data as
 const everySite = (name: string) => `q=${encodeURIComponent(name)}`;
 
 describe("GET /audit-logs", () => {
-  it("gives flat entries in the interface's shape", async () => {
+  it("gives flat entries in the documented shape", async () => {
     const body = await read(orgAdmin, `?action=site.create&resource=${encodeURIComponent(siteName)}`);
     const entries = body.entries ?? [];
     expect(Object.keys(body).sort()).toEqual(["entries", "pagination"]);

@@ -1,4 +1,4 @@
-// The endpoints of the interface document, row by row, and those that 01-conventions adds: what the route table is checked against.
+// The endpoints that the API promises, row by row, written apart from the route table: what that is checked against.
 import { auditRows } from "./interface-rows/audit.ts";
 import { deviceRows } from "./interface-rows/devices.ts";
 import { keyRows } from "./interface-rows/keys.ts";
@@ -12,8 +12,8 @@ export type { Auth, InterfaceRow } from "./interface-rows/row.ts";
 
 const areas = [keyRows, peopleRows, tenantRows, auditRows, deviceRows, webhookRows, platformRows];
 
-/** Every row of every endpoint table of the interface. */
+/** The endpoints of the published interface. */
 export const interfaceRows: readonly InterfaceRow[] = areas.flatMap((area) => area.interface);
 
-/** Routes that 01-conventions and the design add. */
+/** Endpoints added beside them. */
 export const additionalRows: readonly InterfaceRow[] = areas.flatMap((area) => area.additional);

@@ -121,7 +121,7 @@ describe("a site", () => {
 });
 
 describe("sites of callers", () => {
-  it("are those of reached organizations; others answer 403 with the interface's texts", async () => {
+  it("are those of reached organizations; others answer 403 with the documented texts", async () => {
     const own = await newPartner(cluster);
     const [one, two] = [await newOrganization(cluster, own), await newOrganization(cluster, own)];
     const [a, b] = [await newSite(cluster, one, { name: "A" }), await newSite(cluster, two, { name: "B" })];

@@ -27,6 +27,7 @@ import { createFallback, docsPath } from "./docs-page.ts";
 import { createHealthProbe } from "./health.ts";
 import { createHeartbeats } from "./heartbeats.ts";
 import { createAddressRates } from "./http/address-rates.ts";
+import { createBodies } from "./http/bodies.ts";
 import { clientAddressRule } from "./http/client-address.ts";
 import { createHeaderReader } from "./http/headers.ts";
 import { watchLoopLag } from "./http/loop-lag.ts";
@@ -68,13 +69,12 @@ const ownTimeoutMs = 2_000;
 /** Everything of the gateway but its process and the message bus: listens when it resolves. */
 export async function startGateway(options: AppOptions): Promise<App> {
   const { config, version, signer, readiness, log, routes = allRoutes } = options;
-  const transports = transportsOf(config);
+  const transports = transportsOf(config, signer);
   const services = createServices(transports);
   const gatewayCaller = systemCaller("gateway");
   const ownCall = async (timeoutMs: number, clientAddress: string | null = null) => {
     const meta = { requestId: uuidv7(), clientAddress, userAgent: null, traceparent: null };
-    const callerToken = await signer.tokenFor(gatewayCaller);
-    return callOptions({ callerToken, meta, deadlineMs: performance.now() + timeoutMs });
+    return callOptions({ caller: gatewayCaller, meta, deadlineMs: performance.now() + timeoutMs });
   };
 
   const keys = createKeySet({
@@ -154,8 +154,16 @@ export async function startGateway(options: AppOptions): Promise<App> {
       export: config.IN_FLIGHT_MAX_EXPORT,
     },
     organizationPercent: config.IN_FLIGHT_ORGANIZATION_PERCENT,
+    anonymousPercent: config.IN_FLIGHT_ANONYMOUS_PERCENT,
     agentMax: config.AGENT_IN_FLIGHT_MAX,
     lagMaxMs: config.EVENT_LOOP_LAG_MAX_MS,
+  });
+  const bodies = createBodies({
+    max: config.BODIES_MAX,
+    bytesMax: config.BODIES_MAX_BYTES,
+    ownerPercent: config.IN_FLIGHT_ORGANIZATION_PERCENT,
+    graceMs: config.BODY_GRACE_MS,
+    minBytesPerSecond: config.BODY_MIN_BYTES_PER_SECOND,
   });
   const pacer = createPacer({
     perSecond: config.SIGN_INS_BEGUN_PER_SECOND,
@@ -193,13 +201,13 @@ export async function startGateway(options: AppOptions): Promise<App> {
     noteRefusal: createRefusals({ refusals: services.refusals, log }),
     rates,
     shedder,
+    bodies,
     pacer,
     sessionRateLimit: config.SESSION_RATE_LIMIT,
     agentRates,
     addressRates,
     accessRules,
     clientAddress,
-    tokenFor: (caller) => signer.tokenFor(caller),
     now: Date.now,
     fallback: { paths: [docsPath], handler: createFallback(log) },
     corsOrigins: config.CORS_ORIGINS,
@@ -210,12 +218,15 @@ export async function startGateway(options: AppOptions): Promise<App> {
       keepAliveMs: config.KEEP_ALIVE_TIMEOUT_MS,
       checkMs: Math.min(1_000, config.HEADERS_TIMEOUT_MS),
     },
+    connectionsMax: config.CONNECTIONS_MAX,
     validateReplies: config.NODE_ENV === "test",
     log,
     draining: () => readiness.state === "draining",
   });
   acceptChannels(gateway.server, {
     hub: channels,
+    answers: gateway.answers,
+    clientAddress,
     find: buildRouteTable(routes),
     readHeaders: createHeaderReader(config.EDGE_CLIENT_ADDRESS_HEADER ?? null),
     authenticate,
@@ -281,7 +292,7 @@ const connections = 64;
 /** Each live query holds one for up to 30 s. */
 const liveConnections = 512;
 
-function transportsOf(config: Config): Record<TransportName, RpcTransport> {
+function transportsOf(config: Config, signer: Signer): Record<TransportName, RpcTransport> {
   const urls: Record<ServiceName, readonly string[]> = {
     identity: config.IDENTITY_URL,
     tenancy: config.TENANCY_URL,
@@ -290,12 +301,18 @@ function transportsOf(config: Config): Record<TransportName, RpcTransport> {
     "webhook-dispatcher": config.WEBHOOK_DISPATCHER_URL,
     "agent-release": config.AGENT_RELEASE_URL,
   };
-  const entries = serviceNames.map((name) => [name, createTransport({ baseUrls: urls[name], connections })] as const);
+  const to = (service: ServiceName, connections?: number) =>
+    createTransport({
+      baseUrls: urls[service],
+      callers: { service, signer },
+      ...(connections === undefined ? {} : { connections }),
+    });
+  const entries = serviceNames.map((name) => [name, to(name, connections)] as const);
   const transports = Object.fromEntries(entries) as Record<ServiceName, RpcTransport>;
   return {
     ...transports,
-    edge: createTransport({ baseUrls: urls.identity }),
-    live: createTransport({ baseUrls: urls["device-logs"], connections: liveConnections }),
+    edge: to("identity"),
+    live: to("device-logs", liveConnections),
   };
 }
 

@@ -1,4 +1,4 @@
-import { flag, processSettings, whole } from "@muster/kit";
+import { baseUrls, flag, processSettings, whole, withoutTrailing } from "@muster/kit";
 import { z } from "zod";
 import { privateCidrs } from "./http/client-address.ts";
 
@@ -7,13 +7,6 @@ const list = (text: string) =>
     .split(",")
     .map((item) => item.trim())
     .filter((item) => item !== "");
-
-const baseUrls = (service: string) =>
-  z
-    .string()
-    .transform(list)
-    .refine((urls) => urls.length > 0 && urls.every((url) => URL.canParse(url)), "must be one or more base URLs")
-    .describe(`Base URLs of the ${service} service's RPC port, comma-separated; used in turn.`);
 
 const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
 
@@ -25,14 +18,14 @@ export const configSchema = z.object({
   PUBLIC_URL: z
     .url()
     .default("http://localhost:3000")
-    .transform((url) => url.replace(/\/+$/, ""))
+    .transform((url) => withoutTrailing(url, "/"))
     .describe("Address at which clients reach this platform."),
-  IDENTITY_URL: baseUrls("identity"),
-  TENANCY_URL: baseUrls("tenancy"),
-  AUDIT_URL: baseUrls("audit"),
-  DEVICE_LOGS_URL: baseUrls("device-logs"),
-  WEBHOOK_DISPATCHER_URL: baseUrls("webhook-dispatcher"),
-  AGENT_RELEASE_URL: baseUrls("agent-release"),
+  IDENTITY_URL: baseUrls("identity", "used in turn"),
+  TENANCY_URL: baseUrls("tenancy", "used in turn"),
+  AUDIT_URL: baseUrls("audit", "used in turn"),
+  DEVICE_LOGS_URL: baseUrls("device-logs", "used in turn"),
+  WEBHOOK_DISPATCHER_URL: baseUrls("webhook-dispatcher", "used in turn"),
+  AGENT_RELEASE_URL: baseUrls("agent-release", "used in turn"),
   NATS_URL: z.string().describe("nats://host:port of the message bus, several comma-separated."),
   NATS_NKEY_SEED: z.string().describe("NKey seed of the gateway's NATS user."),
   CALLER_PRIVATE_KEYS: z.string().describe("id:base64 Ed25519 PKCS#8 keys that sign caller tokens; the first signs."),
@@ -82,7 +75,23 @@ export const configSchema = z.object({
   ),
   IN_FLIGHT_MAX_EXPORT: whole(20, 1, 1_000_000).describe("The same for exports and synchronisation."),
   IN_FLIGHT_ORGANIZATION_PERCENT: whole(25, 1, 100).describe(
-    "Percent of each of these that one organization may hold.",
+    "Percent of each IN_FLIGHT_MAX that one organization may hold, or the people of one partner, or one person of the platform.",
+  ),
+  IN_FLIGHT_ANONYMOUS_PERCENT: whole(25, 1, 100).describe(
+    "Percent of each IN_FLIGHT_MAX that requests without a known credential may hold per client network (IPv6: per /64).",
+  ),
+  BODIES_MAX: whole(2_000, 1, 1_000_000).describe(
+    "Request bodies received at once; for each beyond it the slowest is given up with 408.",
+  ),
+  BODIES_MAX_BYTES: whole(128 * 1024 * 1024, 16 * 1024 * 1024, Number.MAX_SAFE_INTEGER).describe(
+    "Bytes of request bodies kept at once while they are received; a body that would exceed it is refused with 503.",
+  ),
+  BODY_GRACE_MS: whole(5_000, 100, 600_000).describe("Milliseconds in which a request body arrives at any rate."),
+  BODY_MIN_BYTES_PER_SECOND: whole(16_384, 1, 1_000_000_000).describe(
+    "Bytes per second of a request body that takes longer than BODY_GRACE_MS; a slower one is given up with 408.",
+  ),
+  CONNECTIONS_MAX: whole(50_000, 10, 10_000_000).describe(
+    "Connections at once, agents' channels included; more are closed as they come. Idle ones are closed from nine tenths on.",
   ),
   EVENT_LOOP_LAG_MAX_MS: whole(200, 1, 600_000).describe(
     "Event-loop lag in milliseconds (p99 of a second) above which classes are shed, exports first, then enrollments, people and keys last.",

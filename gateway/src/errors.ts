@@ -157,7 +157,7 @@ export function statusOf(code: PublicCode): number {
 }
 
 /**
- * What a client sees of a failure: `{error, code, requestId}` plus the error's public facts (01-conventions, "Errors").
+ * What a client sees of a failure: `{error, code, requestId}` plus the error's public facts (docs/behaviour.md#errors).
  * Anything that is neither AppError nor EdgeError is a 500 that says nothing else.
  */
 export function errorReply(error: unknown, requestId: string): ErrorReply {

@@ -111,7 +111,7 @@ export type AnswerDescription = { description: string; headers?: Readonly<Record
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
 type Maybe<T> = T | Promise<T>;
 
-/** One endpoint, as data: serving, checks, OpenAPI and the test against the interface all read it. */
+/** One endpoint, as data: serving, checks, OpenAPI and the test against e2e/interface-rows all read it. */
 export type RouteDefinition<
   A extends Access,
   P extends z.ZodObject | undefined,

@@ -17,7 +17,7 @@ export type InterfaceRow = {
   issue: number | null;
 };
 
-/** What an area's endpoints are: those of the interface document, and those that 01-conventions and the design add. */
+/** An area's endpoints: those of the published interface, and those added beside them. */
 export type AreaRows = { interface: readonly InterfaceRow[]; additional: readonly InterfaceRow[] };
 
 type Needs = Partial<Pick<InterfaceRow, "permission" | "mfa" | "scopes" | "auth">>;
@@ -46,7 +46,7 @@ export function rows(issue: number | null, needs: Needs, lines: string): Interfa
     });
 }
 
-/** What 01-conventions ("Who may call what") says of keys. */
+/** Who may call it with a key (docs/behaviour.md#who-may-call-what). */
 function keyScopeOf(method: string, path: string): KeyScope | null {
   const verb = method === "GET" ? "read" : "write";
   if (/^\/orgs\/(partners|organizations\/order)/.test(path)) return null;

@@ -11,7 +11,7 @@ import { sessionOperations } from "./session-operations.ts";
 import { knownSubjects, type Subject, subjectOf } from "./subjects.ts";
 import { makeWorld, type World } from "./targets.ts";
 
-/** The action of each operation (interface, "Audit events"; those it leaves open are named likewise). */
+/** The action of each operation (docs/behaviour.md#audit-events). */
 const actions: Record<string, string> = {
   "POST /orgs/partners": "partner.create",
   "PATCH /orgs/partners/:id": "partner.update",

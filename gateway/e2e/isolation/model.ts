@@ -2,7 +2,7 @@ import type { Permission, Scope } from "@muster/kit";
 import type { InterfaceRow } from "../interface-rows.ts";
 import type { RoleKey } from "../people.ts";
 
-// Who may reach what, read from 01-conventions and the interface's "Caller scope and tenant access": nothing here looks at
+// Who may reach what, read from docs/behaviour.md#callers-and-tenants: nothing here looks at
 // the code that is tested.
 
 export type Kind =
@@ -77,7 +77,7 @@ const withheld: Partial<Record<RoleKey, (permission: Permission) => boolean>> = 
 /** Served also to people whose partner or organization is not active. */
 const alwaysOpen = ["GET /auth/me", "POST /auth/logout"];
 
-/** The scope that opens a row to keys (01-conventions, "Who may call what"); null: keys never call it. */
+/** The scope that opens a row to keys (docs/behaviour.md#who-may-call-what); null: keys never call it. */
 export function keyScopeOf({ method, path, permission, mfa }: InterfaceRow): string | null {
   const verb = method === "GET" ? "read" : "write";
   if (mfa || path.startsWith("/orgs/partners") || path === "/orgs/organizations/order") return null;

@@ -94,8 +94,7 @@ const documented = new Map(
 export function subjectOf(route: Route): Subject {
   const key = `${route.method} ${route.path}`;
   const needs = documented.get(sameRow(route.method, route.atRoot ? `~${route.path}` : route.path));
-  if (!needs)
-    throw new Error(`${key} stands neither in the interface nor in 01-conventions: add it to interface-rows/`);
+  if (!needs) throw new Error(`${key} has no row: add it to interface-rows/`);
   const base = { key, route, needs, references: referencesOf(key, route) };
   const { auth } = route.access;
   if (auth === "agent") return { ...base, shape: "agent", kind: "device" };

@@ -64,11 +64,11 @@ export type AccessRules = { mfaMaxAgeMs: number; mfaEnrollUrl: string };
 
 /** Organizations whose people and keys must wait; `trial` and `active` go on. */
 const closedOrganizations = ["suspended", "churned", "deleted"];
-/** A suspended tenant's devices may still report (interface, "States"). */
+/** A suspended tenant's devices may still report (docs/behaviour.md#states-of-tenants). */
 const closedToAgents = ["churned", "deleted"];
 
 /**
- * Whether the caller's partner and organization are open (01-conventions, "Errors"). System callers go on, and agents report
+ * Whether the caller's partner and organization are open (docs/behaviour.md#errors). System callers go on, and agents report
  * until the tenant is churned. Throws AppError `partner_inactive` or `organization_inactive` with the `status`, `unavailable` while
  * identity does not know it.
  */
@@ -90,7 +90,7 @@ export function checkTenant(credential: Credential): void {
 }
 
 /**
- * Whether a caller may call a row, in the order of 01-conventions: open tenant, permission or a key's scope, MFA, scope,
+ * Whether a caller may call a row, in the order of docs/behaviour.md#errors: open tenant, permission or a key's scope, MFA, scope,
  * account. Throws AppError as checkTenant does, `permission_denied`, `user_session_required`, `insufficient_scope`,
  * `agent_token_required`, `agent_quarantined`, `mfa_required`, `scope_not_allowed` or `misconfigured_account`.
  */
@@ -142,7 +142,7 @@ export function checkOwnId({ id }: Agent, params: { id?: unknown }): void {
   }
 }
 
-/** Routes that name no scope are for people; one of the named scopes is enough (interface, "Scope rule"). */
+/** Routes that name no scope are for people; one of the named scopes is enough (docs/behaviour.md#who-may-call-what). */
 function checkKey(access: Exclude<Access, { auth: "none" | "agent" }>, { record }: KeyHolder): void {
   if (access.auth === "any") return;
   if (access.auth === "optional" || access.keyScopes === undefined) {

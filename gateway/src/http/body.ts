@@ -1,24 +1,19 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { validationError } from "@muster/kit";
 import { EdgeError } from "../errors.ts";
+import { overrunBytes, payloadTooLarge } from "./bodies.ts";
 import type { Inbound } from "./headers.ts";
+import { isFormType, isJsonType } from "./media-type.ts";
 import { parseQuery } from "./query.ts";
 
 /** Nesting that a JSON body may have. */
 export const maxJsonDepth = 32;
 
-/** What is read beyond the cap, so that a client that sends first and reads later still gets its 413. */
-const overrunBytes = 8 * 1024 * 1024;
-
-const jsonType = /^application\/(?:[a-z0-9!#$&^_.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i;
 /** In Unicode mode only an unpaired half matches. */
 const loneSurrogate = /\p{Surrogate}/u;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
-
-const tooLarge = (limitBytes: number) =>
-  new EdgeError("payload_too_large", `Request body is larger than ${limitBytes} bytes`);
 
 /** Whether the request announces a body (RFC 9112 section 6). */
 export function hasBody(request: IncomingMessage): boolean {
@@ -29,60 +24,47 @@ export function hasBody(request: IncomingMessage): boolean {
 /** Refuses by the announced length alone; nothing has been read. Throws EdgeError `payload_too_large`. */
 export function checkAnnouncedLength(request: IncomingMessage, limitBytes: number): void {
   const length = request.headers["content-length"];
-  if (length !== undefined && Number(length) > limitBytes) throw tooLarge(limitBytes);
+  if (length !== undefined && Number(length) > limitBytes) throw payloadTooLarge(limitBytes);
 }
 
-/** A JSON body, and the bytes that it was read from. */
-export type JsonBody = { value: unknown; bytes: Uint8Array };
+/** How a row takes its body. */
+export type BodyRules = { limitBytes: number; isForm: boolean; takesGzip: boolean };
 
-const emptyBody: JsonBody = { value: {}, bytes: Buffer.from("{}") };
+/** A body, and the bytes that it was read from. */
+export type Body = { value: unknown; bytes: Uint8Array };
+
+export const emptyBody: Body = { value: {}, bytes: Buffer.from("{}") };
 
 /**
- * The request's JSON body as UTF-8; no body is `{}`. Throws EdgeError `unsupported_media_type`, `payload_too_large` or
- * `invalid_json`, `bad_request` for broken gzip where that is taken, and AppError `validation_failed` for what parses but no store could keep.
+ * Judges a body by the head of its request, before it is received: type, encoding, announced length. Returns whether it is compressed.
+ * Throws EdgeError `unsupported_media_type` and `payload_too_large`.
  */
-export async function readJson(
-  request: IncomingMessage,
-  response: ServerResponse,
-  inbound: Inbound,
-  limitBytes: number,
-  takesGzip = false,
-): Promise<JsonBody> {
-  if (!hasBody(request)) return emptyBody;
-  if (inbound.contentType === null || !jsonType.test(inbound.contentType)) {
+export function checkBodyHead(
+  { contentType, contentEncoding }: Inbound,
+  { isForm, takesGzip }: Pick<BodyRules, "isForm" | "takesGzip">,
+): { isGzip: boolean } {
+  const encoding = contentEncoding?.toLowerCase() ?? "identity";
+  const isGzip = takesGzip && !isForm && (encoding === "gzip" || encoding === "x-gzip");
+  if (isForm && (contentType === null || !isFormType(contentType) || encoding !== "identity")) {
+    throw new EdgeError("unsupported_media_type", "Request body must be application/x-www-form-urlencoded");
+  }
+  if (!isForm && (contentType === null || !isJsonType(contentType))) {
     throw new EdgeError("unsupported_media_type", "Request body must be application/json");
   }
-  const encoding = inbound.contentEncoding?.toLowerCase() ?? "identity";
-  const isGzip = takesGzip && (encoding === "gzip" || encoding === "x-gzip");
   if (encoding !== "identity" && !isGzip) {
     throw new EdgeError("unsupported_media_type", "Content-Encoding is not accepted here");
   }
-  if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
-  const sent = await readBytes(request, limitBytes);
+  return { isGzip };
+}
+
+/** The JSON of a body that has been received; nothing is `{}`. Throws as `parseJson`, and for gzip as `inflate`. */
+export async function readJson(sent: Buffer, { isGzip }: { isGzip: boolean }, limitBytes: number): Promise<Body> {
   const bytes = isGzip ? await inflate(sent, limitBytes) : sent;
   return bytes.length === 0 ? emptyBody : { value: parseJson(bytes), bytes };
 }
 
-const formType = /^application\/x-www-form-urlencoded\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i;
-
-/**
- * The request's form as texts by name; a repeated name holds all its values. Throws EdgeError `unsupported_media_type`,
- * `payload_too_large`, and AppError `validation_failed` for text that no store could keep.
- */
-export async function readForm(
-  request: IncomingMessage,
-  response: ServerResponse,
-  inbound: Inbound,
-  limitBytes: number,
-): Promise<JsonBody> {
-  if (!hasBody(request)) return emptyBody;
-  const isForm = inbound.contentType !== null && formType.test(inbound.contentType);
-  const isPlain = (inbound.contentEncoding?.toLowerCase() ?? "identity") === "identity";
-  if (!(isForm && isPlain)) {
-    throw new EdgeError("unsupported_media_type", "Request body must be application/x-www-form-urlencoded");
-  }
-  if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
-  const bytes = await readBytes(request, limitBytes);
+/** The texts of a form by name; a repeated name holds all its values. Throws AppError `validation_failed` for text that no store could keep. */
+export function readForm(bytes: Buffer): Body {
   const value = { ...parseQuery(bytes.toString("latin1")) };
   checkStorable(value, "", 1);
   return { value, bytes };
@@ -95,41 +77,16 @@ async function inflate(bytes: Buffer, limitBytes: number): Promise<Buffer> {
   try {
     return await gunzipped(bytes, { maxOutputLength: limitBytes });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(limitBytes);
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw payloadTooLarge(limitBytes);
     throw new EdgeError("bad_request", "Request body is not valid gzip");
   }
 }
 
-/** After a refusal by size: reads on, within bounds, so that the client comes to read its reply. */
-export async function drainOverrun(request: IncomingMessage): Promise<void> {
+/** Whether a client that was refused by size is still sending, and would have its reply cut off if nobody read on. */
+export function isStillSending(request: IncomingMessage): boolean {
   const announced = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY);
   const waits = request.headers.expect !== undefined;
-  if (request.complete || request.destroyed || waits || announced > overrunBytes) return;
-  await new Promise<void>((resolve) => {
-    request.once("end", resolve);
-    request.once("close", resolve);
-    request.resume();
-  });
-}
-
-/** Bytes in memory, never more than the cap. Throws EdgeError `payload_too_large`, `bad_request` when the client leaves. */
-function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    let chunks: Buffer[] = [];
-    let size = 0;
-    request.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= limitBytes) chunks.push(chunk);
-      else {
-        chunks = [];
-        if (size > limitBytes + overrunBytes) reject(tooLarge(limitBytes));
-      }
-    });
-    request.on("end", () => (size > limitBytes ? reject(tooLarge(limitBytes)) : resolve(Buffer.concat(chunks))));
-    // The socket is gone or its framing broke: nobody reads the reply, the parser has answered.
-    request.on("error", () => reject(new EdgeError("bad_request", "Request body was cut off")));
-    request.on("close", () => reject(new EdgeError("bad_request", "Request body was cut off")));
-  });
+  return !(request.complete || request.destroyed || waits || announced > overrunBytes);
 }
 
 /** Throws EdgeError `invalid_json` on broken UTF-8 or JSON, AppError `validation_failed` on text or nesting we refuse. */

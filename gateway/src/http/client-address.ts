@@ -44,7 +44,7 @@ export function cidrList(cidrs: readonly string[]): (address: string) => boolean
 }
 
 /**
- * The client's address (interface, "Configuration affecting authentication"). Proxy headers count only when they are trusted and
+ * The client's address (docs/behaviour.md#addresses). Proxy headers count only when they are trusted and
  * the peer is a known proxy; then in order: the edge's own header, X-Forwarded-For's right-most hop that is no proxy of
  * ours, X-Real-IP. A text that is not exactly one address is passed over.
  */
@@ -54,7 +54,7 @@ export function clientAddressRule(options: {
 }): ClientAddressRule {
   const trusted = cidrList(options.trustedCidrs);
   return (peerText, inbound) => {
-    const peer = peerText === undefined ? null : canonicalAddress(peerText.replace(/%.*$/, ""));
+    const peer = peerText === undefined ? null : canonicalAddress(peerText.replace(/%.*$/s, ""));
     if (peer === null || !options.trustHeaders || !trusted(peer)) return peer;
     const edge = inbound.edgeAddress === null ? null : canonicalAddress(inbound.edgeAddress.trim());
     if (edge !== null) return edge;

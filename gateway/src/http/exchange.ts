@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CallOptions } from "@connectrpc/connect";
-import { AppError, type Caller, type RequestMeta, systemCaller } from "@muster/kit";
+import { AppError, type Caller, clientNetwork, type RequestMeta, systemCaller } from "@muster/kit";
 import { callOptions, toAppError } from "@muster/rpc";
 import type { AgentRates } from "../auth/agent-rates.ts";
 import { type AccessRules, type Authenticate, checkAccess, checkOwnId } from "../auth/authenticate.ts";
@@ -11,7 +11,8 @@ import type { Deps } from "../deps.ts";
 import { EdgeError } from "../errors.ts";
 import { type Access, type Credential, deadlinesMs, defaultBodyLimitBytes, type RouteRequest } from "../route.ts";
 import type { AddressRates } from "./address-rates.ts";
-import { checkAnnouncedLength, readForm, readJson } from "./body.ts";
+import type { Bodies } from "./bodies.ts";
+import { checkAnnouncedLength, checkBodyHead, emptyBody, hasBody, readForm, readJson } from "./body.ts";
 import type { ClientAddressRule } from "./client-address.ts";
 import { cookieOf } from "./cookies.ts";
 import type { Inbound } from "./headers.ts";
@@ -19,14 +20,15 @@ import { idempotencyKeyOf } from "./idempotency-key.ts";
 import type { Pacer } from "./pacing.ts";
 import { parseQuery } from "./query.ts";
 import type { Served } from "./route-table.ts";
-import type { Shedder } from "./shedding.ts";
-import { validate } from "./validate.ts";
+import type { Sharer, Shedder } from "./shedding.ts";
+import { validate, validateBody, withField } from "./validate.ts";
 
 export type ExchangeOptions = {
   deps: Deps;
   authenticate: Authenticate;
   rates: Pick<RateLimiter, "count">;
-  shedder: Pick<Shedder, "enter" | "enterOrganization" | "enterAgent" | "leave" | "leaveAgent">;
+  shedder: Pick<Shedder, "enter" | "enterShare" | "enterAgent" | "leave" | "leaveAgent">;
+  bodies: Pick<Bodies, "receive">;
   pacer: Pacer;
   /** Requests an hour of one session. */
   sessionRateLimit: number;
@@ -35,7 +37,6 @@ export type ExchangeOptions = {
   accessRules: AccessRules;
   noteRefusal: NoteRefusal;
   clientAddress: ClientAddressRule;
-  tokenFor(caller: Caller): Promise<string>;
   /** Milliseconds since 1970. */
   now: () => number;
 };
@@ -52,8 +53,9 @@ export type Exchange = {
   startedMs: number;
   /** Set once the caller is authenticated and the request counted. */
   rate: Rate | null;
-  /** The organization whose share of the request's class it takes. */
-  placeOf: string | null;
+  /** Whether it holds a place of its class now, and whose share of the class that is. */
+  hasPlace: boolean;
+  shareOf: string | null;
   /** The agent among whose requests it is counted; null before and for all others. */
   placeOfAgent: string | null;
 };
@@ -65,8 +67,8 @@ const noBytes = new Uint8Array(0);
 const noteTimeoutMs = 5_000;
 
 /**
- * Runs a row: 401, 429, 503 for an organization that holds its share, 403, 400, then its handler (order of 01-conventions, "Errors"). Resolves with the handler's result; throws
- * AppError and EdgeError.
+ * Runs a row: 503, 401, 429, 503 for those whose share is taken, 403, 400, then its handler. Its body is received before it keeps a place. Resolves
+ * with the handler's result; throws AppError and EdgeError.
  */
 export async function runRow(options: ExchangeOptions, exchange: Exchange): Promise<unknown> {
   const { request, response, inbound, served } = exchange;
@@ -78,48 +80,45 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     options.addressRates.count(row.perAddressPerMinute, served.route, address);
   }
 
+  takePlace(options, exchange);
   let session: Credential | null = null;
   if (isAuthenticated(row.access, inbound)) {
     const found = options.authenticate(inbound, request);
-    session = found instanceof Promise ? await found : found;
+    session = found instanceof Promise ? await whileUnknown(options, exchange, found) : found;
     const counted = countRequest(options, session);
     exchange.rate = counted instanceof Promise ? await counted : counted;
     if (!exchange.rate.admitted) {
       const { afterSeconds } = exchange.rate;
       throw new AppError("rate_limited", "Rate limit exceeded", { retryAfterSeconds: afterSeconds });
     }
-    const { orgId } = session.caller;
     if (session.kind === "agent") {
       options.shedder.enterAgent(session.id);
       exchange.placeOfAgent = session.id;
     }
-    if (orgId !== null) {
-      options.shedder.enterOrganization(served.load, orgId);
-      exchange.placeOf = orgId;
-    }
+    takeShare(options, exchange, session.caller);
     try {
       checkAccess(row.access, session, options.accessRules, options.now);
     } catch (refusal) {
       noteRefusal(options, exchange, session, refusal);
       throw refusal;
     }
-  }
+  } else takeShare(options, exchange, null);
   const idempotencyKey = idempotencyKeyOf(row, inbound);
+  const params = row.params ? validate(row.params, exchange.rawParams) : nothing;
+  if (session?.kind === "agent") checkOwnId(session, params);
+  const query = row.query ? validate(row.query, parseQuery(exchange.query)) : nothing;
+  const sent = row.method === "GET" ? null : await receiveBody(options, exchange, session, bodyLimit);
   if (row.paced) {
     const turn = options.pacer.turn(options.clientAddress(request.socket.remoteAddress, inbound), response);
     if (turn !== null) await turn;
   }
-  const params = row.params ? validate(row.params, exchange.rawParams) : nothing;
-  if (session?.kind === "agent") checkOwnId(session, params);
-  const query = row.query ? validate(row.query, parseQuery(exchange.query)) : nothing;
   let body: unknown;
   let bodyBytes: Uint8Array = noBytes;
   if (row.method !== "GET") {
-    const read = row.form
-      ? await readForm(request, response, inbound, bodyLimit)
-      : await readJson(request, response, inbound, bodyLimit, row.gzip ?? row.access.auth === "agent");
+    const read =
+      sent === null ? emptyBody : row.form ? readForm(sent.bytes) : await readJson(sent.bytes, sent, bodyLimit);
     bodyBytes = read.bytes;
-    if (row.body) body = validate(row.body, read.value);
+    body = validateBody(row, read.value, parseQuery(exchange.query));
   }
   const routeRequest: RouteRequest = {
     session: session as never,
@@ -136,8 +135,85 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     const result = row.handle(routeRequest, options.deps);
     return result instanceof Promise ? await result : result;
   } catch (thrown) {
-    throw publicError(thrown);
+    const error = publicError(thrown);
+    throw error instanceof AppError ? withField(error, row) : error;
   }
+}
+
+/** Takes a place of the row's class. Throws AppError `overloaded`. */
+function takePlace({ shedder }: ExchangeOptions, exchange: Exchange): void {
+  shedder.enter(exchange.served.load);
+  exchange.hasPlace = true;
+}
+
+/** Takes it from the share of whom the request is for. Throws AppError `overloaded`. */
+function takeShare(options: ExchangeOptions, exchange: Exchange, caller: Caller | null): void {
+  if (exchange.served.load === "vital") return;
+  const owner = ownerOf(options, exchange, caller);
+  takeShareOf(options, exchange, owner, caller === null ? "network" : "organization");
+}
+
+function takeShareOf({ shedder }: ExchangeOptions, exchange: Exchange, owner: string, who: Sharer): void {
+  shedder.enterShare(exchange.served.load, owner, who);
+  exchange.shareOf = owner;
+}
+
+/** Gives back the place of the class; what has none is unharmed. */
+function leavePlace({ shedder }: ExchangeOptions, exchange: Exchange): void {
+  if (exchange.hasPlace) shedder.leave(exchange.served.load, exchange.shareOf);
+  exchange.hasPlace = false;
+  exchange.shareOf = null;
+}
+
+/** Gives back all that a request holds. */
+export function leavePlaces(options: ExchangeOptions, exchange: Exchange): void {
+  leavePlace(options, exchange);
+  if (exchange.placeOfAgent !== null) options.shedder.leaveAgent(exchange.placeOfAgent);
+  exchange.placeOfAgent = null;
+}
+
+/** Whose share it is: the organization's, else the partner's or the person's of the platform; of those not signed in, the network's. */
+function ownerOf(options: ExchangeOptions, exchange: Exchange, caller: Caller | null): string {
+  return caller === null ? networkOf(options, exchange) : (caller.orgId ?? caller.partnerId ?? caller.actor.id);
+}
+
+export function networkOf({ clientAddress }: ExchangeOptions, { request, inbound }: Exchange): string {
+  return clientNetwork(clientAddress(request.socket.remoteAddress, inbound));
+}
+
+/** Until a credential is known its request counts to those of its network that are not known either. */
+async function whileUnknown(
+  options: ExchangeOptions,
+  exchange: Exchange,
+  found: Promise<Credential>,
+): Promise<Credential> {
+  // Refused for its share, the request no longer cares what the credential is.
+  found.catch(() => undefined);
+  takeShareOf(options, exchange, `unknown of ${networkOf(options, exchange)}`, "network");
+  const credential = await found;
+  leavePlace(options, exchange);
+  takePlace(options, exchange);
+  return credential;
+}
+
+/** The bytes of the request's body; while it comes the request holds no place. Null when there is none. */
+async function receiveBody(
+  options: ExchangeOptions,
+  exchange: Exchange,
+  session: Credential | null,
+  limitBytes: number,
+): Promise<{ bytes: Buffer; isGzip: boolean } | null> {
+  const { request, response, inbound, served } = exchange;
+  if (!hasBody(request)) return null;
+  const { form: isForm = false, gzip, access } = served.row;
+  const { isGzip } = checkBodyHead(inbound, { isForm, takesGzip: gzip ?? access.auth === "agent" });
+  const caller = session?.caller ?? null;
+  leavePlace(options, exchange);
+  if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
+  const bytes = await options.bodies.receive(request, ownerOf(options, exchange, caller), limitBytes);
+  takePlace(options, exchange);
+  takeShare(options, exchange, caller);
+  return { bytes, isGzip };
 }
 
 function isAuthenticated({ auth }: Access, { authorization, apiKey }: Inbound): boolean {
@@ -178,8 +254,7 @@ function noteRefusal(options: ExchangeOptions, exchange: Exchange, credential: C
   const id = exchange.rawParams.id ?? "";
   const meta = { ...metaOf(options, exchange), idempotencyKey: null };
   const rpc = async () => {
-    const callerToken = await options.tokenFor(credential.caller);
-    return callOptions({ callerToken, meta, deadlineMs: performance.now() + noteTimeoutMs });
+    return callOptions({ caller: credential.caller, meta, deadlineMs: performance.now() + noteTimeoutMs });
   };
   options.noteRefusal({ action: refusedAs, id, credential, error, rpc });
 }
@@ -193,9 +268,9 @@ function rpcOf(
   let shared: { meta: RequestMeta; signal: AbortSignal } | null = null;
   return async () => {
     shared ??= { meta: { ...metaOf(options, exchange), idempotencyKey }, signal: signalOf(exchange.response) };
-    const callerToken = await options.tokenFor(session?.caller ?? gatewayCaller);
+    const caller = session?.caller ?? gatewayCaller;
     const deadlineMs = exchange.startedMs + deadlinesMs[exchange.served.row.deadline ?? "default"];
-    return callOptions({ callerToken, deadlineMs, ...shared });
+    return callOptions({ caller, deadlineMs, ...shared });
   };
 }
 

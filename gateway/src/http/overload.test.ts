@@ -51,6 +51,7 @@ beforeAll(async () => {
     ],
     env: {
       IN_FLIGHT_MAX_INTERACTIVE: "8",
+      IN_FLIGHT_ANONYMOUS_PERCENT: "100",
       IN_FLIGHT_MAX_EXPORT: "1",
       AGENT_IN_FLIGHT_MAX: "3",
       AGENT_REQUESTS_PER_MINUTE: "12",

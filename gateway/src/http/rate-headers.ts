@@ -1,7 +1,7 @@
 import type { Rate } from "../auth/rate-bucket.ts";
 
 /**
- * Header lines about the caller's hourly limit, on every authenticated response (interface, "API key authentication order"),
+ * Header lines about the caller's hourly limit, on every authenticated response (docs/behaviour.md#rate-limits),
  * with those of draft-ietf-httpapi-ratelimit-headers beside them. All are of the same moment.
  */
 export function rateLines({ limit, remaining, resetSeconds, afterSeconds }: Rate): string[] {

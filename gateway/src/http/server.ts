@@ -1,12 +1,15 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { AppError, type Logger, uuidv7, withSpan } from "@muster/kit";
+import { toAppError } from "@muster/rpc";
 import { EdgeError, errorReply } from "../errors.ts";
 import type { Route } from "../route.ts";
-import { drainOverrun } from "./body.ts";
+import { type Answers, trackAnswers } from "./answers.ts";
+import { isStillSending } from "./body.ts";
 import { handleBrokenRequests } from "./broken-requests.ts";
+import { boundConnections } from "./connections.ts";
 import { createCors } from "./cors.ts";
-import { type Exchange, type ExchangeOptions, runRow } from "./exchange.ts";
+import { type Exchange, type ExchangeOptions, leavePlaces, networkOf, runRow } from "./exchange.ts";
 import { acceptedRequestId, createHeaderReader, requestIdOf } from "./headers.ts";
 import { createObserver } from "./observe.ts";
 import { rateLines } from "./rate-headers.ts";
@@ -36,6 +39,8 @@ export type GatewayOptions = ExchangeOptions & {
   corsOrigins: readonly string[];
   edgeAddressHeader: string | null;
   timeouts: GatewayTimeouts;
+  /** Connections at once, agents' channels included; more are closed as they come. */
+  connectionsMax: number;
   /** Each reply is checked against its row's schema; a difference is a 500. For tests. */
   validateReplies: boolean;
   log: Logger;
@@ -45,12 +50,14 @@ export type GatewayOptions = ExchangeOptions & {
 
 export type Gateway = {
   server: Server;
+  /** What its connections are being answered. */
+  answers: Answers;
   listen(port: number, host: string): Promise<number>;
   /** Refuses new connections, lets requests under way end, cuts what is left after the grace. */
   close(graceMs: number): Promise<void>;
 };
 
-/** The public HTTP server: rows straight on node:http, the fallback for the rest (docs/decisions and 10-gateway-identity). */
+/** The public HTTP server: rows straight on node:http, the fallback for the rest. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { log, fallback, timeouts } = options;
   const find = buildRouteTable(options.routes);
@@ -106,7 +113,6 @@ export function createGateway(options: GatewayOptions): Gateway {
       served = found;
       route = found.route;
       if (target.slashSegments?.some((segment) => !found.slashSegments.includes(segment))) throw encodedSlash();
-      options.shedder.enter(found.load);
       exchange = {
         request,
         response,
@@ -117,7 +123,8 @@ export function createGateway(options: GatewayOptions): Gateway {
         requestId,
         startedMs,
         rate: null,
-        placeOf: null,
+        hasPlace: false,
+        shareOf: null,
         placeOfAgent: null,
       };
       const result = await runRow(options, exchange);
@@ -127,20 +134,29 @@ export function createGateway(options: GatewayOptions): Gateway {
       const body = answered === null ? result : answered.body;
       const lines = joined(answered?.lines ?? null, exchange.rate && rateLines(exchange.rate), corsLines);
       if (answered !== null && body === null) {
-        sendBare(response, status, requestId, joined(privacyOf(found.row), lines, closing()));
+        sendBare(
+          response,
+          status,
+          requestId,
+          joined(privacyOf(found.row, cachingOf(answered.lines)), lines, closing()),
+        );
       } else if (body instanceof Streamed) {
-        await sendStream(response, status, requestId, body, joined(privacyOf(found.row), lines, closing()));
+        const own = cachingOf(body.lines) ?? (answered && cachingOf(answered.lines));
+        await sendStream(response, status, requestId, body, joined(privacyOf(found.row, own), lines, closing()));
       } else sendResult(response, status, requestId, found, body, lines);
     } catch (thrown) {
       error = thrown;
       const lines = joined(exchange?.rate ? rateLines(exchange.rate) : null, corsLines);
-      status = await sendError(request, response, served, requestId, thrown, lines);
-    } finally {
-      // There is an exchange from the moment a place was taken.
       if (exchange !== null) {
-        options.shedder.leave(exchange.served.load, exchange.placeOf);
-        if (exchange.placeOfAgent !== null) options.shedder.leaveAgent(exchange.placeOfAgent);
+        // A refused body may still come for a while: nobody waits for its place.
+        leavePlaces(options, exchange);
+        if (isTooLarge(thrown) && isStillSending(request)) {
+          await options.bodies.receive(request, networkOf(options, exchange), 0).catch(() => undefined);
+        }
       }
+      status = sendError(request, response, served, requestId, thrown, lines);
+    } finally {
+      if (exchange !== null) leavePlaces(options, exchange);
       observer.ended({ route, status, startedMs, requestId: requestId ?? "", error });
       if (span) endRequestSpan(span, { method: request.method ?? "", route, status, requestId });
     }
@@ -156,27 +172,25 @@ export function createGateway(options: GatewayOptions): Gateway {
   ): void => {
     const rendered = result instanceof Rendered ? result : null;
     if (options.validateReplies) checkReply(row, result);
-    const cached = rendered?.cacheControl && !row.noStore ? ["Cache-Control", rendered.cacheControl] : null;
-    const lines = joined(privacyOf(row), cached);
+    const lines = privacyOf(row, row.noStore ? null : (rendered?.cacheControl ?? null));
     const text = rendered?.text ?? JSON.stringify(result);
     sendText(response, status, requestId, text, rendered?.contentType ?? jsonType, joined(lines, moreLines, closing()));
   };
 
-  const sendError = async (
+  const sendError = (
     request: IncomingMessage,
     response: ServerResponse,
     served: Served | null,
     knownId: string | null,
     thrown: unknown,
     moreLines: readonly string[] | null,
-  ): Promise<number> => {
+  ): number => {
     const requestId = knownId ?? requestIdOf(request.rawHeaders) ?? uuidv7();
-    const reply = errorReply(thrown, requestId);
-    if (reply.code === "payload_too_large") await drainOverrun(request);
-    const privacy = served === null ? null : privacyOf(served.row);
+    const reply = errorReply(whileStopping(thrown, options.draining()), requestId);
+    const privacy = served === null ? null : privacyOf(served.row, null);
     if (privacy !== null) reply.headers.push(...privacy);
     // What is left of a body would be read as the next request, or for ever.
-    const unread = !request.complete && (request.headers.expect !== undefined || reply.code === "payload_too_large");
+    const unread = !request.complete && (request.headers.expect !== undefined || givesUpBody.has(reply.code));
     sendText(
       response,
       reply.status,
@@ -211,12 +225,15 @@ export function createGateway(options: GatewayOptions): Gateway {
   );
   // Bounded by maxHeaderBytes; Node would hide lines beyond a count from the checks above.
   server.maxHeadersCount = 0;
+  boundConnections(server, options.connectionsMax);
   server.on("checkContinue", serve);
   server.on("checkExpectation", serve);
-  handleBrokenRequests(server, log);
+  const answers = trackAnswers(server);
+  handleBrokenRequests(server, answers, log);
 
   return {
     server,
+    answers,
     listen: (port, host) =>
       new Promise((resolve, reject) => {
         server.once("error", reject);
@@ -237,15 +254,45 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
+/** What a request needs may be gone while the process stops: then a failure that nobody expected is no fault, and another gateway serves. */
+function whileStopping(thrown: unknown, stopping: boolean): unknown {
+  const isUnexpected = !(thrown instanceof EdgeError) && toAppError(thrown).code === "internal";
+  if (!stopping || !isUnexpected) return thrown;
+  return new AppError("unavailable", "Service is temporarily unavailable", { cause: thrown, retryAfterSeconds: 1 });
+}
+
+const givesUpBody: ReadonlySet<string> = new Set(["payload_too_large", "request_timeout"]);
+const isTooLarge = (thrown: unknown) => thrown instanceof EdgeError && thrown.code === "payload_too_large";
 const noStore: readonly string[] = ["Cache-Control", "no-store"];
+const privately: readonly string[] = ["Cache-Control", "private, no-store"];
 const noReferrer: readonly string[] = ["Referrer-Policy", "no-referrer"];
-const neither: readonly string[] = [...noStore, ...noReferrer];
 const closeIt: readonly string[] = ["Connection", "close"];
 
-/** Lines that keep a row's reply out of caches and its address out of Referer. */
-function privacyOf({ noStore: secret, noReferrer: hidden }: Route): readonly string[] | null {
-  if (hidden) return secret ? neither : noReferrer;
-  return secret ? noStore : null;
+/**
+ * Lines that keep a row's reply out of caches and its address out of Referer. What is answered to a caller who is known is theirs alone, unless
+ * the reply has its own `Cache-Control`, which is null without one and "" when it stands among the lines already.
+ */
+function privacyOf(
+  { access, noStore: secret, noReferrer: hidden }: Route,
+  own: string | null,
+): readonly string[] | null {
+  const caching =
+    own !== null
+      ? own === ""
+        ? null
+        : ["Cache-Control", own]
+      : access.auth !== "none"
+        ? privately
+        : secret
+          ? noStore
+          : null;
+  return joined(caching, hidden ? noReferrer : null);
+}
+
+/** "" when the lines say themselves how they may be cached, else null. */
+function cachingOf(lines: readonly string[]): "" | null {
+  for (let i = 0; i < lines.length; i += 2) if (lines[i]?.toLowerCase() === "cache-control") return "";
+  return null;
 }
 
 /** A status that the row does not name is a fault of ours: the document would not hold it. */

@@ -7,6 +7,7 @@ beforeEach(() => {
   shedder = createShedder({
     caps: { export: 2, enrollment: 3, ingest: 4, interactive: 8 },
     organizationPercent: 25,
+    anonymousPercent: 50,
     agentMax: 3,
     lagMaxMs: 200,
   });
@@ -57,7 +58,7 @@ describe("places of a class", () => {
 
 describe("an organization", () => {
   const enterAs = (orgId: string, load: LoadClass = "interactive") =>
-    outcomeOf(() => shedder.enterOrganization(load, orgId));
+    outcomeOf(() => shedder.enterShare(load, orgId, "organization"));
 
   it("holds a quarter of a class at most, at least one place, and leaves the rest to others", () => {
     expect([enterAs("o1"), enterAs("o1"), enterAs("o1")]).toEqual(["admitted", "admitted", refused]);
@@ -68,6 +69,13 @@ describe("an organization", () => {
     ]);
     expect(enterAs("o1", "export")).toBe(refused);
     expect(enterAs("o1", "vital")).toBe("admitted");
+  });
+
+  it("has a share of its own beside that of those from one network who are not signed in", () => {
+    const enterFrom = (network: string) => outcomeOf(() => shedder.enterShare("interactive", network, "network"));
+    const stranger = Array.from({ length: 5 }, () => enterFrom("192.0.2.1"));
+    expect(stranger).toEqual(["admitted", "admitted", "admitted", "admitted", refused]);
+    expect([enterFrom("192.0.2.2"), enterAs("o1")]).toEqual(["admitted", "admitted"]);
   });
 
   it("gets its places back", () => {

@@ -8,24 +8,29 @@ export type SheddableClass = (typeof sheddable)[number];
 export type SheddingOptions = {
   /** Requests of each class that may be under way at once. */
   caps: Readonly<Record<SheddableClass, number>>;
-  /** Percent of a class that one organization may hold. */
+  /** Percent of a class that one organization may hold; also a partner's people, and one person of the platform. */
   organizationPercent: number;
+  /** Percent of a class that all who are not signed in may hold from one network. */
+  anonymousPercent: number;
   /** Requests of one agent that may be under way at once. */
   agentMax: number;
   /** Milliseconds of event-loop lag (p99 of a second) above which classes are shed. */
   lagMaxMs: number;
 };
 
+/** Whose share of a class it is; as a label of the metric, too. */
+export type Sharer = "organization" | "network";
+
 export type Shedder = {
   /** Takes a place for a request. Throws AppError `overloaded` when its class has none, or is shed. */
   enter(load: LoadClass): void;
-  /** The same within the organization's share of the class. */
-  enterOrganization(load: LoadClass, orgId: string): void;
+  /** The same within the share of whom it is for: the name of an organization and the like, or of a network. */
+  enterShare(load: LoadClass, owner: string, who: Sharer): void;
   /** A place among those of one agent. Throws AppError `rate_limited`. */
   enterAgent(deviceId: string): void;
   leaveAgent(deviceId: string): void;
-  /** Gives back what was taken; `orgId` when the organization's place was, too. */
-  leave(load: LoadClass, orgId: string | null): void;
+  /** Gives back what was taken; `owner` when the share's place was, too. */
+  leave(load: LoadClass, owner: string | null): void;
   /** The lag of the second that has passed: one more class is shed after each bad second, one fewer after each good one. */
   observeLag(p99Ms: number): void;
 };
@@ -33,9 +38,9 @@ export type Shedder = {
 type Place = {
   rank: number;
   cap: number;
-  share: number;
+  shares: Readonly<Record<Sharer, number>>;
   inFlight: number;
-  byOrganization: Map<string, { held: number }>;
+  byOwner: Map<string, { held: number }>;
 };
 
 const shed = counter("gateway_shed_total", "Requests refused because of load.", ["class", "reason"]);
@@ -44,12 +49,14 @@ const lag = gauge("gateway_event_loop_lag_p99_seconds", "Event-loop lag, p99 of 
 const levels = gauge("gateway_shed_classes", "Classes that are shed because of event-loop lag.");
 
 /** Refuses early what this process could only serve late, so that what must work goes on: `vital` is never refused. */
-export function createShedder({ caps, organizationPercent, agentMax, lagMaxMs }: SheddingOptions): Shedder {
+export function createShedder(options: SheddingOptions): Shedder {
+  const { caps, organizationPercent, anonymousPercent, agentMax, lagMaxMs } = options;
   let level = 0;
   const byAgent = new Map<string, number>();
   const placeOf = (name: SheddableClass, rank: number): Place => {
-    const share = Math.max(1, Math.floor((caps[name] * organizationPercent) / 100));
-    return { rank, cap: caps[name], share, inFlight: 0, byOrganization: new Map() };
+    const shareOf = (percent: number) => Math.max(1, Math.floor((caps[name] * percent) / 100));
+    const shares = { organization: shareOf(organizationPercent), network: shareOf(anonymousPercent) };
+    return { rank, cap: caps[name], shares, inFlight: 0, byOwner: new Map() };
   };
   const places: Record<SheddableClass, Place> = {
     export: placeOf("export", 0),
@@ -66,15 +73,15 @@ export function createShedder({ caps, organizationPercent, agentMax, lagMaxMs }:
       if (place.inFlight >= place.cap) throw refusal(load, "class");
       place.inFlight += 1;
     },
-    enterOrganization(load, orgId) {
+    enterShare(load, owner, who) {
       if (load === "vital") return;
-      const { byOrganization, share } = places[load];
-      let own = byOrganization.get(orgId);
+      const { byOwner, shares } = places[load];
+      let own = byOwner.get(owner);
       if (own === undefined) {
         own = { held: 0 };
-        byOrganization.set(orgId, own);
+        byOwner.set(owner, own);
       }
-      if (own.held >= share) throw refusal(load, "organization");
+      if (own.held >= shares[who]) throw refusal(load, who);
       own.held += 1;
     },
     enterAgent(deviceId) {
@@ -90,12 +97,12 @@ export function createShedder({ caps, organizationPercent, agentMax, lagMaxMs }:
       if (held > 1) byAgent.set(deviceId, held - 1);
       else byAgent.delete(deviceId);
     },
-    leave(load, orgId) {
+    leave(load, owner) {
       if (load === "vital") return;
       const place = places[load];
       place.inFlight -= 1;
-      if (orgId === null) return;
-      const own = place.byOrganization.get(orgId);
+      if (owner === null) return;
+      const own = place.byOwner.get(owner);
       if (own !== undefined) own.held -= 1;
     },
     observeLag(p99Ms) {
@@ -103,16 +110,16 @@ export function createShedder({ caps, organizationPercent, agentMax, lagMaxMs }:
       levels.set(level);
       lag.set(p99Ms / 1000);
       for (const name of sheddable) {
-        const { inFlight: now, byOrganization } = places[name];
+        const { inFlight: now, byOwner } = places[name];
         inFlight.set({ class: name }, now);
         // Here and not with each request: making and removing an entry costs more than counting in it.
-        for (const [orgId, { held }] of byOrganization) if (held === 0) byOrganization.delete(orgId);
+        for (const [owner, { held }] of byOwner) if (held === 0) byOwner.delete(owner);
       }
     },
   };
 }
 
-function refusal(load: SheddableClass, reason: "lag" | "class" | "organization"): AppError {
+function refusal(load: SheddableClass, reason: "lag" | "class" | Sharer): AppError {
   shed.inc({ class: load, reason });
   return new AppError("overloaded", "Service is overloaded", { retryAfterSeconds: 1 });
 }

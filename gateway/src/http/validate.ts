@@ -1,20 +1,104 @@
-import { type FieldErrors, validationError } from "@muster/kit";
+import { AppError, type ErrorCode, type FieldErrors, validationError } from "@muster/kit";
 import type { z } from "zod";
+import type { Route } from "../route.ts";
+import { finalText, textOf } from "./words.ts";
 
-/** Parsed input, or AppError `validation_failed` with the texts by dotted field path (01-conventions, "Errors"). */
+/** What a schema's own check may say of its fault: a code other than `validation_failed`, and public facts. */
+export type CodedFault = { code: ErrorCode; text: string; facts: Record<string, unknown> };
+
+/**
+ * Parsed input. Throws AppError `validation_failed` with one text per fault, all of them, by dotted field path; the fault's own code when
+ * a check names one and nothing else is wrong (docs/behaviour.md#errors).
+ */
 export function validate<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
-  const parsed = schema.safeParse(input);
+  const parsed = schema.safeParse(input, { error: textOf });
   if (parsed.success) return parsed.data;
   const formErrors: string[] = [];
   const fieldErrors: FieldErrors = {};
-  for (const issue of parsed.error.issues) {
-    if (issue.path.length === 0) formErrors.push(issue.message);
-    else {
-      const path = issue.path.map(String).join(".");
-      const texts = fieldErrors[path] ?? [];
-      texts.push(issue.message);
-      fieldErrors[path] = texts;
-    }
+  const { issues } = parsed.error;
+  for (const issue of issues) {
+    const text = finalText(issue, schema);
+    const path = issue.path.map(String).join(".");
+    const texts = path === "" ? formErrors : (fieldErrors[path] ?? []);
+    if (path !== "") fieldErrors[path] = texts;
+    if (!texts.includes(text)) texts.push(text);
   }
-  throw validationError(fieldErrors, formErrors);
+  const coded = issues.map((issue) => (issue.code === "custom" ? (issue.params as CodedFault | undefined) : undefined));
+  const [first] = coded;
+  if (first?.code === undefined || coded.some((fault) => fault?.code !== first.code)) {
+    throw validationError(fieldErrors, formErrors);
+  }
+  throw new AppError(first.code, first.text, { facts: { ...first.facts, details: { formErrors, fieldErrors } } });
+}
+
+/** Whether a row's body has a field of that name. */
+export function hasField({ body }: Pick<Route, "body">, name: string): boolean {
+  return body !== undefined && "shape" in body && Object.hasOwn(body.shape as object, name);
+}
+
+/** Whether the organization of a row's body may stand in the query instead. */
+export const takesOrgInQuery = (row: Pick<Route, "body" | "query">): boolean =>
+  hasField(row, "orgId") && !Object.hasOwn(row.query?.shape ?? {}, "orgId");
+
+/**
+ * The body as its row takes it; `orgId` may stand in the query. Throws as `validate` does, and `no_updates` for a PATCH that has no
+ * field that the row knows.
+ */
+export function validateBody(
+  row: Pick<Route, "method" | "body" | "query">,
+  value: unknown,
+  query: Readonly<Record<string, unknown>>,
+): unknown {
+  if (!row.body) return undefined;
+  const body = validate(row.body, withOrganization(row, value, query)) as object | null;
+  if (row.method === "PATCH" && !Object.entries(body ?? {}).some(isUpdate)) {
+    throw new AppError("no_updates", "No updates provided");
+  }
+  return body;
+}
+
+/** The organization says where, not what. */
+const isUpdate = ([name, value]: [string, unknown]) => value !== undefined && name !== "orgId";
+
+function withOrganization(
+  row: Pick<Route, "body" | "query">,
+  value: unknown,
+  { orgId }: Readonly<Record<string, unknown>>,
+): unknown {
+  if (orgId === undefined || !takesOrgInQuery(row) || !isRecord(value)) return value;
+  const own = value.orgId ?? undefined;
+  if (own !== undefined && String(own).toLowerCase() !== String(orgId).toLowerCase()) {
+    throw validationError({ orgId: ["Differs from orgId of the query"] });
+  }
+  return { ...value, orgId };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Codes that mean one field, and the names it has in the routes. */
+const fields: Partial<Record<string, readonly string[]>> = {
+  unknown_scope: ["scopes"],
+  unknown_event_type: ["events", "type", "event"],
+  invalid_webhook_url: ["url"],
+  organization_context_required: ["orgId"],
+  partner_id_required: ["partnerId"],
+};
+
+/** A refusal of a service with the field that it means under `details.fieldErrors`. */
+export function withField(error: AppError, row: Pick<Route, "body" | "query">): AppError {
+  const names = fields[error.code];
+  if (names === undefined || error.facts.details !== undefined) return error;
+  const known = (name: string) => hasField(row, name) || Object.hasOwn(row.query?.shape ?? {}, name);
+  const field = names.find(known) ?? names[0] ?? "";
+  const reason = typeof error.facts.reason === "string" ? `${error.message}: ${error.facts.reason}` : error.message;
+  const details = { formErrors: [], fieldErrors: { [field]: [reason] } };
+  const { cause, retryAfterSeconds } = error;
+  const facts = { ...error.facts, details };
+  return new AppError(error.code, error.message, {
+    cause,
+    facts,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
 }

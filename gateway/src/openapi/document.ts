@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { idempotencyKeyHeader } from "../http/idempotency-key.ts";
 import type { AnsweredStatus } from "../http/reply.ts";
+import { takesOrgInQuery } from "../http/validate.ts";
 import { fullPath, noBody, type Route } from "../route.ts";
 import { description, securitySchemes } from "./about.ts";
 import { errorBody, errorReplies } from "./errors.ts";
@@ -18,6 +19,14 @@ const idempotencyKeyParameter = {
     "Makes a repeat safe: for 24 hours the same request of the same caller under this key is answered with the stored reply, " +
     "another request under it with 409 `idempotency_conflict`. Only successes are stored.",
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]{1,255}$" },
+};
+
+const orgIdParameter = {
+  name: "orgId",
+  in: "query",
+  required: false,
+  description: "May stand here instead of in the body.",
+  schema: { type: "string", format: "uuid" },
 };
 
 /** The OpenAPI 3.1 document of the rows. */
@@ -48,6 +57,7 @@ function operationOf(row: Route, components: Map<string, JsonSchema>, errorSchem
   const parameters = [
     ...parametersOf(row.params, "path", components),
     ...parametersOf(row.query, "query", components),
+    ...(takesOrgInQuery(row) ? [orgIdParameter] : []),
     ...(row.idempotent ? [idempotencyKeyParameter] : []),
   ];
   return {

@@ -68,6 +68,7 @@ export function errorCodesOf(row: Route): PublicCode[] {
     if (row.access.mfa) codes.push("mfa_required");
     if (row.access.scopes) codes.push("scope_not_allowed", "misconfigured_account");
   }
+  if (row.method === "PATCH") codes.push("no_updates");
   if (row.idempotent) codes.push("idempotency_conflict");
   if (row.perAddressPerMinute !== undefined) codes.push("rate_limited");
   if (row.params || row.query || row.body || row.method === "POST") codes.push("validation_failed");

@@ -1,6 +1,7 @@
-import { anyScope, keyScopes } from "@muster/kit";
+import { anyScope, isKeyScope, keyScopes } from "@muster/kit";
 import type { ApiKey } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { z } from "zod";
+import type { CodedFault } from "../http/validate.ts";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
 import {
@@ -28,6 +29,12 @@ const status = z.enum(["active", "expired", "revoked"]);
 export const scopesIn = z
   .array(z.string().min(1).max(100))
   .max(100)
+  .superRefine((scopes, { addIssue }) => {
+    const unknown = [...new Set(scopes)].filter((scope) => scope !== anyScope && !isKeyScope(scope));
+    if (unknown.length === 0) return;
+    const params: CodedFault = { code: "unknown_scope", text: "Unknown scope", facts: { scopes: unknown } };
+    addIssue({ code: "custom", message: `Unknown: ${unknown.join(", ")}`, params });
+  })
   .meta({ description: `\`${anyScope}\` for all, or any of ${keyScopes.join(", ")}.` });
 const rateLimit = z.int().min(1).max(100_000);
 const allowedIps = z

@@ -22,7 +22,7 @@ export const tag = "Audit logs";
 
 const text = z.string().max(255).optional();
 
-/** Filters of every audit list (interface, "Audit logs"; `orgId` and `excludeActions` of 01-conventions). */
+/** Filters of every audit list (docs/behaviour.md#audit-lists). */
 export const auditQuery = listQuery.extend({
   orgId: id.optional(),
   user: text.meta({ description: "E-mail or name of the actor contains this, case aside." }),

@@ -233,7 +233,7 @@ describe("audit logs", () => {
     checksum: "c7",
   };
 
-  it("show rows in the interface's shape, with totalPages", async () => {
+  it("show rows in the documented shape, with totalPages", async () => {
     let asked: unknown;
     services.audit.listLogs = (request) => {
       asked = request;

@@ -113,10 +113,15 @@ export const nameIn = z
 export const addressIn = z
   .string()
   .max(128)
-  .overwrite((text) => text.replace(/^([0-9a-f:.]*:[0-9a-f:.]*)%[^%\s]{1,64}$/i, "$1"))
+  .overwrite((text) => text.replace(/^(?=[^:]*:)([0-9a-f:.]+)%[^%\s]{1,64}$/i, "$1"))
   .pipe(z.union([z.ipv4(), z.ipv6()]))
   .meta({ description: "IPv4 or IPv6; a zone (`%eth0`) is taken and not kept." });
-export const slugIn = z.string().min(1).max(100).meta({ example: "acme" });
+/** The unreserved characters of RFC 3986, beginning with a letter or digit: never "." or "..". */
+export const slugIn = z
+  .string()
+  .max(100)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._~-]*$/, "1 to 100 letters, digits and - . _ ~, beginning with a letter or digit")
+  .meta({ example: "acme" });
 /** A cap as clients send it. */
 export const capIn = z.int().min(0).max(2_147_483_647);
 export const success = z.object({ success: z.literal(true) }).meta({ id: "Success" });

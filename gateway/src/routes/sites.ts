@@ -1,4 +1,4 @@
-import { validationError } from "@muster/kit";
+import { isTimezone, validationError } from "@muster/kit";
 import type { Site } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
@@ -38,7 +38,12 @@ const site = z
   })
   .meta({ id: "Site" });
 
-const timezone = z.string().min(1).max(50).meta({ description: "IANA timezone identifier.", example: "Europe/Berlin" });
+const timezone = z
+  .string()
+  .min(1)
+  .max(50)
+  .refine(isTimezone, "An IANA timezone identifier")
+  .meta({ description: "IANA timezone identifier.", example: "Europe/Berlin" });
 
 const newSite = z.object({
   orgId: id,

@@ -27,10 +27,10 @@ function needsOf({ access }: Route) {
 
 describe("the route table", () => {
   it.each(routes.map((row) => [`${row.method} ${fullPath(row)}`, row] as const))(
-    "%s stands in the interface with the same rights",
+    "%s stands in interface-rows with the same rights",
     (_name, row) => {
       const expected = documented.get(keyOfRoute(row));
-      if (expected === undefined) throw new Error("no row of the interface or of 01-conventions");
+      if (expected === undefined) throw new Error("no row in interface-rows");
       const { auth, permission, mfa, scopes, keyScopes } = expected;
       expect(needsOf(row)).toEqual({ auth, permission, mfa, scopes: [...scopes].sort(), keyScopes });
     },
@@ -66,7 +66,7 @@ describe("the route table", () => {
     }
   });
 
-  it("says which rows of the interface are not served yet", () => {
+  it("names the rows of interface-rows that are not served yet", () => {
     const served = new Set(routes.map(keyOfRoute));
     const missing = interfaceRows.filter((row) => !served.has(keyOfRow(row)));
     const issues = [...new Set(missing.map(({ issue }) => issue))];

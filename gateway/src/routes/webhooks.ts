@@ -1,6 +1,7 @@
-import { eventTypes } from "@muster/kit";
+import { eventTypes, isEventType } from "@muster/kit";
 import type { EndpointHealth, RetryPolicy, Webhook } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { z } from "zod";
+import type { CodedFault } from "../http/validate.ts";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
 import {
@@ -92,7 +93,17 @@ const url = z.string().min(1).max(4_096).meta({
   example: "https://example.com/hook",
 });
 const secret = z.string().max(512).meta({ description: "Signs each request; visible ASCII." });
-const events = z.array(z.string().max(100)).min(1).max(100).meta({ description: 'Known event types, or `["*"]`.' });
+const events = z
+  .array(z.string().max(100))
+  .min(1)
+  .max(100)
+  .superRefine((types, { addIssue }) => {
+    const unknown = [...new Set(types)].filter((type) => type !== "*" && !isEventType(type)).slice(0, 20);
+    if (unknown.length === 0) return;
+    const params: CodedFault = { code: "unknown_event_type", text: "Unknown event type", facts: { types: unknown } };
+    addIssue({ code: "custom", message: `Unknown: ${unknown.join(", ")}`, params });
+  })
+  .meta({ description: 'Known event types, or `["*"]`.' });
 const headers = z
   .array(z.object({ key: z.string().min(1).max(100), value: z.string().max(2_000) }))
   .max(20)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { connect, createInbox, Events, type NatsConnection, nkeyAuthenticator } from "nats";
 import { type NatsService, natsServices, type TestNats, testNats } from "./testing/test-nats.ts";
 
-// The permission matrix, written from the design ("Trust inside", "Events"), not from the file.
+// The permission matrix, written apart from the file that it checks.
 const emitters: NatsService[] = ["identity", "tenancy", "webhook-dispatcher"];
 const tenancyReaders: NatsService[] = natsServices.filter((service) => service !== "gateway");
 const owners = {
@@ -157,7 +157,7 @@ afterAll(async () => {
 });
 
 describe.each(natsServices.map((service) => [service]))("%s", (service) => {
-  it("publishes what the design gives it, and nothing else", async () => {
+  it("publishes what the matrix gives it, and nothing else", async () => {
     const nc = connections[service];
     for (const { subject } of publishRules) nc.publish(subject, "", { reply: createInbox(`_INBOX_${service}`) });
     await allRefusalsKnown(service);
@@ -169,7 +169,7 @@ describe.each(natsServices.map((service) => [service]))("%s", (service) => {
     }
   });
 
-  it("listens to what the design gives it, and nothing else", async () => {
+  it("listens to what the matrix gives it, and nothing else", async () => {
     const nc = connections[service];
     const subscriptions = subscribeRules.map(({ subject }) => nc.subscribe(subject, { callback: () => {} }));
     await allRefusalsKnown(service);

@@ -1,3 +1,4 @@
+import { withoutTrailing } from "@muster/kit";
 import { parseAddress } from "./address.ts";
 import { type Exceptions, noExceptions } from "./exceptions.ts";
 import { EgressRefused } from "./refused.ts";
@@ -50,7 +51,7 @@ export function judgeUrl(text: string, exceptions: Exceptions = noExceptions): T
 
 function hostOf({ hostname }: URL): string {
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
-  return bare.toLowerCase().replace(/\.+$/, "");
+  return withoutTrailing(bare.toLowerCase(), ".");
 }
 
 /** The URL as people may see it: without userinfo, and with the values of what looks like a token left out. */

@@ -1,4 +1,5 @@
 import type { LookupFunction } from "node:net";
+import { withoutTrailing } from "@muster/kit";
 import { buildConnector, Pool } from "undici";
 import { parseAddress } from "./address.ts";
 import type { Target } from "./judge-url.ts";
@@ -104,7 +105,7 @@ type LookupCallback = (error: NodeJS.ErrnoException | null, address: never, fami
 
 function judgedLookup(resolver: Resolver): LookupFunction {
   return (hostname, options, callback) => {
-    resolver.resolve(hostname.toLowerCase().replace(/\.+$/, "")).then(
+    resolver.resolve(withoutTrailing(hostname.toLowerCase(), ".")).then(
       (addresses) => answer(addresses, options.all ?? false, callback as LookupCallback),
       (error: Error) => (callback as LookupCallback)(error, undefined as never),
     );

@@ -70,7 +70,7 @@ function ranges(text: string): Range[] {
 }
 
 function range(line: string): Range {
-  const [, address = "", bits = "", name = ""] = /^\s*([^/]+)\/(\d+) (.+)$/.exec(line) ?? [];
+  const [, address = "", bits = "", name = ""] = /^\s*([^/\s]+)\/(\d+) (.+)$/.exec(line) ?? [];
   const bytes = parseAddress(address);
   if (!bytes) throw new Error(`not a range: ${line}`);
   return { name, bytes, bits: Number(bits) };

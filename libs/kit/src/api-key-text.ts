@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** What every API key begins with (interface, "API key"). */
+/** What every API key begins with (docs/behaviour.md#api-keys). */
 export const apiKeyPrefix = "svc_";
 
 const shape = /^svc_([A-Za-z0-9_-]{26})([A-Za-z0-9_-]{6})$/;

@@ -123,7 +123,7 @@ export class AppError extends Error {
 
 export type FieldErrors = Record<string, string[]>;
 
-/** 400 with one text per field, in the shape of `01-conventions` ("Errors"). */
+/** 400 with one text per field, in the shape of docs/behaviour.md#errors. */
 export function validationError(fieldErrors: FieldErrors, formErrors: string[] = []): AppError {
   return new AppError("validation_failed", "Validation failed", { facts: { details: { formErrors, fieldErrors } } });
 }

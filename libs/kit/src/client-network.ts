@@ -7,7 +7,7 @@ import { isIPv6 } from "node:net";
 export function clientNetwork(address: string | null): string {
   if (address === null) return "unknown";
   if (!isIPv6(address)) return address;
-  const short = new URL(`http://[${address.replace(/%.*$/, "")}]/`).hostname.slice(1, -1);
+  const short = new URL(`http://[${address.replace(/%.*$/s, "")}]/`).hostname.slice(1, -1);
   const [head = "", tail] = short.split("::");
   const before = groupsOf(head);
   const after = groupsOf(tail ?? "");

@@ -1,4 +1,4 @@
-/** Every event type that a webhook can subscribe to (interface, "Webhook event types"); `webhook.test` is sent by the test endpoint alone. */
+/** Every event type that a webhook can subscribe to (docs/behaviour.md#event-types); `webhook.test` is sent by the test endpoint alone. */
 export const eventTypes = [
   "device.enrolled",
   "device.online",

@@ -29,9 +29,11 @@ export {
 } from "./caller.ts";
 export { clientNetwork } from "./client-network.ts";
 export {
+  baseUrls,
   ConfigError,
   flag,
   loadConfig,
+  packageVersion,
   processSettings,
   redactConfig,
   serviceSettings,
@@ -62,6 +64,7 @@ export {
 } from "./scopes.ts";
 export { isSealed, type SecretBox, secretBox } from "./secret-box.ts";
 export { type ServiceName, serviceNames } from "./service-names.ts";
+export { isTimezone } from "./timezone.ts";
 export {
   activeTracer,
   endSpan,
@@ -74,4 +77,5 @@ export {
   traceparentOf,
   withSpan,
 } from "./tracing.ts";
+export { withoutTrailing } from "./trailing.ts";
 export { isUuid, uuidv7 } from "./uuid.ts";

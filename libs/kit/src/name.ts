@@ -1,4 +1,4 @@
-/** Longest name of a person or a record (interface, "Limits"). */
+/** Longest name of a person or a record (docs/behaviour.md#names). */
 export const nameMax = 255;
 
 /** Halves of characters, controls, and separators of lines and paragraphs. */

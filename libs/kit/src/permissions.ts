@@ -1,4 +1,4 @@
-/** Permissions of people. Each stands in `01-conventions` ("Who may call what"). */
+/** Permissions of people. Routes name them (docs/behaviour.md#who-may-call-what). */
 export const permissions = [
   "organizations:read",
   "organizations:write",

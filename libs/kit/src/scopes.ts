@@ -33,7 +33,7 @@ export const scopePermissions = {
   "remote:execute": "devices:write",
 } as const satisfies Record<string, Permission>;
 
-/** For keys deleting is writing, and exporting reading: no scope of its own stands for them (01-conventions, "Who may call what"). */
+/** For keys deleting is writing, and exporting reading: no scope of its own stands for them (docs/behaviour.md#who-may-call-what). */
 const further: Partial<Record<string, readonly Permission[]>> = {
   "devices:write": ["devices:delete"],
   "audit:read": ["audit:export"],

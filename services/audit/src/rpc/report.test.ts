@@ -115,7 +115,7 @@ describe("a report", () => {
     expect(reply.actors[0]?.lastAt).toEqual(day(2));
   });
 
-  it("of security events is about exactly the interface's actions, zeros included", async () => {
+  it("of security events is about exactly the documented actions, zeros included", async () => {
     const { admin } = await fleet();
     const reply = await port.client(ReportService, admin).report({ kind: ReportKind.SECURITY_EVENTS, ...lately });
     expect(reply.actions.map(({ action }) => action).sort()).toEqual([...securityActions].sort());
@@ -124,7 +124,7 @@ describe("a report", () => {
     expect(reply.actors.map(({ actorId }) => actorId)).toEqual([ada]);
   });
 
-  it("of compliance is about exactly the interface's actions, newest rows first", async () => {
+  it("of compliance is about exactly the documented actions, newest rows first", async () => {
     const { admin, partner } = await fleet();
     const reply = await port.client(ReportService, admin).report({ kind: ReportKind.COMPLIANCE });
     expect(reply.actions.map(({ action }) => action).sort()).toEqual([...complianceActions].sort());
@@ -153,7 +153,7 @@ describe("a report", () => {
   });
 });
 
-describe("the interface's lists", () => {
+describe("the documented lists", () => {
   it("hold the security events and compliance actions word for word", () => {
     expect([securityActions.length, complianceActions.length]).toEqual([8, 9]);
   });

@@ -38,7 +38,7 @@ export type StreamDeps = {
   streamsPerOrganization: number;
 };
 
-/** Streams of audit rows (01-conventions, "Audit"). */
+/** Streams of audit rows (docs/behaviour.md#audit-lists). */
 export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamService> {
   const { db, now } = deps;
 

@@ -24,7 +24,7 @@ const prefixes: readonly [string, Category][] = [
   ["organization.", "organization"],
 ];
 
-/** Category of an action by its prefix (interface, "Action categories"). */
+/** Category of an action by its prefix (docs/behaviour.md#action-categories). */
 export function categoryOf(action: string): Category {
   return prefixes.find(([prefix]) => action.startsWith(prefix))?.[1] ?? "system";
 }

@@ -41,7 +41,7 @@ describe("an audit entry", () => {
     expect(entryOf(event({ orgId: "", partnerId: "", chainId: zeroUuid }), now).chainId).toBe(zeroUuid);
   });
 
-  it("clamps fields to the interface's sizes, counted in code points", () => {
+  it("clamps fields to the documented sizes, counted in code points", () => {
     const entry = entryOf(event({ action: "site.a".padEnd(300, "a"), resourceName: "😀".repeat(300) }), now);
     expect(entry.action).toHaveLength(100);
     expect([...(entry.resourceName ?? "")]).toHaveLength(255);

@@ -43,7 +43,7 @@ const maxDepth = 32;
 const dayMs = 86_400_000;
 const ordinary = { writable: true, enumerable: true, configurable: true };
 
-/** Normalises an event to the interface's sizes and forms; throws UnsealableError when it cannot become a row. */
+/** Normalises an event to the documented sizes and forms (docs/behaviour.md#audit-events); throws UnsealableError when it cannot become a row. */
 export function entryOf(event: EventBody, now: Date): Entry {
   const tenant = event.orgId || event.partnerId || zeroUuid;
   if (!isUuid(event.id) || !isUuid(tenant) || (event.partnerId !== "" && !isUuid(event.partnerId))) {

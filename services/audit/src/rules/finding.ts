@@ -1,4 +1,4 @@
-/** What verification says about a chain (design: audit). */
+/** What verification says about a chain (docs/behaviour.md#verification). */
 export const verdicts = [
   "OK",
   "PRUNED_PREFIX",

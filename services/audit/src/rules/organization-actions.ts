@@ -10,7 +10,7 @@ const prefixes: readonly string[] = [
   "webhook.",
 ];
 
-/** Whether a row of this action without its organization says nothing to anybody and is dropped (interface, "Audit events"). */
+/** Whether a row of this action without its organization says nothing to anybody and is dropped (docs/behaviour.md#audit-events). */
 export function needsOrganization(action: string): boolean {
   return prefixes.some((prefix) => action.startsWith(prefix));
 }

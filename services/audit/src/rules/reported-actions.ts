@@ -1,4 +1,4 @@
-/** Reported as security events (interface, "Action categories"). */
+/** Reported as security events (docs/behaviour.md#action-categories). */
 export const securityActions: readonly string[] = [
   "user.login",
   "user.login.failed",
@@ -10,7 +10,7 @@ export const securityActions: readonly string[] = [
   "agent.source.ip.changed",
 ];
 
-/** Tracked for compliance (interface, "Action categories"). */
+/** Tracked for compliance (docs/behaviour.md#action-categories). */
 export const complianceActions: readonly string[] = [
   "data.access",
   "data.export",

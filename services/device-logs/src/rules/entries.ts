@@ -1,6 +1,6 @@
 import { type FieldErrors, validationError } from "@muster/kit";
 
-/** Entries of one request (interface, "Limits"; 01-conventions, "Agent logs"). */
+/** Entries of one request (docs/behaviour.md#agent-logs). */
 export const maxAgentLogs = 500;
 export const maxEvents = 1_000;
 

@@ -26,7 +26,7 @@ import { totpPlace } from "../store/sealed-columns.ts";
 
 type SecondFactorDeps = Pick<SessionDeps, "db" | "totpBox" | "now">;
 
-/** Failures allowed per person, and per challenge (01-conventions, "Limits of other routes"). */
+/** Failures allowed per person, and per challenge (docs/behaviour.md#rate-limits). */
 const limit = { max: 5, windowMs: 5 * 60_000 };
 
 /**

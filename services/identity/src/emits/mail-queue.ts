@@ -19,7 +19,7 @@ export type MailQueue = {
 
 /** Without a link of its own a mail is worth sending for this long. */
 const noticeMs = 7 * 86_400_000;
-/** Life of a link to set a new password (01-conventions, "Sessions"). */
+/** Life of a link to set a new password (docs/behaviour.md#sessions). */
 export const resetMs = 3_600_000;
 
 export function mailQueue({ box, publicUrl }: { box: SecretBox; publicUrl: string }): MailQueue {

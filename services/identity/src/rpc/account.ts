@@ -34,7 +34,7 @@ import { findOwnSession, listOwnSessions, type OwnSession } from "../store/sessi
 import { refusedToken } from "../store/unknown-keys.ts";
 import { endedJustNow } from "./session.ts";
 
-/** People's own passwords and sessions (01-conventions, "Sessions"). */
+/** People's own passwords and sessions (docs/behaviour.md#sessions). */
 export function accountService(deps: AccountDeps): ServiceImpl<typeof AccountService> {
   return {
     forgotPassword: ({ email }, handler) => forgotPassword(deps, callContext(handler), email),

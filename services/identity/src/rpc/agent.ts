@@ -10,7 +10,7 @@ import { afterChange } from "../emits/changes.ts";
 import { newAgentToken } from "../rules/agent-token.ts";
 import { lockAgentToken, offerAgentToken, revokeAgentTokens } from "../store/agent-tokens.ts";
 
-/** How agents come in, change their token, and go (design, "Enrollment and heartbeat"). */
+/** How agents come in, change their token, and go (docs/behaviour.md#agents). */
 export function agentService(deps: AgentDeps): ServiceImpl<typeof AgentService> {
   const { db, now } = deps;
   return {

@@ -21,7 +21,7 @@ async function made(change: Record<string, unknown> = {}, as: Caller = tenant.or
 }
 
 describe("creating an API key", () => {
-  it("answers the record with the interface's defaults, the secret once, and stores its digest only", async () => {
+  it("answers the record with the documented defaults, the secret once, and stores its digest only", async () => {
     const { key, ...record } = await made({ scopes: [] });
     expect(record).toMatchObject({
       orgId: tenant.orgId,

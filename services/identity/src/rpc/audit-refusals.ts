@@ -42,7 +42,7 @@ type Handlers = Record<string, (request: any, handler: HandlerContext) => any>;
 
 /**
  * The same handlers; a refused change is audited with its action and result `denied`, the first of each actor, action and
- * minute (design, "Actions"). The answer is the refusal, whether or not the row could be written.
+ * minute (docs/behaviour.md#audit-events). The answer is the refusal, whether or not the row could be written.
  */
 export function auditRefusals<S extends object>(
   deps: RefusalDeps,

@@ -24,7 +24,7 @@ const batchMax = 2_000;
 /** Longest life of an access token (setting ACCESS_TOKEN_TTL_SECONDS): older revocations are refused as expired tokens. */
 const revokedWithinMs = 65 * 60_000;
 
-/** What gateways ask, and nobody else (design, "Freshness without a round trip" and "Rate limit by leases"). */
+/** What gateways ask, and nobody else (docs/behaviour.md#gateways). */
 export function edgeService({ db, unknownKeys, now }: EdgeDeps): ServiceImpl<typeof EdgeService> {
   return {
     async heartbeat({ gatewayId }, handler) {

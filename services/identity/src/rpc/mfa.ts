@@ -28,7 +28,7 @@ import { totpPlace } from "../store/sealed-columns.ts";
 /** Bytes of a TOTP secret: as many as HMAC-SHA-1 gives out (RFC 4226, section 4). */
 const secretBytes = 20;
 
-/** Second factors by code (01-conventions, "Sessions", /auth/mfa). */
+/** Second factors by code (docs/behaviour.md#sessions). */
 export function mfaService(deps: FactorDeps): ServiceImpl<typeof MfaService> {
   return {
     verifyMfa: ({ mfaToken, code }, handler) => {

@@ -29,7 +29,7 @@ import { findOwnPassword } from "../store/people.ts";
 
 export type PasskeyServiceDeps = FactorDeps & PasskeyDeps;
 
-/** Passkeys as second factors (01-conventions, "Sessions", /auth/mfa/passkeys). */
+/** Passkeys as second factors (docs/behaviour.md#sessions). */
 export function passkeyService(deps: PasskeyServiceDeps): ServiceImpl<typeof PasskeyService> {
   return {
     beginRegistration: ({ password }, handler) => beginRegistration(deps, callContext(handler), password),

@@ -26,10 +26,10 @@ import { findSession, lockSession, rotateSession, type SessionRow } from "../sto
 import { refusedToken } from "../store/unknown-keys.ts";
 
 const dayMs = 86_400_000;
-/** Life of an mfaToken (01-conventions, "Sessions"). */
+/** Life of an mfaToken (docs/behaviour.md#sessions). */
 const challengeMs = 5 * 60_000;
 
-/** Sign-in and session families (01-conventions, "Sessions"). */
+/** Sign-in and session families (docs/behaviour.md#sessions). */
 export function sessionService(deps: SessionDeps): ServiceImpl<typeof SessionService> {
   return {
     login: (request, handler) => login(deps, callContext(handler), request),

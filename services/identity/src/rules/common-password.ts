@@ -56,7 +56,7 @@ function isDressedUp(text: string, own: ReadonlySet<string>): boolean {
 /** `@dm1n123` as `admin123`: digits at the end of a word are no letters of it. */
 function spelledOut(text: string): string {
   return text.replace(/[\p{L}\p{N}@$!]+/gu, (run) => {
-    const end = /[\p{N}!]*$/u.exec(run)?.index ?? run.length;
+    const end = /(?<![\p{N}!])[\p{N}!]*$/u.exec(run)?.index ?? run.length;
     return [...run.slice(0, end)].map((letter) => spoken[letter] ?? letter).join("") + run.slice(end);
   });
 }

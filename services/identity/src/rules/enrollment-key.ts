@@ -15,7 +15,7 @@ export type PepperSettings = {
 
 /**
  * The peppers in use, the first for new keys. Of an encryption key setting that lists several keys each is one, so that
- * adding a key ends no enrollment key. Throws when no setting gives any (interface, "Errors").
+ * adding a key ends no enrollment key. Throws when no setting gives any (docs/behaviour.md#enrollment-keys).
  */
 export function enrollmentPeppers(settings: PepperSettings): [Pepper, ...Pepper[]] {
   const keys = settings.APP_ENCRYPTION_KEY ?? settings.SECRET_ENCRYPTION_KEY;
@@ -44,7 +44,7 @@ export function enrollmentDigest(key: string, pepper: Pepper): Buffer {
 
 export type NewEnrollmentKey = { name: string; siteId: string | null; maxUsage: number; expiresAt: Date };
 
-/** A new key's fields with the interface's defaults. Throws `validation_failed`. */
+/** A new key's fields with the documented defaults. Throws `validation_failed`. */
 export function newEnrollmentFields(
   input: { name: string; siteId: string; maxUsage?: number | undefined; expiresAt: Date | null },
   now: Date,

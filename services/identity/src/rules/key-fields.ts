@@ -3,7 +3,7 @@ import { canonicalCidr } from "./cidr.ts";
 
 const maxRanges = 50;
 
-/** Bounds of an API key's hourly limit and of an enrollment key's uses (interface, "Limits"). */
+/** Bounds of an API key's hourly limit and of an enrollment key's uses (docs/behaviour.md#defaults). */
 export const most = 100_000;
 
 export type KeyChecks = {

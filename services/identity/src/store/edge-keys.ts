@@ -40,7 +40,7 @@ export async function findKeysByDigest(
   return digests.map((_, at) => found.get(at));
 }
 
-/** Stores that a key has expired (interface, "API key authentication order", 5). */
+/** Stores that a key has expired (docs/behaviour.md#api-keys). */
 export async function markExpired(db: Database, id: string): Promise<void> {
   await db.tx({ caller: systemCaller("identity") }, (tx) =>
     tx.execute(sql`

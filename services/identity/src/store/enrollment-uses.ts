@@ -38,7 +38,7 @@ export async function reserve(
   return taken ?? heldOrRefused(tx, digests, deviceId);
 }
 
-/** The use, or the refusal thrown as the interface says. */
+/** The use; throws the refusal of docs/behaviour.md#enrollment-keys. */
 export function granted(outcome: ReservedUse | Refusal): ReservedUse {
   switch (outcome) {
     case "enrollment_key_invalid":

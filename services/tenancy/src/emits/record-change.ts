@@ -22,7 +22,7 @@ export type TenantChange = {
   tenant: ChangedTenant;
   /** `purged` tells whoever holds data of a tenant that was deleted long ago to delete it: the row stays as it is. */
   change: "created" | "updated" | "deleted" | "purged";
-  /** Action of the audit row (interface, "Audit events") and its details. */
+  /** Action of the audit row (docs/behaviour.md#audit-events) and its details. */
   action: string;
   details: Record<string, unknown>;
 };

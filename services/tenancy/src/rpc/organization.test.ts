@@ -71,7 +71,7 @@ describe("creating an organization", () => {
     expect(await at(two.id, wanted)).toBe("ok");
   });
 
-  it("asks who creates it where, as the interface's errors say", async () => {
+  it("asks who creates it where, with the documented errors", async () => {
     const { id: partnerId } = await tenancy.partner();
     const deleted = await tenancy.partner();
     await tenancy.partners(callers.platformAdmin()).deletePartner({ id: deleted.id });

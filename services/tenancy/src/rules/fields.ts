@@ -1,4 +1,4 @@
-import { type FieldErrors, nameFault, validationError } from "@muster/kit";
+import { type FieldErrors, isTimezone, nameFault, validationError } from "@muster/kit";
 
 /** Bytes of a free-form object as JSON. */
 export const maxObjectBytes = 64 * 1024;
@@ -74,17 +74,6 @@ export function checks(): Checks {
       if (Object.keys(errors).length > 0) throw validationError(errors);
     },
   };
-}
-
-/** Whether this process's IANA database knows the zone; bare offsets such as `+01:00` are none. */
-export function isTimezone(value: string): boolean {
-  if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(value)) return false;
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: value });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Bytes of a value as JSON. */

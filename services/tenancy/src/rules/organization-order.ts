@@ -2,7 +2,7 @@
 export const maxOrderedOrganizations = 5_000;
 
 /**
- * The order to keep: wanted ids that exist, each once, then the omitted ones as registered (interface, PATCH
+ * The order to keep: wanted ids that exist, each once, then the omitted ones as registered (docs/behaviour.md#partner-settings, PATCH
  * /orgs/organizations/order).
  */
 export function organizationOrder(

@@ -48,7 +48,7 @@ export const organizationPaths = [
   "contract_end",
 ] as const;
 
-/** The fields of a new organization with the interface's defaults; throws `validation_failed` naming each bad field. */
+/** The fields of a new organization with the documented defaults; throws `validation_failed` naming each bad field. */
 export function newOrganization(input: OrganizationInput): OrganizationFields {
   const check = checks();
   const organization: OrganizationFields = {

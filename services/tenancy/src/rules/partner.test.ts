@@ -9,7 +9,7 @@ describe("a new partner", () => {
     expect(() => newPartner({ ...valid, name: "😀".repeat(256) })).toThrow();
   });
 
-  it("takes the interface's defaults", () => {
+  it("takes the documented defaults", () => {
     expect(newPartner(valid)).toEqual({
       name: "Acme",
       slug: "acme",

@@ -50,7 +50,7 @@ export const partnerPaths = [
   "sso_config_json",
 ] as const;
 
-/** The fields of a new partner with the interface's defaults; throws `validation_failed` naming each bad field. */
+/** The fields of a new partner with the documented defaults; throws `validation_failed` naming each bad field. */
 export function newPartner(input: PartnerInput): NewPartner {
   const check = checks();
   const partner: NewPartner = {

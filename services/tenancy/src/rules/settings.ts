@@ -9,7 +9,7 @@ const clock = /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/;
 const email = /^[^\s@]+@[^\s@]+$/;
 const maxText = 255;
 
-/** Keys whose own keys are merged, as dotted in the interface's "Partner settings keys". */
+/** Keys whose own keys are merged, (docs/behaviour.md#partner-settings). */
 const dotted: ReadonlySet<string> = new Set(["businessHours", "contact"]);
 
 /** Reports each known key that has a bad value; null removes a key and is always good. */
@@ -37,7 +37,7 @@ export function checkPartnerSettings(patch: JsonObject, field: string, check: Ch
 }
 
 /**
- * Stored settings after a patch: sent keys win, null removes a key, all others stay; keys that the interface writes with a
+ * Stored settings after a patch: sent keys win, null removes a key, all others stay; keys that are documented with a
  * dot merge one level down. Reports on `field` what grew beyond the limit.
  */
 export function mergeSettings(stored: JsonObject, patch: JsonObject, field: string, check: Checks): JsonObject {

@@ -48,7 +48,7 @@ export type DeliveryDeps = Reach & {
 
 const deliveryStatuses: readonly DeliveryStatus[] = ["pending", "delivered", "failed", "retrying"];
 
-/** Deliveries of webhooks, tests, retries by hand and dead letters (interface, "Webhooks"). */
+/** Deliveries of webhooks, tests, retries by hand and dead letters (docs/behaviour.md#webhook-deliveries). */
 export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof DeliveryService> {
   const { db, now } = deps;
 

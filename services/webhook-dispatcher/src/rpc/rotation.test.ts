@@ -12,7 +12,7 @@ const { dispatcher, receiver } = ownDispatcher();
 const rotate = (caller: Caller, id: string, change: object = {}) =>
   dispatcher.webhooks(caller).rotateWebhookSecret({ id, ...change });
 
-/** Names of the secrets that signed the next delivery: by the interface's headers, and by Standard Webhooks'. */
+/** Names of the secrets that signed the next delivery: by the X-Service headers, and by Standard Webhooks'. */
 async function signers(orgId: string, secrets: Record<string, string>) {
   const id = uuidv7();
   await dispatcher.match([eventMessage(orgId, { id })]);

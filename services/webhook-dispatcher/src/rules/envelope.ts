@@ -6,7 +6,7 @@ export type Envelope = { id: string; type: string; timestamp: Date; orgId: strin
 /** Bytes of `data` as JSON. */
 export const maxDataBytes = 65_536;
 
-/** The body as it is sent and signed (interface, "Delivery"); `dataJson` is spliced in as it stands. */
+/** The body as it is sent and signed (docs/behaviour.md#webhook-deliveries); `dataJson` is spliced in as it stands. */
 export function envelopeBody({ id, type, timestamp, orgId, dataJson }: Envelope): string {
   const head = JSON.stringify({ id, type, timestamp: timestamp.toISOString(), orgId });
   return `${head.slice(0, -1)},"data":${dataJson}}`;

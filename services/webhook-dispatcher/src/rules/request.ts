@@ -18,7 +18,7 @@ export type SignedRequest = {
 };
 
 /**
- * Headers of one attempt as name, value, …: those of the interface ("Delivery") and of Standard Webhooks, then the webhook's own, which replace
+ * Headers of one attempt as name, value, …: those of docs/webhooks.md and of Standard Webhooks, then the webhook's own, which replace
  * none of ours but `User-Agent`.
  */
 export function requestHeaders(request: SignedRequest, now: Date): string[] {
@@ -52,7 +52,7 @@ export function requestHeaders(request: SignedRequest, now: Date): string[] {
       return `v1,${hmac(standardKey(secret), input).toString("base64")}`;
     });
     headers.push("X-Service-Signature", hmacs[0] ?? "", "X-Service-Signature-Timestamp", String(seconds));
-    // Receivers of the interface's header read one value: the one before comes under a name of its own.
+    // Receivers of X-Service-Signature read one value: the one before comes under a name of its own.
     if (hmacs[1]) headers.push("X-Service-Signature-Previous", hmacs[1]);
     headers.push("webhook-signature", standard.join(" "));
   }

@@ -1,4 +1,4 @@
-/** A webhook's own schedule; absent members take the defaults (interface, "Delivery"). */
+/** A webhook's own schedule; absent members take the defaults (docs/behaviour.md#webhook-deliveries). */
 export type RetryPolicy = {
   maxRetries?: number;
   initialDelayMs?: number;

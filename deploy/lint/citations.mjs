@@ -1,0 +1,61 @@
+// Fails on comments, test names and documents that cite a text which is not in this repository, or a document or heading that does not exist.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const self = "deploy/lint/citations.mjs";
+
+/** How texts outside the repository were cited. */
+const outside = [
+  /\b\d\d-(architecture|conventions|gateway|single-sign-on|audit|device-logs|webhooks|agent-release|kubernetes|real-cluster|quality|console)\b/,
+  /\binterface (document|specification)\b/i,
+  /\((interface|design|conventions|architecture)[,:]/,
+  /\bthe interface's? ["“]|\b(as|in) the (interface|design)\b/,
+  /\b(issue|ticket) #?\d+\b/i,
+  /(^|[\s"'`(])\/work\//,
+];
+const cited = /\bdocs\/[\w./-]+?\.md(#[\w-]+)?/g;
+
+const slug = (heading) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w\s-]/g, "")
+    .trim()
+    .replaceAll(/\s+/g, "-");
+
+const headings = new Map();
+function headingsOf(path) {
+  if (!headings.has(path)) {
+    const text = readFileSync(`${root}${path}`, "utf8");
+    headings.set(path, new Set([...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => slug(heading))));
+  }
+  return headings.get(path);
+}
+
+function* faultsOf(line) {
+  for (const phrase of outside) {
+    const found = phrase.exec(line);
+    if (found) yield `cites a text outside the repository: "${found[0].trim()}"`;
+  }
+  for (const [citation] of line.matchAll(cited)) {
+    const [path, heading] = citation.split("#");
+    if (!existsSync(`${root}${path}`)) yield `${path} does not exist`;
+    else if (heading && !headingsOf(path).has(heading)) yield `${path} has no heading #${heading}`;
+  }
+}
+
+const tracked = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split("\0");
+const texts = tracked.filter(
+  (path) => /\.(ts|tsx|mjs|js|md|proto|sql|ya?ml|css|html)$/.test(path) && path !== self && !path.startsWith("charts/"),
+);
+let faults = 0;
+for (const path of texts.filter((each) => existsSync(`${root}${each}`))) {
+  for (const [index, line] of readFileSync(`${root}${path}`, "utf8").split("\n").entries()) {
+    for (const fault of faultsOf(line)) {
+      console.error(`${path}:${index + 1}: ${fault}`);
+      faults += 1;
+    }
+  }
+}
+if (faults > 0) process.exitCode = 1;

@@ -1,0 +1,119 @@
+import type { IncomingMessage } from "node:http";
+import { PassThrough } from "node:stream";
+import { beforeEach, describe, expect, it } from "@jest/globals";
+import { until } from "@muster/testing";
+import { type Bodies, type BodiesOptions, createBodies } from "./bodies.ts";
+
+let nowMs = 0;
+beforeEach(() => {
+  nowMs = 0;
+});
+const bodiesOf = (options: Partial<BodiesOptions> = {}): Bodies =>
+  createBodies({
+    max: 8,
+    bytesMax: 1_000,
+    ownerPercent: 50,
+    graceMs: 60_000,
+    minBytesPerSecond: 100,
+    now: () => nowMs,
+    ...options,
+  });
+
+/** A body under way: what it has come to, and the wire it comes over. */
+function receiving(bodies: Bodies, owner: string, limitBytes = 500) {
+  const wire = new PassThrough();
+  const body = { wire, outcome: "under way" };
+  bodies.receive(wire as unknown as IncomingMessage, owner, limitBytes).then(
+    (bytes) => {
+      body.outcome = bytes.toString();
+    },
+    (error: { code: string }) => {
+      body.outcome = error.code;
+    },
+  );
+  return body;
+}
+const settled = (...list: { outcome: string }[]) =>
+  until("the bodies to be settled", () => list.every(({ outcome }) => outcome !== "under way"));
+
+describe("a body", () => {
+  it("is received whole", async () => {
+    const body = receiving(bodiesOf(), "a");
+    body.wire.write("one ");
+    body.wire.end("two");
+    await settled(body);
+    expect(body.outcome).toBe("one two");
+  });
+
+  it("beyond its limit is read to its end, kept no longer and refused", async () => {
+    const bodies = bodiesOf();
+    const body = receiving(bodies, "a", 10);
+    body.wire.end("x".repeat(5_000));
+    await settled(body);
+    expect([body.outcome, bodies.size]).toEqual(["payload_too_large", 0]);
+  });
+
+  it("whose client leaves is given up", async () => {
+    const bodies = bodiesOf();
+    const body = receiving(bodies, "a");
+    body.wire.destroy();
+    await settled(body);
+    expect([body.outcome, bodies.size]).toEqual(["bad_request", 0]);
+  });
+
+  it("that comes too slowly is cut, one that comes at the least rate is not", async () => {
+    const bodies = bodiesOf({ graceMs: 1_000, bytesMax: 100_000 });
+    const slow = receiving(bodies, "a");
+    const steady = receiving(bodies, "a");
+    slow.wire.write("x");
+    steady.wire.write("x".repeat(400));
+    await until("the bytes to be read", () => steady.wire.readableLength === 0);
+    nowMs = 4_900;
+    await settled(slow);
+    expect([slow.outcome, steady.outcome]).toEqual(["request_timeout", "under way"]);
+    nowMs = 5_100;
+    await settled(steady);
+    expect(steady.outcome).toBe("request_timeout");
+  });
+});
+
+describe("too many bodies", () => {
+  it("of one owner cost that owner its slowest, and nobody else one", async () => {
+    const bodies = bodiesOf();
+    const other = receiving(bodies, "b");
+    const own = Array.from({ length: 4 }, () => receiving(bodies, "a"));
+    for (const [i, { wire }] of own.entries()) wire.write("x".repeat(i === 2 ? 1 : 50));
+    await until("the bytes to be read", () => own.every(({ wire }) => wire.readableLength === 0));
+    nowMs = 2_000;
+    receiving(bodies, "a");
+    await settled(own[2] as { outcome: string });
+    expect(own.map(({ outcome }) => outcome)).toEqual(["under way", "under way", "request_timeout", "under way"]);
+    expect([other.outcome, bodies.size]).toEqual(["under way", 5]);
+  });
+
+  it("of many owners cost the slowest of all its turn, so that a new one is never refused", async () => {
+    const bodies = bodiesOf();
+    const many = Array.from({ length: 8 }, (_, i) => receiving(bodies, `owner ${i}`));
+    const fresh = receiving(bodies, "new");
+    fresh.wire.end("here");
+    await settled(fresh, many[0] as { outcome: string });
+    expect([fresh.outcome, many[0]?.outcome, bodies.size]).toEqual(["here", "request_timeout", 7]);
+  });
+
+  it("by their bytes are refused as overload where they would grow, and what is over is free again", async () => {
+    const bodies = bodiesOf();
+    const first = receiving(bodies, "a");
+    const second = receiving(bodies, "a");
+    first.wire.write("x".repeat(400));
+    await until("the bytes to be read", () => first.wire.readableLength === 0);
+    second.wire.write("x".repeat(101));
+    await settled(second);
+    expect([first.outcome, second.outcome]).toEqual(["under way", "overloaded"]);
+    first.wire.end();
+    await settled(first);
+    const third = receiving(bodies, "a");
+    third.wire.end("x".repeat(450));
+    await settled(third);
+    expect(third.outcome).toHaveLength(450);
+  });
+});

@@ -1,0 +1,173 @@
+import type { IncomingMessage } from "node:http";
+import { AppError, counter, gauge } from "@muster/kit";
+import { EdgeError } from "../errors.ts";
+
+export type BodiesOptions = {
+  /** Bodies received at once. */
+  max: number;
+  /** Bytes of them kept at once. */
+  bytesMax: number;
+  /** Percent of both that one owner may hold. */
+  ownerPercent: number;
+  /** Milliseconds that any body may take. */
+  graceMs: number;
+  /** Bytes a second that justify more time. */
+  minBytesPerSecond: number;
+  now?: () => number;
+};
+
+export type Bodies = {
+  /**
+   * The bytes of a request's body. `owner` is whose share they count to. Rejects with EdgeError `payload_too_large` beyond `limitBytes`,
+   * `request_timeout` when it comes too slowly or faster ones need its turn, `bad_request` when the client leaves, AppError
+   * `overloaded` when too many bytes are kept.
+   */
+  receive(request: IncomingMessage, owner: string, limitBytes: number): Promise<Buffer>;
+  readonly size: number;
+};
+
+/** What is read beyond the limit, so that a client that sends first and reads later still gets its 413. */
+export const overrunBytes = 8 * 1024 * 1024;
+
+const sweepMs = 250;
+/** Younger bodies are not compared by their speed. */
+const comparedAfterMs = 1_000;
+
+const underWay = gauge("gateway_bodies_under_way", "Request bodies being received.");
+const keptBytes = gauge("gateway_bodies_bytes", "Bytes kept of request bodies being received.");
+const cuts = counter("gateway_bodies_cut_total", "Request bodies given up, by reason.", ["reason"]);
+
+type Receiving = { owner: Owner; startedMs: number; received: number; kept: number; giveUp(error: Error): void };
+type Owner = { key: string; bodies: Set<Receiving>; kept: number };
+
+/**
+ * Receives bodies before their requests take a place, so that slow ones hold nobody up. Where there are too many the slowest is cut,
+ * not the newest refused: who sends one byte a second cannot keep others out.
+ */
+export function createBodies(options: BodiesOptions): Bodies {
+  const { max, bytesMax, ownerPercent, graceMs, minBytesPerSecond, now = () => performance.now() } = options;
+  const shareOf = (whole: number) => Math.max(1, Math.floor((whole * ownerPercent) / 100));
+  const [ownerMax, ownerBytesMax] = [shareOf(max), shareOf(bytesMax)];
+  const owners = new Map<string, Owner>();
+  const all = new Set<Receiving>();
+  let kept = 0;
+  let watching = false;
+
+  const cut = (body: Receiving | null, reason: "slow" | "share" | "all") => {
+    if (body === null) return;
+    cuts.inc({ reason });
+    body.giveUp(new EdgeError("request_timeout", "Request body did not arrive in time"));
+  };
+
+  const sweep = () => {
+    watching = false;
+    const atMs = now();
+    for (const body of all) {
+      if (atMs - body.startedMs > graceMs + (body.received * 1_000) / minBytesPerSecond) cut(body, "slow");
+    }
+    underWay.set(all.size);
+    keptBytes.set(kept);
+    if (all.size > 0) watch();
+  };
+  const watch = () => {
+    if (watching) return;
+    watching = true;
+    setTimeout(sweep, sweepMs).unref();
+  };
+
+  const begin = (key: string, giveUp: Receiving["giveUp"]): Receiving => {
+    const before = owners.get(key);
+    if (before !== undefined && before.bodies.size >= ownerMax) cut(slowestOf(before.bodies, now()), "share");
+    else if (all.size >= max) cut(slowestOf(all, now()), "all");
+    let owner = owners.get(key);
+    if (owner === undefined) {
+      owner = { key, bodies: new Set(), kept: 0 };
+      owners.set(key, owner);
+    }
+    const body: Receiving = { owner, startedMs: now(), received: 0, kept: 0, giveUp };
+    owner.bodies.add(body);
+    all.add(body);
+    watch();
+    return body;
+  };
+
+  const end = (body: Receiving) => {
+    const { owner } = body;
+    keep(body, -body.kept);
+    all.delete(body);
+    owner.bodies.delete(body);
+    if (owner.bodies.size === 0) owners.delete(owner.key);
+  };
+
+  const keep = (body: Receiving, bytes: number) => {
+    body.kept += bytes;
+    body.owner.kept += bytes;
+    kept += bytes;
+  };
+
+  return {
+    receive: (request, ownerKey, limitBytes) =>
+      new Promise((resolve, reject) => {
+        let chunks: Buffer[] = [];
+        let over = false;
+        const settle = (error: Error | null) => {
+          if (over) return;
+          over = true;
+          end(body);
+          if (error === null) resolve(Buffer.concat(chunks));
+          else reject(error);
+          chunks = [];
+        };
+        const body = begin(ownerKey, settle);
+        const tooLarge = () => settle(payloadTooLarge(limitBytes));
+        // Listens on after the end: what still comes is thrown away, and the reply can leave.
+        request.on("data", (chunk: Buffer) => {
+          if (over) return;
+          body.received += chunk.length;
+          if (body.received > limitBytes) {
+            chunks = [];
+            keep(body, -body.kept);
+            if (body.received > limitBytes + overrunBytes) tooLarge();
+            return;
+          }
+          chunks.push(chunk);
+          keep(body, chunk.length);
+          if (kept <= bytesMax && body.owner.kept <= ownerBytesMax) return;
+          cuts.inc({ reason: "bytes" });
+          settle(new AppError("overloaded", "Service is overloaded", { retryAfterSeconds: 1 }));
+        });
+        request.on("end", () => (body.received > limitBytes ? tooLarge() : settle(null)));
+        // The socket is gone or its framing broke: nobody reads the reply, the parser has answered.
+        const gone = () => settle(new EdgeError("bad_request", "Request body was cut off"));
+        request.on("error", gone);
+        request.on("close", gone);
+        // It may have left while its credential was looked up.
+        if (request.destroyed && !request.readableEnded) gone();
+      }),
+    get size() {
+      return all.size;
+    },
+  };
+}
+
+export function payloadTooLarge(limitBytes: number): EdgeError {
+  return new EdgeError("payload_too_large", `Request body is larger than ${limitBytes} bytes`);
+}
+
+/** The one with the fewest bytes a second; the oldest when all have just begun. They stand in the order in which they began. */
+function slowestOf(bodies: ReadonlySet<Receiving>, atMs: number): Receiving | null {
+  let oldest: Receiving | null = null;
+  let slowest: Receiving | null = null;
+  let fewest = Number.POSITIVE_INFINITY;
+  for (const body of bodies) {
+    oldest ??= body;
+    const ageMs = atMs - body.startedMs;
+    if (ageMs < comparedAfterMs) break;
+    const perMs = body.received / ageMs;
+    if (perMs < fewest) {
+      fewest = perMs;
+      slowest = body;
+    }
+  }
+  return slowest ?? oldest;
+}

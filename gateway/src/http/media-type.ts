@@ -1,0 +1,32 @@
+/** Longest media type that is looked at, parameters included; RFC 6838 allows names of 127 characters on each side. */
+const maxLength = 256;
+const application = "application/";
+const subtype = /^[a-z0-9!#$&^_.+-]+$/;
+
+/**
+ * Whether a `Content-Type` is JSON in UTF-8: `application/json` or `application/*+json` (RFC 6839), with no parameter but
+ * `charset=utf-8`. A type of more than 256 characters is not.
+ */
+export function isJsonType(contentType: string): boolean {
+  return isUtf8Type(contentType, (name) => {
+    return name === "json" || (name.length > "+json".length && name.endsWith("+json") && subtype.test(name));
+  });
+}
+
+/** The same for `application/x-www-form-urlencoded`. */
+export function isFormType(contentType: string): boolean {
+  return isUtf8Type(contentType, (name) => name === "x-www-form-urlencoded");
+}
+
+function isUtf8Type(contentType: string, isWanted: (name: string) => boolean): boolean {
+  if (contentType.length > maxLength) return false;
+  const [essence = "", ...parameters] = contentType.split(";").map((part) => part.trim().toLowerCase());
+  if (!essence.startsWith(application) || !isWanted(essence.slice(application.length))) return false;
+  const given = parameters.filter((parameter) => parameter !== "");
+  return given.length <= 1 && given.every(isUtf8);
+}
+
+function isUtf8(parameter: string): boolean {
+  const [name = "", value = "", ...more] = parameter.split("=").map((part) => part.trim());
+  return name === "charset" && (value === "utf-8" || value === '"utf-8"') && more.length === 0;
+}

@@ -1,0 +1,148 @@
+import { describe, expect, it } from "@jest/globals";
+import { AppError } from "@muster/kit";
+import { z } from "zod";
+import { routes } from "../routes/index.ts";
+import { nameIn } from "../routes/schemas.ts";
+import { validate, validateBody, withField } from "./validate.ts";
+
+const body = z.object({
+  name: z.string().min(1).max(255),
+  note: z.string().max(10).optional(),
+  password: z.string().min(12).max(1_024).optional(),
+  size: z.int().min(0).max(100).optional(),
+  ids: z.array(z.guid("Must be a UUID")).min(1).max(3).optional(),
+  kind: z.enum(["a", "b"]).nullish(),
+  on: z.boolean().optional(),
+  nested: z.object({ list: z.array(z.object({ text: z.string().max(5) })) }).optional(),
+  when: z.iso.datetime().optional(),
+  email: z.email().optional(),
+});
+
+function faultOf(run: () => unknown): AppError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  throw new Error("nothing was refused");
+}
+
+const fieldErrors = (error: AppError) => (error.facts.details as { fieldErrors: object }).fieldErrors;
+
+describe("a body with faults", () => {
+  it("is answered with all of them in one answer, each in words of this API", () => {
+    const input = {
+      note: "far too long a note",
+      password: "short",
+      size: 101,
+      ids: ["x", 1],
+      kind: "c",
+      on: "yes",
+      nested: { list: [{ text: "ok" }, { text: "too long" }, {}] },
+      when: "yesterday",
+      email: "nobody",
+    };
+    const error = faultOf(() => validate(body, input));
+    expect(error.code).toBe("validation_failed");
+    expect(fieldErrors(error)).toEqual({
+      name: ["Required"],
+      note: ["At most 10 characters"],
+      password: ["12 to 1024 characters"],
+      size: ["A number from 0 to 100"],
+      "ids.0": ["Must be a UUID"],
+      "ids.1": ["Must be a UUID"],
+      kind: ["One of a, b"],
+      on: ["Must be true or false"],
+      "nested.list.1.text": ["At most 5 characters"],
+      "nested.list.2.text": ["Required"],
+      when: ["Must be an ISO 8601 time"],
+      email: ["Must be an e-mail address"],
+    });
+  });
+
+  it.each<[unknown, object]>([
+    [{ name: "" }, { name: ["1 to 255 characters"] }],
+    [{ name: "x".repeat(256) }, { name: ["1 to 255 characters"] }],
+    [{ name: "n", ids: [] }, { ids: ["1 to 3 items"] }],
+    [
+      { name: 1, size: 1.5 },
+      { name: ["Must be text"], size: ["Must be a whole number"] },
+    ],
+  ])("%j is answered with %j", (input, expected) => {
+    expect(fieldErrors(faultOf(() => validate(body, input)))).toEqual(expected);
+  });
+
+  it("gives one text of a name that is empty", () => {
+    expect(fieldErrors(faultOf(() => validate(z.object({ name: nameIn }), { name: "" })))).toEqual({
+      name: ["1 to 255 characters"],
+    });
+  });
+
+  it("never shows a word of the validation library, whatever is sent to any route", () => {
+    const strange: unknown[] = [null, 1, "x", [], {}, { a: 1 }, true];
+    for (const row of routes.filter((each) => each.body && "shape" in each.body)) {
+      const names = Object.keys((row.body as unknown as { shape: object }).shape);
+      for (const value of strange) {
+        const parsed = row.body?.safeParse(Object.fromEntries(names.map((name) => [name, value])));
+        if (parsed?.success) continue;
+        const schema = row.body as z.ZodType;
+        const error = faultOf(() => validate(schema, Object.fromEntries(names.map((name) => [name, value]))));
+        const texts = Object.values(fieldErrors(error)).flat().join("\n");
+        expect(texts).not.toMatch(/Invalid|expected|received|Too (small|big)|\0|undefined|NaN/);
+      }
+    }
+  });
+});
+
+describe("a code that means one field", () => {
+  const keys = routes.find(({ method, path }) => method === "POST" && path === "/api-keys") as (typeof routes)[number];
+
+  it("unknown_scope names scopes; with another fault beside it both are told", () => {
+    const orgId = "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f";
+    const alone = faultOf(() => validateBody(keys, { orgId, name: "n", scopes: ["x:y"] }, {}));
+    expect([alone.code, alone.facts.scopes]).toEqual(["unknown_scope", ["x:y"]]);
+    expect(fieldErrors(alone)).toEqual({ scopes: ["Unknown: x:y"] });
+    const both = faultOf(() => validateBody(keys, { orgId, scopes: ["x:y"] }, {}));
+    expect(both.code).toBe("validation_failed");
+    expect(fieldErrors(both)).toEqual({ name: ["Required"], scopes: ["Unknown: x:y"] });
+  });
+
+  it.each([
+    ["POST", "/events", "unknown_event_type", "type"],
+    ["POST", "/webhooks/:id/test", "unknown_event_type", "event"],
+    ["POST", "/webhooks", "invalid_webhook_url", "url"],
+    ["POST", "/device-groups", "organization_context_required", "orgId"],
+    ["GET", "/webhooks", "organization_context_required", "orgId"],
+  ] as const)("%s %s: %s of the service names %s", (method, path, code, field) => {
+    const row = routes.find((each) => each.method === method && each.path === path) as (typeof routes)[number];
+    expect(Object.keys(fieldErrors(withField(new AppError(code, "Text"), row)))).toEqual([field]);
+  });
+});
+
+describe("a PATCH without a field that its route knows", () => {
+  it.each(routes.filter(({ method }) => method === "PATCH").map((row) => [row.path, row] as const))(
+    "is no_updates before anything is looked up: %s",
+    (_path, row) => {
+      const needs = row.body?.safeParse({}).success === false;
+      const error = faultOf(() => validateBody(row, { unknown: 1 }, { orgId: "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f" }));
+      expect(error.code).toBe(needs ? "validation_failed" : "no_updates");
+    },
+  );
+});
+
+describe("orgId in the query of a route that takes it in the body", () => {
+  const row = routes.find(
+    ({ method, path }) => method === "POST" && path === "/device-groups",
+  ) as (typeof routes)[number];
+  const [a, b] = ["018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f", "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e60"];
+
+  it("stands for the body's, and must not differ from it", () => {
+    expect(validateBody(row, { name: "n" }, { orgId: a })).toMatchObject({ orgId: a });
+    expect(validateBody(row, { name: "n", orgId: a }, { orgId: a.toUpperCase() })).toMatchObject({ orgId: a });
+    expect(fieldErrors(faultOf(() => validateBody(row, { name: "n", orgId: a }, { orgId: b })))).toHaveProperty(
+      "orgId",
+    );
+    expect(fieldErrors(faultOf(() => validateBody(row, { name: "n" }, { orgId: [a, b] })))).toHaveProperty("orgId");
+  });
+});
