@@ -55,15 +55,18 @@ export function jobs(db: Database) {
       kinds: readonly string[];
       staleMs?: number;
     }): Promise<Job | null> {
+      const next = sql`
+        select id from job
+        where kind = any(${kinds}::text[])
+          and (state = 'queued'
+               or (state = 'running' and heartbeat_at < clock_timestamp() - ${staleMs} * interval '1 millisecond'))
+        order by created_at, id limit 1`;
+      // Mostly there is none, and then nothing is written.
+      if ((await db.read(who, next)).length === 0) return null;
       const [job] = await db.tx(who, (t) =>
         t.query<Job>(sql`
           update job set state = 'running', attempts = attempts + 1, heartbeat_at = clock_timestamp()
-          where id = (
-            select id from job
-            where kind = any(${kinds}::text[])
-              and (state = 'queued'
-                   or (state = 'running' and heartbeat_at < clock_timestamp() - ${staleMs} * interval '1 millisecond'))
-            order by created_at, id limit 1 for update skip locked)
+          where id = (${next} for update skip locked)
           returning ${columns}`),
       );
       return job ?? null;
