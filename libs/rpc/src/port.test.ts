@@ -9,7 +9,7 @@ import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { callOptions } from "./metadata.ts";
 import type { PortOptions } from "./port.ts";
 import { register } from "./registration.ts";
-import { deferred, sessionImpl, type TestPort, testMeta, testPort, wire } from "./test-support.ts";
+import { deferred, sessionImpl, type TestPort, testMeta, testPort, wire } from "./testing/ports.ts";
 import { createTransport, type RpcTransport } from "./transport.ts";
 
 let port: TestPort | undefined;
@@ -45,7 +45,11 @@ function waiting() {
 }
 
 const options = async (to: TestPort) =>
-  callOptions({ callerToken: await to.gateway.tokenFor(systemCaller("gateway")), meta: testMeta, deadlineMs: null });
+  callOptions({
+    caller: { token: await to.gateway.tokenFor(systemCaller("gateway"), "identity") },
+    meta: testMeta,
+    deadlineMs: null,
+  });
 
 describe("one port", () => {
   it("recognises HTTP/2 when the preface arrives byte by byte", async () => {
