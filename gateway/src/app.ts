@@ -225,6 +225,8 @@ export async function startGateway(options: AppOptions): Promise<App> {
   });
   acceptChannels(gateway.server, {
     hub: channels,
+    answers: gateway.answers,
+    clientAddress,
     find: buildRouteTable(routes),
     readHeaders: createHeaderReader(config.EDGE_CLIENT_ADDRESS_HEADER ?? null),
     authenticate,
