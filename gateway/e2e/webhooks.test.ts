@@ -285,7 +285,7 @@ describe("a webhook", () => {
     const id = await newWebhook({ secret: "old" });
     const rotated = await admin.call("POST", `/webhooks/${id}/rotate-secret`, {});
     const secret = String(rotated.body.secret);
-    expect([rotated.status, rotated.headers.get("cache-control")]).toEqual([200, "no-store"]);
+    expect([rotated.status, rotated.headers.get("cache-control")]).toEqual([200, "private, no-store"]);
     expect(secret).toMatch(/^whsec_/);
     expect(Date.parse(String(rotated.body.previousSecretUntil))).toBeGreaterThan(Date.now());
     await admin.call("POST", `/webhooks/${id}/test`);
