@@ -10,7 +10,13 @@ const mixture = (session) => {
     n += 1;
     return call("POST", "/orgs/sites", { orgId: session.org.id, name: `Site ${Date.now()}-${n}` }, session.token);
   };
-  return [get("/auth/me"), get("/orgs/partners?limit=5"), get("/devices?limit=5"), get(`/webhooks?limit=5&orgId=${session.org.id}`), site];
+  return [
+    get("/auth/me"),
+    get("/orgs/partners?limit=5"),
+    get("/devices?limit=5"),
+    get(`/webhooks?limit=5&orgId=${session.org.id}`),
+    site,
+  ];
 };
 
 const rolled = async (name) => {
