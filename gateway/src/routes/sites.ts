@@ -106,6 +106,7 @@ const list = route({
 const create = route({
   method: "POST",
   path: "/orgs/sites",
+  audit: "site.create",
   access: { auth: "session", permission: "organizations:write", keyScopes: ["sites:write"] },
   tag,
   summary: "Create a site",
@@ -140,6 +141,7 @@ const get = route({
 const update = route({
   method: "PATCH",
   path: "/orgs/sites/:id",
+  audit: "site.update",
   access: { auth: "session", permission: "organizations:write", keyScopes: ["sites:write"] },
   tag,
   summary: "Change a site",
@@ -159,6 +161,7 @@ const update = route({
 const remove = route({
   method: "DELETE",
   path: "/orgs/sites/:id",
+  audit: "site.delete",
   access: { auth: "session", permission: "organizations:write", keyScopes: ["sites:write"] },
   tag,
   summary: "Delete a site for good",

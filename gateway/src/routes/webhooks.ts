@@ -163,6 +163,7 @@ const list = route({
 const create = route({
   method: "POST",
   path: "/webhooks",
+  audit: "webhook.create",
   access: write,
   tag,
   summary: "Create a webhook",
@@ -235,6 +236,7 @@ const get = route({
 const update = route({
   method: "PATCH",
   path: "/webhooks/:id",
+  audit: "webhook.update",
   access: write,
   tag,
   summary: "Change a webhook",
@@ -264,6 +266,7 @@ const update = route({
 const remove = route({
   method: "DELETE",
   path: "/webhooks/:id",
+  audit: "webhook.delete",
   access: write,
   tag,
   summary: "Delete a webhook and all its deliveries",
@@ -280,6 +283,7 @@ const remove = route({
 const rotate = route({
   method: "POST",
   path: "/webhooks/:id/rotate-secret",
+  audit: "webhook.rotate_secret",
   access: write,
   tag,
   summary: "Give a webhook a new signing secret",
