@@ -38,6 +38,7 @@ describe("a site", () => {
       ...wanted,
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       contact: {},
+      labels: {},
       settings: {},
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       updatedAt: body.createdAt,
