@@ -6,8 +6,8 @@ import { z } from "zod";
 import type { Deps } from "./deps.ts";
 import type { PublicCode } from "./errors.ts";
 import type { AddressLimit } from "./http/address-rates.ts";
-import type { Inbound } from "./http/headers.ts";
 import type { Answered, AnsweredStatus, Rendered, Streamed } from "./http/reply.ts";
+import type { Inbound } from "./inbound/headers.ts";
 import type { Tag } from "./openapi/tags.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
