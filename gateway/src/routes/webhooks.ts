@@ -179,6 +179,7 @@ const create = route({
     "organization_not_found",
     "invalid_webhook_url",
     "unknown_event_type",
+    "limit_reached",
     "site_restricted",
   ],
   async handle({ body, rpc }, { services }) {
@@ -241,7 +242,8 @@ const update = route({
   tag,
   summary: "Change a webhook",
   description:
-    "Counts from the next attempt on, of queued deliveries too. A paused webhook keeps what is queued; `active` lets it go on.",
+    "Counts from the next attempt on, of queued deliveries too. A paused webhook keeps what is queued; `active` lets it go on. " +
+    "With a URL of another scheme, host or port the secret and all header values must come anew, else 400 names them.",
   params: idParams,
   body: patch,
   example: { name: "Tickets" },
