@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { AppError, type Logger, uuidv7 } from "@muster/kit";
 import { toAppError } from "@muster/rpc";
 import { EdgeError, errorReply } from "../errors.ts";
-import type { Route } from "../route.ts";
+import { deadlinesMs, type Route } from "../route.ts";
 import { type Answers, trackAnswers } from "./answers.ts";
 import { isStillSending } from "./body.ts";
 import { handleBrokenRequests } from "./broken-requests.ts";
@@ -27,6 +27,8 @@ export type GatewayTimeouts = {
   requestMs: number;
   /** Of an idle connection. */
   keepAliveMs: number;
+  /** While a client takes nothing of its reply. */
+  stalledMs: number;
   /** How often the first two are looked at. */
   checkMs: number;
 };
@@ -131,7 +133,14 @@ export function createGateway(options: GatewayOptions): Gateway {
         );
       } else if (body instanceof Streamed) {
         const own = cachingOf(body.lines) ?? (answered && cachingOf(answered.lines));
-        await sendStream(response, status, requestId, body, joined(privacyOf(found.row, own), lines, closing()));
+        await sendStream(
+          response,
+          status,
+          requestId,
+          body,
+          joined(privacyOf(found.row, own), lines, closing()),
+          timeouts.stalledMs,
+        );
       } else sendResult(response, status, requestId, found, body, lines);
     } catch (thrown) {
       error = thrown;
@@ -213,6 +222,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   );
   // Bounded by maxHeaderBytes; Node would hide lines beyond a count from the checks above.
   server.maxHeadersCount = 0;
+  // Neither sends nor takes anything for longer than any request lasts: nobody is there.
+  server.timeout = deadlinesMs.export + timeouts.stalledMs;
   boundConnections(server, options.connectionsMax);
   server.on("checkContinue", serve);
   server.on("checkExpectation", serve);
