@@ -72,7 +72,7 @@ describe("a service process", () => {
     ],
     [
       "a migration was edited",
-      ["UPDATE tenancy.schema_migrations SET checksum = repeat('0', 64) WHERE name LIKE '0001_baseline%'"],
+      ["UPDATE tenancy.schema_migrations SET checksum = repeat('0', 64) WHERE label = 'tenancy' AND name LIKE '0001_baseline%'"],
       [],
       /0001_baseline/,
     ],
@@ -92,7 +92,7 @@ describe("a service process", () => {
     await asSuperuser(
       `INSERT INTO tenancy.schema_migrations (label, name, checksum, duration_ms)
        SELECT label, '9999_from_the_future.sql', repeat('1', 64), 1 FROM tenancy.schema_migrations
-       WHERE name LIKE '0001_baseline%'`,
+       WHERE label = 'tenancy' AND name LIKE '0001_baseline%'`,
     );
     const { status, output } = await start({});
     expect(output).toContain('"msg":"ready"');
