@@ -72,7 +72,9 @@ describe("a service process", () => {
     ],
     [
       "a migration was edited",
-      ["UPDATE tenancy.schema_migrations SET checksum = repeat('0', 64) WHERE name LIKE '0001_baseline%'"],
+      [
+        "UPDATE tenancy.schema_migrations SET checksum = repeat('0', 64) WHERE label = 'tenancy' AND name LIKE '0001_baseline%'",
+      ],
       [],
       /0001_baseline/,
     ],
@@ -92,7 +94,7 @@ describe("a service process", () => {
     await asSuperuser(
       `INSERT INTO tenancy.schema_migrations (label, name, checksum, duration_ms)
        SELECT label, '9999_from_the_future.sql', repeat('1', 64), 1 FROM tenancy.schema_migrations
-       WHERE name LIKE '0001_baseline%'`,
+       WHERE label = 'tenancy' AND name LIKE '0001_baseline%'`,
     );
     const { status, output } = await start({});
     expect(output).toContain('"msg":"ready"');
@@ -105,11 +107,14 @@ async function checksums(): Promise<{ rows: string[] }> {
   const client = new pg.Client({ connectionString: database.superuserUrl });
   await client.connect();
   try {
-    const { rows } = await client.query<{ name: string; checksum: string }>(
-      "SELECT name, checksum FROM tenancy.schema_migrations",
+    const { rows } = await client.query<{ label: string; name: string; checksum: string }>(
+      "SELECT label, name, checksum FROM tenancy.schema_migrations",
     );
     return {
-      rows: rows.map((r) => `UPDATE tenancy.schema_migrations SET checksum = '${r.checksum}' WHERE name = '${r.name}'`),
+      rows: rows.map(
+        (r) =>
+          `UPDATE tenancy.schema_migrations SET checksum = '${r.checksum}' WHERE label = '${r.label}' AND name = '${r.name}'`,
+      ),
     };
   } finally {
     await client.end();
