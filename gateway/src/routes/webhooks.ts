@@ -163,6 +163,7 @@ const list = route({
 const create = route({
   method: "POST",
   path: "/webhooks",
+  audit: "webhook.create",
   access: write,
   tag,
   summary: "Create a webhook",
@@ -236,6 +237,7 @@ const get = route({
 const update = route({
   method: "PATCH",
   path: "/webhooks/:id",
+  audit: "webhook.update",
   access: write,
   tag,
   summary: "Change a webhook",
@@ -266,6 +268,7 @@ const update = route({
 const remove = route({
   method: "DELETE",
   path: "/webhooks/:id",
+  audit: "webhook.delete",
   access: write,
   tag,
   summary: "Delete a webhook and all its deliveries",
@@ -282,6 +285,7 @@ const remove = route({
 const rotate = route({
   method: "POST",
   path: "/webhooks/:id/rotate-secret",
+  audit: "webhook.rotate_secret",
   access: write,
   tag,
   summary: "Give a webhook a new signing secret",
