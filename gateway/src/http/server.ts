@@ -4,7 +4,7 @@ import { AppError, type Logger, uuidv7, withSpan } from "@muster/kit";
 import { toAppError } from "@muster/rpc";
 import { EdgeError, errorReply } from "../errors.ts";
 import { acceptedRequestId, createHeaderReader, requestIdOf } from "../inbound/headers.ts";
-import type { Route } from "../route.ts";
+import { deadlinesMs, type Route } from "../route.ts";
 import { type Answers, trackAnswers } from "./answers.ts";
 import { isStillSending } from "./body.ts";
 import { handleBrokenRequests } from "./broken-requests.ts";
@@ -28,6 +28,8 @@ export type GatewayTimeouts = {
   requestMs: number;
   /** Of an idle connection. */
   keepAliveMs: number;
+  /** While a client takes nothing of its reply. */
+  stalledMs: number;
   /** How often the first two are looked at. */
   checkMs: number;
 };
@@ -142,7 +144,14 @@ export function createGateway(options: GatewayOptions): Gateway {
         );
       } else if (body instanceof Streamed) {
         const own = cachingOf(body.lines) ?? (answered && cachingOf(answered.lines));
-        await sendStream(response, status, requestId, body, joined(privacyOf(found.row, own), lines, closing()));
+        await sendStream(
+          response,
+          status,
+          requestId,
+          body,
+          joined(privacyOf(found.row, own), lines, closing()),
+          timeouts.stalledMs,
+        );
       } else sendResult(response, status, requestId, found, body, lines);
     } catch (thrown) {
       error = thrown;
@@ -225,6 +234,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   );
   // Bounded by maxHeaderBytes; Node would hide lines beyond a count from the checks above.
   server.maxHeadersCount = 0;
+  // Neither sends nor takes anything for longer than any request lasts: nobody is there.
+  server.timeout = deadlinesMs.export + timeouts.stalledMs;
   boundConnections(server, options.connectionsMax);
   server.on("checkContinue", serve);
   server.on("checkExpectation", serve);
