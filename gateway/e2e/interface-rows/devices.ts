@@ -52,6 +52,7 @@ export const deviceRows: AreaRows = {
     DELETE /device-groups/:id`,
     ),
     ...rows(7, open, "POST /agents/enroll"),
+    ...rows(16, open, "GET /agents/download/:os/:arch"),
     ...rows(
       7,
       { auth: "agent" },

@@ -102,6 +102,7 @@ function onNothing(actor: Actor, { key, route }: Subject): Outcome | null {
   if (key === "POST /auth/mfa/passkeys/authenticate/options") {
     return actor.as === "anonymous" ? refused(401, "unauthenticated") : refused(409, "mfa_not_enabled");
   }
+  if (key === "GET /agents/download/:os/:arch") return refused(404, "agent_version_not_found");
   if (key === "POST /agent-versions/sync-:source") return refused(404, "release_source_not_found");
   return route.method === "GET" ? null : invalid;
 }

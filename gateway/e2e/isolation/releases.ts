@@ -9,4 +9,8 @@ export function releaseBody(name: string): Record<string, unknown> {
 }
 
 /** Routes that need a release that was published: e2e/releases has them served. */
-export const ofPublishedReleases = ["POST /agent-versions/promote", "POST /agent-versions/sync-:source"];
+export const ofPublishedReleases = [
+  "POST /agent-versions/promote",
+  "POST /agent-versions/sync-:source",
+  "GET /agents/download/:os/:arch",
+];

@@ -45,7 +45,7 @@ export async function send(
 let calls = 0;
 
 /** Of parameters that name nothing of ours. */
-export const examples = { name: "System", recordId: "1", source: "nowhere" };
+export const examples = { name: "System", recordId: "1", source: "nowhere", os: "linux", arch: "amd64" };
 
 /** Makes what the cell changes, then calls. */
 export async function perform(runner: Runner, cell: Cell): Promise<Performed> {

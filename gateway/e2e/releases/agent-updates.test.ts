@@ -125,6 +125,51 @@ describe("a release", () => {
   });
 });
 
+describe("a download", () => {
+  const path = "/api/v1/agents/download/linux/amd64?component=agent&version=1.1.0";
+  const get = (headers: Record<string, string> = {}, method = "GET", at = path) =>
+    fetch(`${cluster.url}${at}`, { method, headers, redirect: "manual" });
+  const bytes = () => buildRelease("agent", "1.1.0").files["muster-agent-linux-amd64"] as Buffer;
+
+  it("is the file of the manifest, whole or in one range, for anybody", async () => {
+    const whole = await get();
+    expect([whole.status, Buffer.from(await whole.arrayBuffer())]).toEqual([200, bytes()]);
+    const etag = String(whole.headers.get("etag"));
+    expect(whole.headers.get("cache-control")).toMatch(/immutable/);
+    const part = await get({ range: "bytes=5-14" });
+    expect([part.status, await part.text(), part.headers.get("content-range")]).toEqual([
+      206,
+      bytes().subarray(5, 15).toString(),
+      `bytes 5-14/${bytes().length}`,
+    ]);
+    expect((await get({ range: "bytes=5-14", "if-range": '"other"' })).status).toBe(200);
+    expect((await get({ range: "bytes=999999-" })).status).toBe(416);
+    expect((await get({ "if-none-match": etag })).status).toBe(304);
+    const head = await get({}, "HEAD");
+    expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([
+      200,
+      String(bytes().length),
+      "",
+    ]);
+    const promoted = await get({}, "GET", "/api/v1/agents/download/linux/amd64");
+    expect([promoted.status, promoted.headers.get("cache-control")]).toEqual([200, "no-cache"]);
+    await promoted.arrayBuffer();
+  });
+
+  it.each([
+    ["/api/v1/agents/download/linux/..%2f..%2fetc", 400],
+    ["/api/v1/agents/download/plan9/amd64", 400],
+    ["/api/v1/agents/download/linux/amd64?version=../../etc/passwd", 400],
+    ["/api/v1/agents/download/linux/amd64?version=7.7.7", 404],
+    ["/api/v1/agents/download/darwin/arm64?version=1.1.0", 404],
+  ])("of %s answers %d", async (at, status) => {
+    const reply = await get({}, "GET", at);
+    expect([400, 404]).toContain(reply.status);
+    if (status === 404) expect(reply.status).toBe(404);
+    await reply.arrayBuffer();
+  });
+});
+
 describe("pins, policy and window", () => {
   const put = (path: string, body: object, by: Api = root) => by.call("PUT", path, body);
   const ofOrganization = (orgId: string) => `/orgs/organizations/${orgId}/agent-updates`;

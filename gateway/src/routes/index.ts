@@ -1,5 +1,6 @@
 import type { Route } from "../route.ts";
 import { accountRoutes } from "./account.ts";
+import { agentDownloadRoutes } from "./agent-downloads.ts";
 import { agentLogRoutes } from "./agent-logs.ts";
 import { agentUpdateRoutes } from "./agent-updates.ts";
 import { agentVersionRoutes } from "./agent-versions.ts";
@@ -50,6 +51,7 @@ export const routes: readonly Route[] = [
   ...organizationRoutes,
   ...siteRoutes,
   ...agentRoutes,
+  ...agentDownloadRoutes,
   ...agentVersionRoutes,
   ...agentVersionRolloutRoutes,
   ...agentUpdateRoutes,

@@ -1,4 +1,4 @@
-import { flag, packageVersion, whole } from "@muster/kit";
+import { baseUrls, flag, packageVersion, whole } from "@muster/kit";
 import { z } from "zod";
 
 /** As the bus, audit rows and caller tokens name it. */
@@ -9,6 +9,7 @@ export const migrations = new URL("../migrations/", import.meta.url);
 const optional = () => z.string().min(1).optional();
 
 export const settings = {
+  TENANCY_URL: baseUrls("tenancy", "asked for devices and told whose update began"),
   AGENT_AUTO_PROMOTE: flag(true).describe(
     "Whether a newly registered version becomes the fleet's target at once; never backwards.",
   ),

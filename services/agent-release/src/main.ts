@@ -1,4 +1,5 @@
 import { openEgress, parseExceptions } from "@muster/egress";
+import { DownloadService } from "@muster/proto/muster/release/v1/download_pb";
 import { ReleaseService } from "@muster/proto/muster/release/v1/release_pb";
 import { RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
 import { SettingsService } from "@muster/proto/muster/release/v1/settings_pb";
@@ -7,10 +8,12 @@ import { register } from "@muster/rpc";
 import { askPurge, runService, startPurges } from "@muster/service";
 import { openSources, openStorage } from "./clients/open.ts";
 import { tenancyClient } from "./clients/tenancy.ts";
+import { cancelOfGone } from "./commands/cancel-attempts.ts";
 import { createPlanMemory } from "./commands/plan-memory.ts";
 import { startSyncing } from "./commands/sync-releases.ts";
 import { migrations, settings, version } from "./config.ts";
 import { startEndingAttempts } from "./jobs/end-attempts.ts";
+import { downloadService } from "./rpc/download.ts";
 import { releaseService } from "./rpc/release.ts";
 import { rolloutService } from "./rpc/rollout.ts";
 import { settingsService } from "./rpc/settings.ts";
@@ -23,7 +26,7 @@ await runService({
   version,
   settings,
   migrations,
-  tenantCopy: { onPurged: askPurge },
+  tenantCopy: { onPurged: askPurge, onDevices: cancelOfGone },
   async start({ db, config, process: proc }) {
     const { log } = proc;
     const now = () => new Date();
@@ -34,9 +37,8 @@ await runService({
     const sources = openSources(config, egress);
     const storage = openStorage(config);
     proc.onStop("store of binaries", () => storage?.close());
-    const { TENANCY_URL } = config as unknown as { TENANCY_URL: string[] };
     const tenancy = tenancyClient({
-      baseUrls: TENANCY_URL,
+      baseUrls: config.TENANCY_URL,
       privateKeys: config.CALLER_PRIVATE_KEYS,
     });
     proc.onStop("client of tenancy", () => tenancy.close());
@@ -65,6 +67,7 @@ await runService({
         releaseService({ db, now, keys, sources, storage, autoPromote, mfaMaxAgeMinutes, wakeSync: syncing.wake }),
       ),
       register(UpdateService, updateService({ ...deciding, tenancy })),
+      register(DownloadService, downloadService({ db, storage, preferStore: storeAll })),
       register(SettingsService, settingsService({ db, now, copyLagMs: config.TENANT_COPY_LAG_MS, mfaMaxAgeMinutes })),
       register(RolloutService, rolloutService({ db, now, stagedMax: config.STAGED_ROLLOUTS_MAX, mfaMaxAgeMinutes })),
     ];

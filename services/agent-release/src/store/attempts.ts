@@ -43,6 +43,13 @@ export function lockOpen(tx: Tx, ids: readonly string[]): Promise<AttemptRow[]> 
   );
 }
 
+/** Open attempts of these devices, locked in the order of their ids. */
+export function lockOpenOf(tx: Tx, deviceIds: readonly string[]): Promise<AttemptRow[]> {
+  return tx.query<AttemptRow>(sql`
+    SELECT ${columns} FROM update_attempt WHERE device_id = ANY (${[...deviceIds]}::uuid[]) AND ended_at IS NULL
+    ORDER BY id FOR NO KEY UPDATE`);
+}
+
 export type NewAttempt = Omit<AttemptRow, "state" | "deadline" | "offered_at" | "returned_at" | "ended_at" | "reason">;
 
 /** Opens attempts; the ids of those that did. A device that has an open one already gets no other. */

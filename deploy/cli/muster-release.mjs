@@ -1,0 +1,122 @@
+#!/usr/bin/env node
+// Makes, signs and checks manifests of agent releases, offline (docs/agent-releases.md). The private key stays where releases are built.
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { parseArgs } from "node:util";
+
+const usage = `Usage:
+  muster-release key NAME                          makes a key: the private one on standard output, the public one on standard error
+  muster-release manifest --component C --version V [--counter N] [--expires TIME] [--minimum V] FILE=OS/ARCH…
+                                                   signs a manifest of these files with RELEASE_SIGNING_KEY, to <component>.manifest
+  muster-release verify --key PUBLIC FILE [BINARY…] checks a manifest's signature, and the binaries that it names
+Ends with 0 when all is well, 1 when something is wrong, 2 on wrong usage.
+`;
+
+const spki = Buffer.from("302a300506032b6570032100", "hex");
+const [command, ...rest] = process.argv.slice(2);
+
+try {
+  if (command === "key" && rest.length === 1) makeKey(rest[0]);
+  else if (command === "manifest") await makeManifest(rest);
+  else if (command === "verify") await check(rest);
+  else wrongUsage();
+} catch (error) {
+  process.stderr.write(`muster-release: ${error.message}\n`);
+  process.exitCode = 1;
+}
+
+function wrongUsage() {
+  process.stderr.write(usage);
+  process.exitCode = 2;
+}
+
+/** @param {string} name */
+function makeKey(name) {
+  if (!/^[^\s+:\p{Cc}]{1,64}$/u.test(name))
+    throw new Error("the name has 1 to 64 characters, no spaces, no plus and no colon");
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  process.stdout.write(`${name}:${privateKey.export({ type: "pkcs8", format: "der" }).toString("base64")}\n`);
+  process.stderr.write(`RELEASE_MANIFEST_KEYS=${verifierOf(name, publicKey).text}\n`);
+}
+
+async function makeManifest(args) {
+  const options = { component: { type: "string" }, version: { type: "string" }, counter: { type: "string" } };
+  const more = { expires: { type: "string" }, minimum: { type: "string" } };
+  const { values, positionals } = parseArgs({ args, options: { ...options, ...more }, allowPositionals: true });
+  if (!values.component || !values.version || positionals.length === 0) return wrongUsage();
+  const [, name = "", base64 = ""] = /^([^:+\s]+):(\S+)$/.exec(process.env.RELEASE_SIGNING_KEY?.trim() ?? "") ?? [];
+  if (name === "") throw new Error("RELEASE_SIGNING_KEY holds no key of `muster-release key`");
+  const privateKey = createPrivateKey({ key: Buffer.from(base64, "base64"), format: "der", type: "pkcs8" });
+  const artifacts = [];
+  for (const given of positionals) {
+    const [, path, os, arch] = /^(.+)=(windows|linux|darwin)\/(amd64|arm64|386)$/.exec(given) ?? [];
+    if (!path) throw new Error(`"${given}" is not FILE=OS/ARCH`);
+    artifacts.push({ os, arch, size: (await stat(path)).size, sha256: await digestOf(path), name: basename(path) });
+  }
+  const manifest = {
+    version: values.version.replace(/^v/, ""),
+    component: values.component,
+    counter: Number(values.counter ?? 0),
+    ...(values.expires ? { expires: values.expires } : {}),
+    ...(values.minimum ? { minimumVersion: values.minimum } : {}),
+    artifacts,
+  };
+  const text = `${JSON.stringify(manifest)}\n`;
+  const { hash } = verifierOf(name, createPublicKey(privateKey));
+  const signature = Buffer.concat([Buffer.from(hash, "hex"), sign(null, Buffer.from(text), privateKey)]);
+  const file = `${values.component}.manifest`;
+  await writeFile(file, `${text}\n— ${name} ${signature.toString("base64")}\n`);
+  process.stdout.write(`${file}: ${artifacts.length} files of ${values.component} ${manifest.version}\n`);
+}
+
+async function check(args) {
+  const { values, positionals } = parseArgs({ args, options: { key: { type: "string" } }, allowPositionals: true });
+  const [file, ...binaries] = positionals;
+  if (!values.key || !file) return wrongUsage();
+  const note = await readFile(file, "utf8");
+  const split = note.lastIndexOf("\n\n");
+  if (split < 0) throw new Error("not a signed note");
+  const text = note.slice(0, split + 1);
+  const [, name = "", hash = "", base64 = ""] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(values.key) ?? [];
+  const blob = Buffer.from(base64, "base64");
+  if (blob.length !== 33 || blob[0] !== 1) throw new Error("the key is not name+hash+base64 of an Ed25519 key");
+  const publicKey = createPublicKey({ key: Buffer.concat([spki, blob.subarray(1)]), format: "der", type: "spki" });
+  if (verifierOf(name, publicKey).hash !== hash) throw new Error("the hash of the key is not its own");
+  const signed = note
+    .slice(split + 2)
+    .split("\n")
+    .some((line) => {
+      const [, by, signature = ""] = /^— (\S+) (\S+)$/u.exec(line) ?? [];
+      const bytes = Buffer.from(signature, "base64");
+      return (
+        by === name &&
+        bytes.toString("hex", 0, 4) === hash &&
+        verify(null, Buffer.from(text), publicKey, bytes.subarray(4))
+      );
+    });
+  if (!signed) throw new Error(`${file} is not signed by ${name}`);
+  const { artifacts, component, version } = JSON.parse(text);
+  for (const path of binaries) {
+    const known = artifacts.find((artifact) => artifact.name === basename(path));
+    if (!known) throw new Error(`${path} is not named by the manifest`);
+    if (known.size !== (await stat(path)).size || known.sha256 !== (await digestOf(path)))
+      throw new Error(`${path} is another file`);
+  }
+  process.stdout.write(`${component} ${version} is signed by ${name}\n`);
+}
+
+/** @param {string} path */
+async function digestOf(path) {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path)) hash.update(chunk);
+  return hash.digest("hex");
+}
+
+/** A C2SP verifier key. */
+function verifierOf(name, publicKey) {
+  const blob = Buffer.concat([Buffer.from([1]), publicKey.export({ type: "spki", format: "der" }).subarray(-32)]);
+  const hash = createHash("sha256").update(`${name}\n`).update(blob).digest("hex").slice(0, 8);
+  return { hash, text: `${name}+${hash}+${blob.toString("base64")}` };
+}

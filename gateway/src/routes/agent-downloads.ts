@@ -1,0 +1,76 @@
+import { AppError } from "@muster/kit";
+import { z } from "zod";
+import { byteRange } from "../http/byte-range.ts";
+import { Answered, redirect, Streamed } from "../http/reply.ts";
+import { type Route, route } from "../route.ts";
+import { component, versionIn } from "./agent-versions.ts";
+
+const fileType = "application/octet-stream";
+
+const download = route({
+  method: "GET",
+  path: "/agents/download/:os/:arch",
+  access: { auth: "none" },
+  tag: "Agents",
+  summary: "Download a binary of an agent release",
+  description:
+    "No credential: an installer has none. Without a version it is the promoted one. Answered with the bytes, with one range of them, or " +
+    "with a redirect to the release host or the storage.",
+  params: z.object({ os: z.enum(["windows", "linux", "darwin"]), arch: z.enum(["amd64", "arm64", "386"]) }),
+  query: z.object({
+    component: component.optional().meta({ description: "`agent` when absent." }),
+    version: versionIn.optional(),
+  }),
+  deadline: "export",
+  load: "export",
+  file: { contentTypes: [fileType], headers: { ETag: "SHA-256 of the file.", "Accept-Ranges": "`bytes`." } },
+  answers: {
+    206: { description: "One range of the bytes", headers: { "Content-Range": "Which, of how many." } },
+    302: { description: "The file is elsewhere", headers: { Location: "Where." } },
+    304: { description: "The client has it" },
+    416: { description: "The range is beyond the file", headers: { "Content-Range": "How many bytes there are." } },
+  },
+  reply: z.string(),
+  errors: ["agent_version_not_found"],
+  async handle({ params, query, conditions, rpc }, { services }) {
+    const wanted = { ...params, component: query.component ?? "agent", version: query.version ?? "" };
+    const call = await rpc();
+    const { sha256, size: bytes, name, location } = await services.downloads.locate(wanted, call);
+    if (location !== "") return redirect(302, location, ["Cache-Control", "no-store"]);
+    const size = Number(bytes);
+    const etag = `"${sha256}"`;
+    const { range, ifRange, ifNoneMatch } = conditions();
+    // What stands behind a version never changes; the promoted one may be another tomorrow.
+    const caching = query.version === undefined ? "no-cache" : "public, max-age=31536000, immutable";
+    const about = ["ETag", etag, "Accept-Ranges", "bytes", "Cache-Control", caching];
+    if (matches(ifNoneMatch, etag)) return new Answered(304, about);
+    const part = ifRange !== null && ifRange !== etag ? "all" : byteRange(range, size);
+    if (part === "beyond") return new Answered(416, [...about, "Content-Range", `bytes */${size}`]);
+    const { start, end } = part === "all" ? { start: 0, end: size } : part;
+    const body = piecesOf(
+      services.downloads.read({ sha256, start: BigInt(start), end: BigInt(end) }, call),
+      end - start,
+    );
+    const length = ["Content-Length", String(end - start), "Content-Disposition", `attachment; filename="${name}"`];
+    if (part === "all") return new Streamed(fileType, [...about, ...length], body);
+    const lines = [...about, ...length, "Content-Range", `bytes ${start}-${end - 1}/${size}`];
+    return new Answered(206, lines, new Streamed(fileType, [], body));
+  },
+});
+
+function matches(ifNoneMatch: string | null, etag: string): boolean {
+  if (ifNoneMatch === null) return false;
+  return ifNoneMatch === "*" || ifNoneMatch.split(",").some((each) => each.trim().replace(/^W\//, "") === etag);
+}
+
+/** Fails when it ends before the length that was promised: what arrived must not look whole. */
+async function* piecesOf(pieces: AsyncIterable<{ bytes: Uint8Array }>, length: number): AsyncGenerator<Uint8Array> {
+  let sent = 0;
+  for await (const { bytes } of pieces) {
+    sent += bytes.length;
+    yield bytes;
+  }
+  if (sent !== length) throw new AppError("unavailable", "The file ended early");
+}
+
+export const agentDownloadRoutes: readonly Route[] = [download];

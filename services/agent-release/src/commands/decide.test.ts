@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { sql } from "@muster/db";
+import { endDueOnce } from "../jobs/end-attempts.ts";
+import { startRelease, type TestRelease } from "../testing/release.ts";
+import type { Question } from "./decide.ts";
+
+let service: TestRelease;
+let isTenancyThere = true;
+beforeAll(async () => {
+  service = await startRelease({
+    begin: async (updates) => {
+      if (!isTenancyThere) throw new Error("tenancy is away");
+      return new Set(updates.map(({ deviceId }) => deviceId));
+    },
+  });
+});
+afterAll(() => service?.stop());
+
+const many = (count: number) => Array.from({ length: count }, () => service.question());
+const offered = (decided: Awaited<ReturnType<TestRelease["decide"]>>) =>
+  decided.answers.filter(({ offers }) => offers.length > 0).length;
+const running = ({ device }: Question, agent: string, report: Question["report"] = null): Question => ({
+  device: { ...device, versions: { ...device.versions, agent } },
+  report,
+});
+const failed = (version: string) => ({ component: "agent", version, state: "failed", error: "" });
+
+describe("decisions", () => {
+  it("grant exactly five of 200 that come at once where five may update", async () => {
+    await service.release("2.0.0", { maxInFlight: 5 });
+    // As gateways ask: several calls at a time, each for many devices.
+    const call = async () => offered(await service.decide(...many(50)));
+    const granted = await Promise.all([call(), call(), call(), call()]);
+    expect(granted.reduce((sum, each) => sum + each, 0)).toBe(5);
+    expect(await service.rollout("2.0.0")).toMatchObject({ in_flight: 5 });
+  });
+
+  it("offer the same attempt again to a device whose answer was lost, and count it once", async () => {
+    await service.release("2.1.0");
+    const question = service.question();
+    const [first, second] = [await service.decide(question), await service.decide(question)];
+    expect(second.answers[0]?.offers).toEqual(first.answers[0]?.offers);
+    expect(await Promise.all([service.decide(question), service.decide(question)])).toMatchObject([
+      { answers: [{ offers: first.answers[0]?.offers }] },
+      { answers: [{ offers: first.answers[0]?.offers }] },
+    ]);
+    expect(await service.rollout("2.1.0")).toMatchObject({ in_flight: 1 });
+  });
+
+  it("take back what tenancy does not hear of", async () => {
+    await service.release("2.2.0");
+    isTenancyThere = false;
+    expect(offered(await service.decide(...many(3)))).toBe(0);
+    isTenancyThere = true;
+    expect(await service.rollout("2.2.0")).toMatchObject({ in_flight: 0 });
+  });
+
+  it("halt a bad release before twice the threshold has failed, and offer it to nobody from then on", async () => {
+    await service.release("2.3.0", { haltFailures: 5 });
+    const fleet = many(60);
+    let offers = 0;
+    for (let round = 0; round < 5; round++) {
+      const { answers } = await service.decide(...fleet);
+      const given = fleet.filter((_, at) => (answers[at]?.offers.length ?? 0) > 0);
+      offers += given.length;
+      await service.decide(...given.map((question) => running(question, "1.0.0", failed("2.3.0"))));
+    }
+    const rollout = await service.rollout("2.3.0");
+    expect(rollout).toMatchObject({ state: "halted", in_flight: 0, succeeded: 0 });
+    expect(rollout?.failed).toBeLessThan(10);
+    expect(offers).toBe(rollout?.failed);
+    expect(offered(await service.decide(...many(5)))).toBe(0);
+  });
+
+  it("count a device that returns late as a success after all", async () => {
+    await service.release("2.4.0");
+    const question = service.question();
+    await service.decide(question);
+    await service.decide(running(question, "1.0.0", failed("2.4.0")));
+    expect(await service.rollout("2.4.0")).toMatchObject({ in_flight: 0, failed: 1, succeeded: 0 });
+    await service.decide(running(question, "2.4.0"));
+    expect(await service.rollout("2.4.0")).toMatchObject({ in_flight: 0, failed: 0, succeeded: 1 });
+  });
+
+  it("hold a returned device back until its soak is over", async () => {
+    await service.release("2.5.0", { soakSeconds: 100 });
+    const question = service.question();
+    await service.decide(question);
+    const { answers } = await service.decide(running(question, "2.5.0"));
+    expect(answers[0]?.validForMs).toBeGreaterThan(90_000);
+    expect(await service.rollout("2.5.0")).toMatchObject({ in_flight: 1, succeeded: 0 });
+    await service.execute(
+      sql`UPDATE update_attempt SET returned_at = returned_at - interval '101 seconds' WHERE version = '2.5.0'`,
+    );
+    await service.decide(running(question, "2.5.0"));
+    expect(await service.rollout("2.5.0")).toMatchObject({ in_flight: 0, succeeded: 1 });
+  });
+
+  it("are cheap for a device that is up to date: the gateway may remember them", async () => {
+    const { answers } = await service.decide(service.question({ agent: "9.0.0" }));
+    expect(answers[0]).toMatchObject({ offers: [], updating: false });
+    expect(answers[0]?.validForMs).toBeGreaterThan(14 * 60_000);
+  });
+});
+
+describe("a device that is silent", () => {
+  const overdue = sql`UPDATE update_attempt SET deadline = clock_timestamp() - interval '1 second' WHERE ended_at IS NULL`;
+
+  it("fails at its deadline; not while no gateway is heard of, and then its time is given back", async () => {
+    await service.release("3.0.0");
+    const question = service.question();
+    await service.decide(question);
+    await service.execute(overdue);
+    await service.execute(sql`UPDATE update_watch SET heard_at = clock_timestamp() - interval '40 seconds'`);
+    expect(await endDueOnce(service.deps)).toBe(0);
+    await service.execute(sql`UPDATE update_watch SET heard_at = clock_timestamp()`);
+    expect(await endDueOnce(service.deps)).toBeGreaterThan(0);
+    expect(await service.rollout("3.0.0")).toMatchObject({ in_flight: 0, failed: 1 });
+  });
+});

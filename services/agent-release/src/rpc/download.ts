@@ -1,0 +1,67 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { type Database, sql } from "@muster/db";
+import { AppError, systemCaller, validationError } from "@muster/kit";
+import type { DownloadService } from "@muster/proto/muster/release/v1/download_pb";
+import { callContext } from "@muster/rpc";
+import { pieceBytes, type Storage } from "../clients/storage.ts";
+import { versionNotFound } from "../commands/promote.ts";
+import { service } from "../config.ts";
+import { isComponent } from "../rules/component.ts";
+import { parseVersion } from "../rules/version.ts";
+import { requireGateway } from "./guards.ts";
+
+export type DownloadDeps = { db: Database; storage: Storage | null; preferStore: boolean };
+
+type FileRow = {
+  version: string;
+  name: string;
+  size: number;
+  sha256: string;
+  source_url: string | null;
+  stored: boolean;
+};
+
+/** Files of releases, for anybody: an installer has no credential yet. */
+export function downloadService({ db, storage, preferStore }: DownloadDeps): ServiceImpl<typeof DownloadService> {
+  const who = { caller: systemCaller(service) };
+  return {
+    async locate({ os, arch, component, version }, handler) {
+      requireGateway(callContext(handler));
+      if (!isComponent(component)) throw validationError({ component: ["Must be agent, watchdog or helper"] });
+      const wanted = version === "" ? null : parseVersion(version);
+      if (wanted === null && version !== "") throw validationError({ version: ["Must be a semantic version"] });
+      const [row] = await db.read<FileRow>(
+        who,
+        sql`SELECT r.version, a.name, a.size, a.sha256, a.source_url, a.stored
+            FROM release r JOIN artifact a ON a.release_id = r.id
+            WHERE r.component = ${component} AND a.os = ${os} AND a.arch = ${arch} AND r.yanked_at IS NULL
+              AND CASE WHEN ${wanted}::text IS NULL
+                    THEN r.id = (SELECT p.release_id FROM promotion p WHERE p.component = ${component})
+                    ELSE r.version = ${wanted}::text END`,
+      );
+      if (!row) throw versionNotFound();
+      const isServed = row.stored && storage !== null && (preferStore || row.source_url === null);
+      const location = isServed ? await storage.urlOf(row.sha256, row.name) : row.source_url;
+      if (!isServed && location === null) throw versionNotFound();
+      const { name, sha256 } = row;
+      return { component, version: row.version, name, sha256, size: BigInt(row.size), location: location ?? "" };
+    },
+
+    async *read({ sha256, start, end }, handler) {
+      requireGateway(callContext(handler));
+      const [known] = await db.read<{ size: number }>(
+        who,
+        sql`SELECT size FROM artifact WHERE sha256 = ${sha256} AND stored LIMIT 1`,
+      );
+      const [from, to] = [Number(start), Number(end)];
+      if (!known || from < 0 || to > known.size || from > to) throw versionNotFound();
+      const bytes = await storage?.read(sha256, from, to);
+      if (!bytes) throw new AppError("internal", "A stored file is not in its store");
+      for await (const chunk of bytes) {
+        for (let at = 0; at < chunk.length; at += pieceBytes) {
+          yield { bytes: chunk.subarray(at, at + pieceBytes) as Uint8Array<ArrayBuffer> };
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import { describe, expect, it } from "@jest/globals";
+import { decide, type GateInput, type PlannedRelease, type PlannedRollout, type Rule } from "./gate.ts";
+import { mergeSettings, nothingSet } from "./settings.ts";
+
+const now = new Date("2024-02-29T12:00:00Z");
+const hourMs = 3_600_000;
+const guard = (id: string, change: Partial<PlannedRollout> = {}): PlannedRollout => ({
+  id: `guard-${id}`,
+  kind: "guard",
+  state: "running",
+  rings: [],
+  openRings: 0,
+  percent: 100,
+  budget: null,
+  ...change,
+});
+const release = (version: string, change: Partial<PlannedRelease> = {}): PlannedRelease => ({
+  id: version,
+  version,
+  minimumVersion: null,
+  yanked: false,
+  platforms: new Set(["linux/amd64"]),
+  guard: guard(version),
+  staged: [],
+  ...change,
+});
+const nothing = { promotedId: null, releases: [] };
+const staged = (change: Partial<PlannedRollout>) => guard("s", { kind: "staged", id: "s", ...change });
+
+const device = {
+  id: "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f",
+  orgId: "o",
+  partnerId: "p",
+  siteId: null,
+  groupIds: [],
+  os: "linux",
+  arch: "amd64",
+  versions: { agent: "1.0.0", watchdog: null, helper: null },
+  autoUpdateEnabled: true,
+  status: "online",
+};
+const base: GateInput = {
+  device,
+  merged: mergeSettings(nothingSet, nothingSet),
+  catalogue: {
+    agent: { promotedId: "1.2.0", releases: [release("1.2.0"), release("1.1.0")] },
+    watchdog: nothing,
+    helper: nothing,
+  },
+  attempts: [],
+  requested: false,
+  now,
+};
+const agents = (releases: PlannedRelease[], promotedId: string | null) => ({
+  catalogue: { ...base.catalogue, agent: { promotedId, releases } },
+});
+const set = (change: object) => ({ merged: mergeSettings(nothingSet, { ...nothingSet, ...change }) });
+const failed = (hoursAgo: number) => ({
+  component: "agent" as const,
+  releaseId: "1.2.0",
+  state: "failed",
+  endedAt: new Date(now.getTime() - hoursAgo * hourMs),
+});
+const says = (change: object) => ({ device: { ...device, ...change } });
+const runs = (agent: string) => says({ versions: { agent, watchdog: null, helper: null } });
+const ring = { name: "r", partnerIds: [], orgIds: ["other"], siteIds: [], groupIds: [] };
+const closed = set({ windowStart: 0, windowEnd: 60 });
+
+const rows: [Rule, string, Partial<GateInput>][] = [
+  ["not_eligible", "a quarantined device", says({ status: "quarantined" })],
+  ["not_eligible", "a decommissioned device", says({ status: "decommissioned" })],
+  [
+    "auto_update_off",
+    "a device whose updates are off, although asked for",
+    { ...says({ autoUpdateEnabled: false }), requested: true },
+  ],
+  ["policy_manual", "a manual policy", set({ updatePolicy: "manual" })],
+  ["offered", "a manual policy, asked for", { ...set({ updatePolicy: "manual" }), requested: true }],
+  ["no_target", "nothing promoted", agents([release("1.2.0")], null)],
+  ["no_target", "a pin that is registered no more", set({ agentTarget: "9.9.9" })],
+  ["current_unparsable", "a version that is none", runs("nightly")],
+  ["up_to_date", "the target", runs("1.2.0")],
+  ["up_to_date", "the target with build metadata", runs("v1.2.0+7")],
+  ["up_to_date", "a newer version: no downgrade", runs("1.10.0")],
+  ["no_artifact", "a platform without a file", says({ arch: "arm64" })],
+  [
+    "below_minimum",
+    "a version too old, without a step",
+    agents([release("1.2.0", { minimumVersion: "1.1.0" })], "1.2.0"),
+  ],
+  ["window_closed", "a closed window", closed],
+  ["offered", "a closed window, asked for", { ...closed, requested: true }],
+  [
+    "not_in_ring",
+    "a staged rollout elsewhere",
+    { ...agents([release("2.0.0", { staged: [staged({ rings: [ring], openRings: 1 })] }), release("1.0.0")], "1.0.0") },
+  ],
+  [
+    "not_in_bucket",
+    "a staged rollout for nobody yet",
+    agents([release("2.0.0", { staged: [staged({ percent: 0 })] }), release("1.0.0")], "1.0.0"),
+  ],
+  ["halted", "a halted guard", agents([release("1.2.0", { guard: guard("1.2.0", { state: "halted" }) })], "1.2.0")],
+  [
+    "halted",
+    "a paused staged rollout",
+    agents([release("2.0.0", { staged: [staged({ state: "paused" })] }), release("1.0.0")], "1.0.0"),
+  ],
+  [
+    "halted",
+    "a yanked pin",
+    { ...agents([release("1.2.0", { yanked: true })], null), ...set({ agentTarget: "1.2.0" }) },
+  ],
+  ["back_off", "a failure half an hour ago", { attempts: [failed(0.5)] }],
+  ["back_off", "a second failure three hours ago", { attempts: [failed(30), failed(3)] }],
+  ["offered", "a failure two hours ago", { attempts: [failed(2)] }],
+  ["in_progress", "an open attempt", { attempts: [{ ...failed(0), state: "offered", endedAt: null }] }],
+  ["in_flight_cap", "a full budget", agents([release("1.2.0", { guard: guard("1.2.0", { budget: 0 }) })], "1.2.0")],
+  ["offered", "an older version", {}],
+];
+
+describe("the gate", () => {
+  it.each(rows)("says %s of %s", (rule, _name, change) => {
+    const [agent] = decide({ ...base, ...change });
+    expect(agent?.rule).toBe(rule);
+    expect(agent?.recheckAt.getTime()).toBeLessThanOrEqual(now.getTime() + 15 * 60_000);
+  });
+
+  it("says not_reported of a component without a version", () => {
+    expect(decide(base).map(({ rule }) => rule)).toEqual(["offered", "not_reported", "not_reported"]);
+  });
+
+  it("offers one component at a time, agent first", () => {
+    const own = base.catalogue.agent;
+    const versions = { agent: "1.0.0", watchdog: "1.0.0", helper: "1.0.0" };
+    const input = { ...base, device: { ...device, versions }, catalogue: { agent: own, watchdog: own, helper: own } };
+    expect(decide(input).map(({ rule }) => rule)).toEqual(["offered", "in_progress", "in_progress"]);
+  });
+
+  it("takes the newest release on the way when the target needs a newer one first", () => {
+    const releases = [release("3.0.0", { minimumVersion: "2.0.0" }), release("2.1.0"), release("2.0.0")];
+    const [agent] = decide({ ...base, ...agents(releases, "3.0.0") });
+    expect([agent?.rule, agent?.target?.version, agent?.targetSource]).toEqual(["offered", "2.1.0", "minimum"]);
+  });
+
+  it("looks again when the window opens", () => {
+    const soon = set({ windowStart: 12 * 60 + 5, windowEnd: 13 * 60 });
+    expect(decide({ ...base, ...soon })[0]?.recheckAt).toEqual(new Date("2024-02-29T12:05:00Z"));
+  });
+});

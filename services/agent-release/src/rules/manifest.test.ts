@@ -1,0 +1,77 @@
+import { describe, expect, it } from "@jest/globals";
+import { generateNoteKey, noteKeys, signNote } from "@muster/kit";
+import { parseChecksums } from "./checksums.ts";
+import { openManifest } from "./manifest.ts";
+import { compareVersions, isPrerelease, parseVersion } from "./version.ts";
+
+const now = new Date("2024-02-29T12:00:00Z");
+const { signer } = noteKeys(generateNoteKey("releases.example.test"));
+const artifact = { os: "linux", arch: "amd64", size: 3, sha256: "a".repeat(64), name: "agent-linux-amd64" };
+const line = (change: object = {}) =>
+  `${JSON.stringify({ version: "1.2.0", component: "agent", counter: 4, artifacts: [artifact], ...change })}\n`;
+
+describe("a manifest", () => {
+  it("counts when a known key signed it", () => {
+    expect(openManifest(signNote(line(), signer), [signer], now)).toMatchObject({
+      signed: true,
+      manifest: { version: "1.2.0", component: "agent", counter: 4 },
+    });
+  });
+
+  it.each([
+    ["is not signed", line(), true],
+    ["is signed by a stranger", signNote(line(), noteKeys(generateNoteKey("stranger")).signer), true],
+    ["was changed after signing", signNote(line(), signer).replace("1.2.0", "1.2.1"), true],
+    ["has expired", signNote(line({ expires: "2024-02-29T12:00:00Z" }), signer), true],
+    ["names a platform twice", signNote(line({ artifacts: [artifact, artifact] }), signer), false],
+    ["names no file", signNote(line({ artifacts: [] }), signer), false],
+    ["is of no component", signNote(line({ component: "kernel" }), signer), false],
+    ["is no version", signNote(line({ version: "latest" }), signer), false],
+    [
+      "names a file outside of its folder",
+      signNote(line({ artifacts: [{ ...artifact, name: "../x" }] }), signer),
+      false,
+    ],
+  ])("that %s is refused", (_name, text, untrusted) => {
+    expect(() => openManifest(text, [signer], now)).toThrow(
+      expect.objectContaining({ name: "ManifestError", untrusted }),
+    );
+  });
+
+  it("is taken unsigned where no keys are set", () => {
+    expect(openManifest(line(), [], now)).toMatchObject({ signed: false });
+  });
+});
+
+describe("a version", () => {
+  it.each([
+    ["1.2.0", "1.2.0"],
+    ["v1.2.0", "1.2.0"],
+    ["1.2.0+a", "1.2.0"],
+    ["1.2.0-rc.1", "1.2.0-rc.1"],
+    ["vv1.2.0", null],
+    ["1.2", null],
+    ["=1.2.0", null],
+    [" 1.2.0", null],
+    ["latest", null],
+    ["01.2.0", null],
+  ])("%s is read as %s", (text, expected) => {
+    expect(parseVersion(text)).toBe(expected);
+  });
+
+  it("is compared by numbers, a pre-release before its release", () => {
+    expect(compareVersions("1.10.0", "1.9.0")).toBeGreaterThan(0);
+    expect(compareVersions("1.2.0-rc.1", "1.2.0")).toBeLessThan(0);
+    expect([isPrerelease("1.2.0-rc.1"), isPrerelease("1.2.0")]).toEqual([true, false]);
+  });
+});
+
+describe("checksums.txt", () => {
+  it("names the binaries by component and platform; other files are none", () => {
+    const text = `${"A".repeat(64)}  muster-agent-linux-amd64\n${"b".repeat(64)} *watchdog_windows_386.exe\n${"c".repeat(64)}  README.md\n`;
+    expect([...parseChecksums(text)]).toEqual([
+      ["agent", [{ os: "linux", arch: "amd64", name: "muster-agent-linux-amd64", sha256: "a".repeat(64) }]],
+      ["watchdog", [{ os: "windows", arch: "386", name: "watchdog_windows_386.exe", sha256: "b".repeat(64) }]],
+    ]);
+  });
+});

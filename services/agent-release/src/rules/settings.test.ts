@@ -1,0 +1,43 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { fieldNames, isLockable, mergeSettings, nothingSet, type Settings } from "./settings.ts";
+
+const pins = [null, "latest", "1.0.0"] as const;
+
+describe("merged settings", () => {
+  it.each(pins.flatMap((partner) => pins.map((organization) => [partner, organization] as const)))(
+    "of a partner's pin %s and an organization's %s inherit, and the organization's wins",
+    (partner, organization) => {
+      const { settings, sources } = mergeSettings(
+        { ...nothingSet, agentTarget: partner },
+        { ...nothingSet, agentTarget: organization },
+      );
+      expect(settings.agentTarget).toBe(organization ?? partner ?? "latest");
+      expect(sources.agentTarget).toBe(organization ? "organization" : partner ? "partner" : "default");
+      expect([settings.watchdogTarget, sources.watchdogTarget]).toEqual(["latest", "default"]);
+    },
+  );
+
+  it("take policy and window from the partner where it set them, each field by itself", () => {
+    const level = fc.record<Settings>({
+      agentTarget: fc.constantFrom(...pins),
+      watchdogTarget: fc.constantFrom(...pins),
+      updatePolicy: fc.constantFrom(null, "automatic", "manual"),
+      windowDays: fc.constantFrom(null, ["mon"] as const, ["sat", "sun"] as const),
+      windowStart: fc.constantFrom(null, 0, 60),
+      windowEnd: fc.constantFrom(null, 120, 1_440),
+    });
+    fc.assert(
+      fc.property(level, level, (partner, organization) => {
+        const { settings, sources } = mergeSettings(partner, organization);
+        for (const field of fieldNames.filter(isLockable)) {
+          const winner = partner[field] ?? organization[field];
+          if (winner !== null) expect(settings[field]).toEqual(winner);
+          const source =
+            partner[field] !== null ? "partner" : organization[field] !== null ? "organization" : "default";
+          expect(sources[field]).toBe(source);
+        }
+      }),
+    );
+  });
+});

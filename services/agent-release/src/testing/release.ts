@@ -1,0 +1,73 @@
+import { fileURLToPath } from "node:url";
+import { sql } from "@muster/db";
+import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { tenantMigrations } from "@muster/service";
+import { testDatabase } from "@muster/testing";
+import { type DecideDeps, decideForDevices, type Question } from "../commands/decide.ts";
+import { createPlanMemory } from "../commands/plan-memory.ts";
+import { registerRelease } from "../commands/register-release.ts";
+import { migrations, service } from "../config.ts";
+import { asItself } from "../emits/audit.ts";
+import { bumpPlan } from "../store/plan.ts";
+
+export type TestRelease = Awaited<ReturnType<typeof startRelease>>;
+
+/** The service's commands on a real database; tenancy takes whatever `begin` says, every device by default. */
+export async function startRelease(change: Partial<DecideDeps> = {}) {
+  const dirs = [tenantMigrations, { label: service, path: fileURLToPath(migrations) }];
+  const database = await testDatabase({ service, dirs });
+  const { db } = database;
+  const who = { caller: systemCaller(service) };
+  const deps: DecideDeps = {
+    db,
+    log: createLogger("test", "fatal"),
+    now: () => new Date(),
+    plan: createPlanMemory(),
+    begin: async (updates) => new Set(updates.map(({ deviceId }) => deviceId)),
+    timeoutSeconds: 300,
+    heartbeatIntervalSeconds: 60,
+    ...change,
+  };
+  return {
+    database,
+    deps,
+    /** A device that runs 1.0.0, and what its agent says. */
+    question(versions: object = {}, more: Partial<Question["device"]> = {}): Question {
+      const id = uuidv7();
+      const own = { agent: "1.0.0", watchdog: null, helper: null, ...versions };
+      const place = { orgId: uuidv7(), partnerId: uuidv7(), siteId: null, groupIds: [] };
+      const machine = { os: "linux", arch: "amd64", autoUpdateEnabled: true, status: "online" };
+      return { device: { id, ...place, ...machine, versions: own, ...more }, report: null };
+    },
+    decide: (...questions: Question[]) => decideForDevices(deps, questions),
+    /** Registers and promotes an agent; limits of its guard as given. */
+    async release(version: string, guard: { maxInFlight?: number; haltFailures?: number; soakSeconds?: number } = {}) {
+      const artifacts = [
+        { os: "linux" as const, arch: "amd64" as const, size: 1, sha256: "a".repeat(64), name: "agent" },
+      ];
+      const manifest = { version, component: "agent" as const, counter: 0, artifacts };
+      const prepared = { manifest, signed: false, note: null, source: "api", notesUrl: null, files: new Map() };
+      await db.tx(who, async (tx) => {
+        const options = { autoPromote: true, action: "agent_version.register" as const };
+        const row = await registerRelease(tx, asItself(), prepared, options, new Date());
+        await tx.execute(sql`
+          UPDATE rollout SET max_in_flight = ${guard.maxInFlight ?? 1_000}, halt_failures = ${guard.haltFailures ?? 50},
+                             soak_seconds = ${guard.soakSeconds ?? 0}
+          WHERE release_id = ${row?.id ?? null}::uuid`);
+        await bumpPlan(tx, { scope: "all" });
+      });
+    },
+    async rollout(version: string) {
+      const [row] = await db.read<{ state: string; in_flight: number; succeeded: number; failed: number }>(
+        who,
+        sql`SELECT t.state, t.in_flight, t.succeeded, t.failed FROM rollout t JOIN release r ON r.id = t.release_id
+            WHERE r.version = ${version}`,
+      );
+      return row;
+    },
+    async execute(statement: ReturnType<typeof sql>) {
+      await db.tx(who, (tx) => tx.execute(statement));
+    },
+    stop: () => database.drop(),
+  };
+}
