@@ -17,7 +17,7 @@ export async function enroller(cluster: Cluster): Promise<(orgId: string, wanted
   const signer = createSigner({ issuer: "identity", privateKeys: keys.callers.identity?.privateKey ?? "" });
   return async (orgId, wanted = {}) => {
     const { rpc } = (await cluster.stack()).services.tenancy as { rpc: string };
-    const token = await signer.tokenFor(callers.service("identity"));
+    const token = await signer.tokenFor(callers.service("identity"), "tenancy");
     const device = { id: randomUUID(), orgId, hostname: "HOST", os: "windows", arch: "amd64", agentVersion: "1.0.0" };
     const reply = await fetch(`${rpc}/muster.tenancy.v1.DeviceService/CreateDevice`, {
       method: "POST",

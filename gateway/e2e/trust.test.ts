@@ -34,7 +34,7 @@ const signerOf = (issuer: string, privateKeys = keys.callers[issuer]?.privateKey
 
 describe("an RPC port", () => {
   it("opens to a person whom the gateway vouches for", async () => {
-    const token = await signerOf("gateway").tokenFor(callers.platformAdmin());
+    const token = await signerOf("gateway").tokenFor(callers.platformAdmin(), "tenancy");
     expect((await call("tenancy", listPartners, {}, token)).status).toBe(200);
   });
 
@@ -46,7 +46,7 @@ describe("an RPC port", () => {
     "does not believe %s about a person",
     async (issuer) => {
       const refused = await signerOf(issuer)
-        .tokenFor(callers.platformAdmin())
+        .tokenFor(callers.platformAdmin(), "tenancy")
         .then(
           (token) => call("tenancy", listPartners, {}, token).then((r) => r.status),
           () => 401,
@@ -58,7 +58,7 @@ describe("an RPC port", () => {
   it.each(["gateway", "identity", "audit"])(
     "does not open to the service %s where it is not listed",
     async (issuer) => {
-      const token = await signerOf(issuer).tokenFor(callers.service(issuer));
+      const token = await signerOf(issuer).tokenFor(callers.service(issuer), "tenancy");
       expect(await call("tenancy", listPartners, {}, token)).toMatchObject({
         status: 403,
         body: { code: "permission_denied" },
@@ -66,13 +66,26 @@ describe("an RPC port", () => {
     },
   );
 
+  it("does not take the token of a person that another service was given", async () => {
+    for (const service of ["identity", "audit", "device-logs", "webhook-dispatcher", "agent-release"]) {
+      const token = await signerOf("gateway").tokenFor(callers.platformAdmin(), service);
+      expect((await call("tenancy", listPartners, {}, token)).status).toBe(401);
+    }
+  });
+
   it("does not believe a token signed with a key of somebody's own", async () => {
-    const token = await signerOf("gateway", generateCallerKey().privateKey).tokenFor(callers.platformAdmin());
+    const token = await signerOf("gateway", generateCallerKey().privateKey).tokenFor(
+      callers.platformAdmin(),
+      "tenancy",
+    );
     expect((await call("tenancy", listPartners, {}, token)).status).toBe(401);
   });
 
   it("does not believe a token whose claims or signature were edited", async () => {
-    const token = await signerOf("gateway").tokenFor(callers.partnerAdmin("01890000-0000-7000-8000-000000000001"));
+    const token = await signerOf("gateway").tokenFor(
+      callers.partnerAdmin("01890000-0000-7000-8000-000000000001"),
+      "tenancy",
+    );
     const [head = "", claims = "", signature = ""] = token.split(".");
     const edited = Buffer.from(claims, "base64url").toString().replaceAll("partner", "system");
     const forged = [head, Buffer.from(edited).toString("base64url"), signature].join(".");
@@ -85,7 +98,7 @@ describe("an RPC port", () => {
 
 describe("the front door", () => {
   it("takes nothing from public headers that look like ours", async () => {
-    const token = await signerOf("gateway").tokenFor(callers.platformAdmin());
+    const token = await signerOf("gateway").tokenFor(callers.platformAdmin(), "tenancy");
     const headers = { "muster-caller": token, "muster-client-address": "203.0.113.9", "muster-request-id": "forged" };
     const stranger = await api(cluster).call("GET", "/orgs/partners", undefined, headers);
     expect(stranger.status).toBe(401);

@@ -1,20 +1,20 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, it } from "@jest/globals";
-import { createSigner } from "@muster/rpc";
+import { createSigner, type Signer } from "@muster/rpc";
 import { callers, wireSmoke } from "@muster/testing";
 import { type Cluster, type StackFile, sharedCluster } from "./cluster.ts";
 
 let cluster: Cluster;
 let stack: StackFile;
-let callerToken: string;
+let signer: Signer;
 beforeAll(async () => {
   cluster = await sharedCluster();
   stack = await cluster.stack();
   const secrets = await readFile(join(cluster.dataDir, "keys", "secrets.json"), "utf8");
   const { privateKey } = (JSON.parse(secrets) as { callers: Record<string, { privateKey: string }> }).callers
     .gateway as { privateKey: string };
-  callerToken = await createSigner({ issuer: "gateway", privateKeys: privateKey }).tokenFor(callers.platformAdmin());
+  signer = createSigner({ issuer: "gateway", privateKeys: privateKey });
 }, 180_000);
 
 describe("every service's RPC port", () => {
@@ -22,7 +22,7 @@ describe("every service's RPC port", () => {
     "answers stock Connect, gRPC and grpc-js clients: %s",
     async (name) => {
       const { rpc } = stack.services[name] as { rpc: string };
-      await wireSmoke(rpc, { callerToken });
+      await wireSmoke(rpc, { callerToken: await signer.tokenFor(callers.platformAdmin(), name) });
     },
   );
 });

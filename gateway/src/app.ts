@@ -69,13 +69,12 @@ const ownTimeoutMs = 2_000;
 /** Everything of the gateway but its process and the message bus: listens when it resolves. */
 export async function startGateway(options: AppOptions): Promise<App> {
   const { config, version, signer, readiness, log, routes = allRoutes } = options;
-  const transports = transportsOf(config);
+  const transports = transportsOf(config, signer);
   const services = createServices(transports);
   const gatewayCaller = systemCaller("gateway");
   const ownCall = async (timeoutMs: number, clientAddress: string | null = null) => {
     const meta = { requestId: uuidv7(), clientAddress, userAgent: null, traceparent: null };
-    const callerToken = await signer.tokenFor(gatewayCaller);
-    return callOptions({ callerToken, meta, deadlineMs: performance.now() + timeoutMs });
+    return callOptions({ caller: gatewayCaller, meta, deadlineMs: performance.now() + timeoutMs });
   };
 
   const keys = createKeySet({
@@ -209,7 +208,6 @@ export async function startGateway(options: AppOptions): Promise<App> {
     addressRates,
     accessRules,
     clientAddress,
-    tokenFor: (caller) => signer.tokenFor(caller),
     now: Date.now,
     fallback: { paths: [docsPath], handler: createFallback(log) },
     corsOrigins: config.CORS_ORIGINS,
@@ -227,6 +225,8 @@ export async function startGateway(options: AppOptions): Promise<App> {
   });
   acceptChannels(gateway.server, {
     hub: channels,
+    answers: gateway.answers,
+    clientAddress,
     find: buildRouteTable(routes),
     readHeaders: createHeaderReader(config.EDGE_CLIENT_ADDRESS_HEADER ?? null),
     authenticate,
@@ -292,7 +292,7 @@ const connections = 64;
 /** Each live query holds one for up to 30 s. */
 const liveConnections = 512;
 
-function transportsOf(config: Config): Record<TransportName, RpcTransport> {
+function transportsOf(config: Config, signer: Signer): Record<TransportName, RpcTransport> {
   const urls: Record<ServiceName, readonly string[]> = {
     identity: config.IDENTITY_URL,
     tenancy: config.TENANCY_URL,
@@ -301,12 +301,18 @@ function transportsOf(config: Config): Record<TransportName, RpcTransport> {
     "webhook-dispatcher": config.WEBHOOK_DISPATCHER_URL,
     "agent-release": config.AGENT_RELEASE_URL,
   };
-  const entries = serviceNames.map((name) => [name, createTransport({ baseUrls: urls[name], connections })] as const);
+  const to = (service: ServiceName, connections?: number) =>
+    createTransport({
+      baseUrls: urls[service],
+      callers: { service, signer },
+      ...(connections === undefined ? {} : { connections }),
+    });
+  const entries = serviceNames.map((name) => [name, to(name, connections)] as const);
   const transports = Object.fromEntries(entries) as Record<ServiceName, RpcTransport>;
   return {
     ...transports,
-    edge: createTransport({ baseUrls: urls.identity }),
-    live: createTransport({ baseUrls: urls["device-logs"], connections: liveConnections }),
+    edge: to("identity"),
+    live: to("device-logs", liveConnections),
   };
 }
 

@@ -105,13 +105,13 @@ export async function startAudit(database: TestDatabase, nats: { url: string; se
     });
   });
   const signer = createSigner({ issuer: "gateway", privateKeys: key.privateKey });
-  const transport = createTransport({ baseUrls: [`http://127.0.0.1:${rpc}`] });
+  const transport = createTransport({ baseUrls: [`http://127.0.0.1:${rpc}`], callers: { service: "audit", signer } });
   const client = createClient(AuditLogService, transport);
   const reporting = createClient(ReportService, transport);
   const exporting = createClient(ExportService, transport);
   const options = async (caller: Caller) => {
     const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
-    return callOptions({ callerToken: await signer.tokenFor(caller), meta, deadlineMs: performance.now() + 30_000 });
+    return callOptions({ caller, meta, deadlineMs: performance.now() + 30_000 });
   };
   return {
     listLogs: async (caller, request) => client.listLogs(request, await options(caller)),

@@ -106,7 +106,7 @@ export async function startBenchIdentity(): Promise<BenchIdentity> {
   const log = createLogger("bench-identity", "error");
   const readiness = new Readiness();
   readiness.set("ready");
-  const verifier = createVerifier({ directory, audience: "muster-internal", service: "identity", log });
+  const verifier = createVerifier({ directory, service: "identity", log });
   const port = await servePort({
     name: "identity",
     version: "bench",

@@ -8,6 +8,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   webhooks: () => import("./webhooks.ts"),
   "webhooks-paced": () => import("./webhooks-paced.ts"),
   "webhooks-fairness": () => import("./webhooks-fairness.ts"),
+  "webhooks-e2e": () => import("./webhooks-e2e.ts"),
   "webhooks-chaos": () => import("./webhooks-chaos.ts"),
   agents: () => import("./agents.ts"),
   enrollments: () => import("./enrollments.ts"),

@@ -64,8 +64,9 @@ function undici(): Call {
 }
 
 function withCaller(): Call {
-  const client = createClient(PartnerService, createTransport({ baseUrls: [baseUrl] }));
   const signer = createSigner({ issuer: "gateway", privateKeys });
+  const callers = { service: "tenancy", signer };
+  const client = createClient(PartnerService, createTransport({ baseUrls: [baseUrl], callers }));
   const id = uuidv7();
   const caller: Caller = {
     actor: {
@@ -94,9 +95,8 @@ function withCaller(): Call {
     keyId: null,
   };
   return async () => {
-    const callerToken = await signer.tokenFor(caller);
     const meta = { requestId: uuidv7(), clientAddress: "192.0.2.7", userAgent: "bench/1.0", traceparent: null };
-    const options = callOptions({ callerToken, meta, deadlineMs: performance.now() + 10_000 });
+    const options = callOptions({ caller, meta, deadlineMs: performance.now() + 10_000 });
     await client.getPartner({ id: message }, options);
   };
 }

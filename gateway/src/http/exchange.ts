@@ -37,7 +37,6 @@ export type ExchangeOptions = {
   accessRules: AccessRules;
   noteRefusal: NoteRefusal;
   clientAddress: ClientAddressRule;
-  tokenFor(caller: Caller): Promise<string>;
   /** Milliseconds since 1970. */
   now: () => number;
 };
@@ -255,8 +254,7 @@ function noteRefusal(options: ExchangeOptions, exchange: Exchange, credential: C
   const id = exchange.rawParams.id ?? "";
   const meta = { ...metaOf(options, exchange), idempotencyKey: null };
   const rpc = async () => {
-    const callerToken = await options.tokenFor(credential.caller);
-    return callOptions({ callerToken, meta, deadlineMs: performance.now() + noteTimeoutMs });
+    return callOptions({ caller: credential.caller, meta, deadlineMs: performance.now() + noteTimeoutMs });
   };
   options.noteRefusal({ action: refusedAs, id, credential, error, rpc });
 }
@@ -270,9 +268,9 @@ function rpcOf(
   let shared: { meta: RequestMeta; signal: AbortSignal } | null = null;
   return async () => {
     shared ??= { meta: { ...metaOf(options, exchange), idempotencyKey }, signal: signalOf(exchange.response) };
-    const callerToken = await options.tokenFor(session?.caller ?? gatewayCaller);
+    const caller = session?.caller ?? gatewayCaller;
     const deadlineMs = exchange.startedMs + deadlinesMs[exchange.served.row.deadline ?? "default"];
-    return callOptions({ callerToken, deadlineMs, ...shared });
+    return callOptions({ caller, deadlineMs, ...shared });
   };
 }
 

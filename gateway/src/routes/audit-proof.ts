@@ -68,7 +68,7 @@ const start = route({
   tag,
   summary: "Verify an audit chain",
   description:
-    "Queues a job that recomputes every checksum of the chain and compares it with its head, its checkpoints (also those kept outside of the database) and its prune receipts. Without `orgId` it is the chain of the caller's own organization, partner or, for system callers, the platform.",
+    "Queues a job that recomputes every checksum of the chain and compares it with its head, its checkpoints (also those kept outside of the database) and its prune receipts. While the same one (chain and `from`) is open, the reply is that one; at most two wait for each chain. Without `orgId` it is the chain of the caller's own organization, partner or, for system callers, the platform.",
   body: z.object({
     orgId: id.optional(),
     from: z.int().min(1).optional().meta({ description: "First row (`seq`) to verify; without it the earliest." }),
@@ -77,7 +77,7 @@ const start = route({
   status: 202,
   idempotent: true,
   reply: verification,
-  errors: ["organization_not_found", "site_restricted"],
+  errors: ["organization_not_found", "site_restricted", "limit_reached"],
   async handle({ body, rpc }, { services }) {
     const wanted = { orgId: body.orgId ?? "", from: BigInt(body.from ?? 0) };
     return shown((await services.auditProof.startVerification(wanted, await rpc())).verification);

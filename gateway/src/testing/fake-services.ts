@@ -16,7 +16,7 @@ import {
 } from "@muster/proto/muster/identity/v1/edge_pb";
 import { type Principal, PrincipalSchema, SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
-import { createVerifier, generateCallerKey, register, servePort } from "@muster/rpc";
+import { createVerifier, generateCallerKey, register, servePort, type Verifier } from "@muster/rpc";
 import { exportJWK, SignJWT } from "jose";
 
 type Fake = typeof SessionService | typeof EdgeService | typeof PartnerService | typeof AuditLogService;
@@ -123,7 +123,14 @@ export async function startFakeServices(): Promise<FakeServices> {
   const log = createLogger("fake-services", "error");
   const readiness = new Readiness();
   readiness.set("ready");
-  const verifier = createVerifier({ directory, audience: "muster-internal", service: "fake", log });
+  // One port for three services; each takes its own tokens alone.
+  const verifierOf = (service: string) => createVerifier({ directory, service, log });
+  const verifiers = { identity: verifierOf("identity"), tenancy: verifierOf("tenancy"), audit: verifierOf("audit") };
+  const verifier: Verifier = {
+    verify: (token, rpc) => verifiers[rpc.split(".")[1] as keyof typeof verifiers].verify(token, rpc),
+    reload: () => Object.values(verifiers).forEach((each) => void each.reload()),
+    close: () => Object.values(verifiers).forEach((each) => void each.close()),
+  };
   const port = await servePort({
     name: "fake",
     version: "9.9.9",

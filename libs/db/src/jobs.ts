@@ -20,6 +20,18 @@ export type Job = {
   finishedAt: Date | null;
 };
 
+export type OfferedJob = {
+  kind: string;
+  id: string;
+  input: unknown;
+  /** Whose job it is: lanes take turns. */
+  lane: string;
+  /** What it does, for one that does the same. */
+  openKey: string;
+  /** Where it may wait; each holds one job. */
+  places: readonly string[];
+};
+
 const columns = sql`id, kind, state, input, cursor, result, error, attempts, created_at as "createdAt",
                     finished_at as "finishedAt"`;
 const defaultStaleMs = 30_000;
@@ -47,7 +59,34 @@ export function jobs(db: Database) {
       return id;
     },
 
-    /** The oldest job of these kinds that is queued, or whose holder has been silent for `staleMs`; now the caller's. */
+    /**
+     * As enqueue, unless a job of its kind is open under `openKey` already, or another waits in each of `places`; resolves to whether
+     * it was added.
+     */
+    async offer({ kind, input, id, lane, openKey, places }: OfferedJob, t: Tx): Promise<boolean> {
+      for (const place of places) {
+        const added = await t.execute(sql`
+          insert into job (id, kind, input, lane, place, open_key)
+          values (${id}, ${kind}, ${JSON.stringify(input)}::jsonb, ${lane}, ${place}, ${openKey})
+          on conflict do nothing`);
+        if (added === 1) return true;
+      }
+      return false;
+    },
+
+    /** The job that is queued or running under this key. */
+    async openUnder(kind: string, openKey: string): Promise<Job | null> {
+      const [job] = await db.read<Job>(
+        who,
+        sql`select ${columns} from job where kind = ${kind} and open_key = ${openKey} and state in ('queued', 'running')`,
+      );
+      return job ?? null;
+    },
+
+    /**
+     * A job of these kinds that is queued, or whose holder has been silent for `staleMs`; now the caller's. The lane that was served
+     * longest ago comes first, within it the job that was; without lanes the oldest.
+     */
     async claim({
       kinds,
       staleMs = defaultStaleMs,
@@ -57,13 +96,17 @@ export function jobs(db: Database) {
     }): Promise<Job | null> {
       const [job] = await db.tx(who, (t) =>
         t.query<Job>(sql`
-          update job set state = 'running', attempts = attempts + 1, heartbeat_at = clock_timestamp()
+          update job set state = 'running', attempts = attempts + 1, heartbeat_at = clock_timestamp(),
+            claimed_at = clock_timestamp()
           where id = (
             select id from job
             where kind = any(${kinds}::text[])
               and (state = 'queued'
                    or (state = 'running' and heartbeat_at < clock_timestamp() - ${staleMs} * interval '1 millisecond'))
-            order by created_at, id limit 1 for update skip locked)
+            order by (select max(served.claimed_at) from job served
+                      where served.kind = job.kind and served.lane = job.lane) nulls first,
+              case when lane is not null then claimed_at end nulls first, created_at, id
+            limit 1 for update skip locked)
           returning ${columns}`),
       );
       return job ?? null;
@@ -75,6 +118,18 @@ export function jobs(db: Database) {
     /** Stores where to go on, best in the transaction `t` that did the work up to there. */
     progress: (job: Job, cursor: unknown, t?: Tx): Promise<void> =>
       change(job, sql`heartbeat_at = clock_timestamp(), cursor = ${JSON.stringify(cursor)}::jsonb`, t),
+
+    /** Stores where to go on and leaves the job to whoever claims it next, if another of its kind waits; whether it did. */
+    async giveWay(job: Job, cursor: unknown): Promise<boolean> {
+      const given = await db.tx(who, (t) =>
+        t.execute(sql`
+          update job set heartbeat_at = '-infinity', cursor = ${JSON.stringify(cursor)}::jsonb
+          where id = ${job.id} and attempts = ${job.attempts} and state = 'running' and exists (
+            select from job other where other.kind = job.kind and other.id <> job.id
+              and (other.state = 'queued' or (other.state = 'running' and other.heartbeat_at = '-infinity')))`),
+      );
+      return given === 1;
+    },
 
     finish: (job: Job, result: unknown = null, t?: Tx): Promise<void> =>
       change(job, sql`state = 'done', finished_at = now(), result = ${JSON.stringify(result)}::jsonb`, t),

@@ -55,6 +55,7 @@ describe("migrate", () => {
     expect(await applied()).toEqual([
       "db/0001_baseline.sql",
       "db/0065_event_lanes.sql",
+      "db/0066_job_turns.sql",
       "tenancy/0001_first.sql",
       "tenancy/0002_second.sql",
     ]);
@@ -65,7 +66,7 @@ describe("migrate", () => {
     await file("0001_first.sql", `${secured("first")} insert into first select generate_series(1, 1000);`);
     await file("0002_index.sql", "-- muster:no-transaction\ncreate index concurrently first_id on first (id);");
     await Promise.all([run(), run(), run(), run()]);
-    expect(await applied()).toHaveLength(4);
+    expect(await applied()).toHaveLength(5);
     expect(await owner("select count(*)::int as n from first")).toEqual([{ n: 1000 }]);
   });
 
@@ -168,7 +169,7 @@ describe("migrate", () => {
   it("leaves its record readable to the app role and no more", async () => {
     await run();
     await withClient(test.appUrl, async (app) => {
-      expect((await app.query("select * from schema_migrations")).rowCount).toBe(2);
+      expect((await app.query("select * from schema_migrations")).rowCount).toBe(3);
       await expect(app.query("delete from schema_migrations")).rejects.toMatchObject({ code: "42501" });
     });
   });

@@ -29,9 +29,11 @@ export {
 } from "./caller.ts";
 export { clientNetwork } from "./client-network.ts";
 export {
+  baseUrls,
   ConfigError,
   flag,
   loadConfig,
+  packageVersion,
   processSettings,
   redactConfig,
   serviceSettings,

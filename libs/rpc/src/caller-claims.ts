@@ -1,7 +1,7 @@
 import { type Actor, type ActorType, AppError, type Caller, isUuid, type Scope } from "@muster/kit";
 
-/** Audience of every caller token. */
-export const callerAudience = "muster-internal";
+/** Audience of the caller tokens of one service: what it is given is good nowhere else. */
+export const callerAudience = (service: string): string => `muster-internal/${service}`;
 /** Longest life of a caller token. */
 export const maxTokenSeconds = 60;
 /**

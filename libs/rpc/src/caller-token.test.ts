@@ -7,7 +7,7 @@ import { SignJWT } from "jose";
 import { callerAudience, maxListedIds, toClaims } from "./caller-claims.ts";
 import { parsePrivateKeys } from "./caller-keys.ts";
 import { createSigner } from "./signer.ts";
-import { testKeys, testUser } from "./test-support.ts";
+import { testKeys, testUser } from "./testing/ports.ts";
 import { createVerifier, type Verifier } from "./verifier.ts";
 
 const rpc = "muster.tenancy.v1.PartnerService/GetPartner";
@@ -49,14 +49,14 @@ describe("caller tokens", () => {
         siteIds: [uuidv7()],
         mfaAt: new Date(1_700_000_000_123),
       });
-      expect(await verifier().verify(await signer.tokenFor(caller), rpc)).toEqual(caller);
+      expect(await verifier().verify(await signer.tokenFor(caller, "tenancy"), rpc)).toEqual(caller);
     }));
 
   it("tell an empty list of organizations and sites from none", () =>
     withVerifier(async (keys, verifier) => {
       const { signer } = keys.add("gateway");
       const caller = testUser({ scope: "partner", orgAccess: { mode: "list", orgIds: [] }, siteIds: [] });
-      expect(await verifier().verify(await signer.tokenFor(caller), rpc)).toEqual(caller);
+      expect(await verifier().verify(await signer.tokenFor(caller, "tenancy"), rpc)).toEqual(caller);
     }));
 
   it("hold 500 organizations and 500 sites within the header limit, and refuse more with a clear error", () =>
@@ -64,11 +64,25 @@ describe("caller tokens", () => {
       const { signer } = keys.add("gateway");
       const ids = Array.from({ length: maxListedIds }, () => uuidv7());
       const caller = testUser({ orgAccess: { mode: "list", orgIds: ids }, siteIds: ids });
-      const token = await signer.tokenFor(caller);
+      const token = await signer.tokenFor(caller, "tenancy");
       expect(token.length).toBeLessThan(32 * 1024);
       expect(await verifier().verify(token, rpc)).toEqual(caller);
       const tooMany = testUser({ orgAccess: { mode: "list", orgIds: [...ids, uuidv7()] } });
-      await expect(signer.tokenFor(tooMany)).rejects.toMatchObject({ code: "limit_reached", facts: { limit: 500 } });
+      await expect(signer.tokenFor(tooMany, "tenancy")).rejects.toMatchObject({
+        code: "limit_reached",
+        facts: { limit: 500 },
+      });
+    }));
+
+  it("are good at the service that they were minted for, and at no other", () =>
+    withVerifier(async (keys, verifier) => {
+      const { signer } = keys.add("gateway");
+      const [caller, check] = [testUser(), verifier()];
+      expect(await outcome(async () => check.verify(await signer.tokenFor(caller, "tenancy"), rpc))).toBe("admitted");
+      for (const service of ["identity", "audit", ""]) {
+        const token = await signer.tokenFor(caller, service);
+        expect(await outcome(() => check.verify(token, rpc))).toBe("unauthenticated");
+      }
     }));
 
   it("are reused per principal until near expiry, and dropped by forget", async () => {
@@ -77,16 +91,16 @@ describe("caller tokens", () => {
     const { privateKeys } = keys.add("gateway");
     const signer = createSigner({ issuer: "gateway", privateKeys, now: () => nowMs });
     const caller = testUser();
-    const token = await signer.tokenFor(caller);
+    const token = await signer.tokenFor(caller, "tenancy");
     nowMs += 40_000;
-    expect(await signer.tokenFor({ ...caller })).toBe(token);
-    expect(await signer.tokenFor({ ...caller, permissions: [] })).not.toBe(token);
+    expect(await signer.tokenFor({ ...caller }, "tenancy")).toBe(token);
+    expect(await signer.tokenFor({ ...caller, permissions: [] }, "tenancy")).not.toBe(token);
     nowMs += 10_000;
-    const second = await signer.tokenFor(caller);
+    const second = await signer.tokenFor(caller, "tenancy");
     expect(second).not.toBe(token);
     nowMs += 1_000;
     signer.forget(({ sessionId }) => sessionId === caller.sessionId);
-    expect(await signer.tokenFor(caller)).not.toBe(second);
+    expect(await signer.tokenFor(caller, "tenancy")).not.toBe(second);
     rmSync(keys.directory, { recursive: true });
   });
 
@@ -96,8 +110,10 @@ describe("caller tokens", () => {
       const next = keys.add("gateway");
       const rotated = createSigner({ issuer: "gateway", privateKeys: `${next.privateKeys},${old.privateKeys}` });
       const check = verifier();
-      expect(await outcome(async () => check.verify(await old.signer.tokenFor(testUser()), rpc))).toBe("admitted");
-      const token = await rotated.tokenFor(testUser());
+      expect(await outcome(async () => check.verify(await old.signer.tokenFor(testUser(), "tenancy"), rpc))).toBe(
+        "admitted",
+      );
+      const token = await rotated.tokenFor(testUser(), "tenancy");
       expect(JSON.parse(Buffer.from(token.split(".")[0] ?? "", "base64url").toString())).toMatchObject({
         kid: next.kid,
       });
@@ -108,7 +124,7 @@ describe("caller tokens", () => {
     withVerifier(async (keys, verifier) => {
       const { signer, kid } = keys.add("gateway");
       const check = verifier();
-      const token = await signer.tokenFor(testUser());
+      const token = await signer.tokenFor(testUser(), "tenancy");
       expect(await outcome(() => check.verify(token, rpc))).toBe("admitted");
       rmSync(join(keys.directory, "gateway", `${kid}.pem`));
       check.reload();
@@ -121,7 +137,7 @@ describe("caller tokens", () => {
     let nowMs = Date.now();
     const verifier = createVerifier({ directory: keys.directory, service: "tenancy", now: () => nowMs });
     const { signer } = keys.add("gateway");
-    const token = await signer.tokenFor(testUser());
+    const token = await signer.tokenFor(testUser(), "tenancy");
     expect(await outcome(() => verifier.verify(token, rpc))).toBe("unauthenticated");
     nowMs += 1_000;
     expect(await outcome(() => verifier.verify(token, rpc))).toBe("admitted");
@@ -134,7 +150,7 @@ describe("caller tokens", () => {
     const { signer } = keys.add("gateway");
     let nowMs = Date.now();
     const verifier = createVerifier({ directory: keys.directory, service: "tenancy", now: () => nowMs });
-    const token = await signer.tokenFor(testUser());
+    const token = await signer.tokenFor(testUser(), "tenancy");
     expect(await outcome(() => verifier.verify(token, rpc))).toBe("admitted");
     nowMs += 70_000;
     expect(await outcome(() => verifier.verify(token, rpc))).toBe("unauthenticated");
@@ -161,6 +177,8 @@ describe("forged caller tokens", () => {
     ["whose kid climbs out of the directory", { header: { kid: "../gateway/x" } }],
     ["of an unknown issuer", { issuer: "nobody" }],
     ["for another audience", { audience: "muster" }],
+    ["for all services", { audience: "muster-internal" }],
+    ["for another service", { audience: callerAudience("audit") }],
     ["that expired", { seconds: -30 }],
     ["that live longer than a minute", { seconds: 3600 }],
     ["with an actor type that does not exist", { claims: { actor: { type: "god", id: "x" } } }],
@@ -178,7 +196,7 @@ describe("forged caller tokens", () => {
       const token = await new SignJWT({ ...toClaims(testUser()), ...forgery.claims })
         .setProtectedHeader({ alg: "EdDSA", kid: gateway.kid, ...forgery.header })
         .setIssuer(forgery.issuer ?? "gateway")
-        .setAudience(forgery.audience ?? callerAudience)
+        .setAudience(forgery.audience ?? callerAudience("tenancy"))
         .setIssuedAt(forgery.seconds && forgery.seconds < 0 ? now - 60 : now)
         .setExpirationTime(now + (forgery.seconds ?? 60))
         .sign(signing?.key as never);
@@ -189,7 +207,7 @@ describe("forged caller tokens", () => {
   it("with alg none or HS256 over the public key are refused as unauthenticated", () =>
     withVerifier(async (keys, verifier) => {
       const { signer, kid } = keys.add("gateway");
-      const [, payload = ""] = (await signer.tokenFor(testUser())).split(".");
+      const [, payload = ""] = (await signer.tokenFor(testUser(), "tenancy")).split(".");
       const none = `${encode({ alg: "none", kid })}.${payload}.`;
       const body = `${encode({ alg: "HS256", kid })}.${payload}`;
       const pem = (await import("node:fs")).readFileSync(join(keys.directory, "gateway", `${kid}.pem`));
@@ -213,7 +231,7 @@ describe("who may say who is calling", () => {
     withVerifier(async (keys, verifier) => {
       const { signer } = keys.add("tenancy");
       const caller = testUser();
-      const token = await signer.tokenFor({ ...caller, actor: { ...caller.actor, type } });
+      const token = await signer.tokenFor({ ...caller, actor: { ...caller.actor, type } }, "tenancy");
       expect(await outcome(() => verifier().verify(token, rpc))).toBe("unauthenticated");
     }),
   );
@@ -221,7 +239,7 @@ describe("who may say who is calling", () => {
   it("a service acting as another is refused as unauthenticated", () =>
     withVerifier(async (keys, verifier) => {
       const { signer } = keys.add("tenancy");
-      const token = await signer.tokenFor(systemCaller("gateway"));
+      const token = await signer.tokenFor(systemCaller("gateway"), "tenancy");
       expect(await outcome(() => verifier().verify(token, rpc))).toBe("unauthenticated");
     }));
 
@@ -241,7 +259,7 @@ describe("who may say who is calling", () => {
     withVerifier(async (keys, verifier) => {
       const { signer } = keys.add(issuer);
       const check = verifier();
-      const token = await signer.tokenFor(systemCaller(issuer));
+      const token = await signer.tokenFor(systemCaller(issuer), "tenancy");
       expect(await outcome(() => check.verify(token, called))).toBe(expected);
       expect(await outcome(() => check.verify(token, called))).toBe(expected);
     }),

@@ -1,5 +1,5 @@
-import type { CallOptions } from "@connectrpc/connect";
-import { AppError, type RequestMeta } from "@muster/kit";
+import { type CallOptions, type ContextValues, createContextKey, createContextValues } from "@connectrpc/connect";
+import { AppError, type Caller, type RequestMeta } from "@muster/kit";
 
 /** Names of the metadata that our calls carry beside the protocol's own. */
 export const metadataNames = {
@@ -15,30 +15,41 @@ export const metadataNames = {
 const hopMs = 20;
 const maxUserAgent = 512;
 
+/** Who calls, for a transport that mints their token for its own service. */
+export const callerKey = createContextKey<Caller | null>(null, { description: "caller of an RPC" });
+const valuesOf = new WeakMap<Caller, ContextValues>();
+
 /**
- * Options for one call: caller token, request metadata, and what is left until `deadlineMs` (performance.now() clock, null
+ * Options for one call: its caller (or their token for that service), request metadata, and what is left until `deadlineMs` (performance.now() clock, null
  * leaves the transport's default) minus 20 ms. Throws `deadline_exceeded` when less than 20 ms are left.
  */
 export function callOptions(call: {
-  callerToken: string;
+  caller: Caller | { token: string };
   meta: RequestMeta;
   deadlineMs: number | null;
   signal?: AbortSignal;
 }): CallOptions & { headers: Record<string, string> } {
   const { meta } = call;
   const headers: Record<string, string> = {
-    [metadataNames.caller]: call.callerToken,
     [metadataNames.requestId]: headerText(meta.requestId),
   };
+  if ("token" in call.caller) headers[metadataNames.caller] = call.caller.token;
   if (meta.clientAddress !== null) headers[metadataNames.clientAddress] = headerText(meta.clientAddress);
   if (meta.userAgent !== null) headers[metadataNames.userAgent] = headerText(meta.userAgent.slice(0, maxUserAgent));
   if (meta.traceparent !== null) headers[metadataNames.traceparent] = meta.traceparent;
   if (meta.idempotencyKey != null) headers[metadataNames.idempotencyKey] = headerText(meta.idempotencyKey);
   return {
     headers,
+    ...("token" in call.caller ? {} : { contextValues: contextValuesOf(call.caller) }),
     ...(call.deadlineMs === null ? {} : { timeoutMs: timeoutUntil(call.deadlineMs) }),
     ...(call.signal ? { signal: call.signal } : {}),
   };
+}
+
+function contextValuesOf(caller: Caller): ContextValues {
+  const values = valuesOf.get(caller) ?? createContextValues().set(callerKey, caller);
+  valuesOf.set(caller, values);
+  return values;
 }
 
 function timeoutUntil(deadlineMs: number): number {

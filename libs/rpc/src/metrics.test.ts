@@ -4,7 +4,7 @@ import { counter, histogram, systemCaller } from "@muster/kit";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { register } from "./registration.ts";
-import { sessionImpl, type TestPort, testPort } from "./test-support.ts";
+import { sessionImpl, type TestPort, testPort } from "./testing/ports.ts";
 import { createTransport, type RpcTransport } from "./transport.ts";
 
 let port: TestPort;
@@ -29,7 +29,7 @@ it("counts calls by method and code, and times them, on both sides", async () =>
   await probe.echo({});
   await probe.echo({});
   await session.login({}).catch(() => undefined);
-  const headers = { "muster-caller": await port.gateway.tokenFor(systemCaller("gateway")) };
+  const headers = { "muster-caller": await port.gateway.tokenFor(systemCaller("gateway"), "identity") };
   for await (const _ of probe.echoStream({ count: 2 }, { headers }));
   const wanted = {
     "muster.common.v1.ProbeService/Echo ok": 2,

@@ -17,7 +17,7 @@ import { toAppError } from "./errors.ts";
 import { metadataNames } from "./metadata.ts";
 import type { PortOptions } from "./port.ts";
 import { register } from "./registration.ts";
-import { deferred, sessionImpl, type TestPort, testPort, wire } from "./test-support.ts";
+import { deferred, sessionImpl, type TestPort, testPort, wire } from "./testing/ports.ts";
 
 let port: TestPort | undefined;
 afterEach(() => port?.drain());
@@ -33,7 +33,7 @@ async function post(to: TestPort, path: string, body: Uint8Array, headers: Recor
     headers: {
       "content-type": "application/proto",
       "connect-protocol-version": "1",
-      [metadataNames.caller]: await to.gateway.tokenFor(systemCaller("gateway")),
+      [metadataNames.caller]: await to.gateway.tokenFor(systemCaller("gateway"), "identity"),
       ...headers,
     },
     body,
@@ -220,7 +220,7 @@ describe("the short path", () => {
       },
     });
     const raw = wire(to.port);
-    const token = await to.gateway.tokenFor(systemCaller("gateway"));
+    const token = await to.gateway.tokenFor(systemCaller("gateway"), "identity");
     raw.socket.write(`POST /${loginPath} HTTP/1.1\r\nhost: x\r\ncontent-type: application/proto\r\n`);
     raw.socket.write(`${metadataNames.caller}: ${token}\r\ncontent-length: 0\r\n\r\n`);
     await started.promise;

@@ -6,11 +6,14 @@ import { parsePrivateKeys } from "./caller-keys.ts";
 
 /** A token with less life left than this is minted anew: the receiver's clock may be ahead, the call may queue. */
 const freshForMs = 15_000;
-const maxPrincipals = 10_000;
+const maxTokens = 30_000;
 
 export type Signer = {
-  /** The caller's token, reused until near expiry. A Caller object must not be changed after it was given here. */
-  tokenFor(caller: Caller): Promise<string>;
+  /**
+   * The caller's token for calls of one service, reused until near expiry. A Caller object must not be changed after it was given
+   * here.
+   */
+  tokenFor(caller: Caller, service: string): Promise<string>;
   /** Drops the tokens of the callers that match, so that the next call mints what is true now. */
   forget(matches: (caller: Caller) => boolean): void;
 };
@@ -22,33 +25,34 @@ export function createSigner(options: { issuer: string; privateKeys: string; now
   const now = options.now ?? Date.now;
   const [signing] = parsePrivateKeys(options.privateKeys);
   if (!signing) throw new Error("No caller private key is given");
-  const remembered = gauge("muster_rpc_minted_callers", "Principals whose caller token is kept for reuse.");
-  const byContent = new BoundedMap<string, Minted>(maxPrincipals);
+  const remembered = gauge("muster_rpc_minted_callers", "Caller tokens kept for reuse, one per principal and service.");
+  const byContent = new BoundedMap<string, Minted>(maxTokens);
   // Callers are mostly the same object again (a cached session): this spares writing them out on every call.
-  const byObject = new WeakMap<Caller, Minted>();
+  const byObject = new WeakMap<Caller, Map<string, Minted>>();
 
-  const mint = (caller: Caller, nowMs: number): Promise<string> => {
+  const mint = (caller: Caller, service: string, nowMs: number): Promise<string> => {
     const issuedAt = Math.floor(nowMs / 1000);
     return new SignJWT({ ...toClaims(caller) })
       .setProtectedHeader({ alg: "EdDSA", kid: signing.kid, typ: "JWT" })
       .setIssuer(options.issuer)
-      .setAudience(callerAudience)
+      .setAudience(callerAudience(service))
       .setIssuedAt(issuedAt)
       .setExpirationTime(issuedAt + maxTokenSeconds)
       .sign(signing.key);
   };
 
   return {
-    async tokenFor(caller) {
+    async tokenFor(caller, service) {
       const nowMs = now();
-      const known = byObject.get(caller);
+      let tokens = byObject.get(caller);
+      const known = tokens?.get(service);
       if (known && known.freshUntilMs > nowMs) return known.token;
-      const content = JSON.stringify(caller);
+      const content = `${service} ${JSON.stringify(caller)}`;
       let minted = byContent.get(content);
       if (!minted || minted.freshUntilMs <= nowMs) {
         const fresh: Minted = {
           caller,
-          token: mint(caller, nowMs),
+          token: mint(caller, service, nowMs),
           freshUntilMs: nowMs + maxTokenSeconds * 1000 - freshForMs,
         };
         fresh.token.catch(() => {
@@ -58,7 +62,8 @@ export function createSigner(options: { issuer: string; privateKeys: string; now
         remembered.set(byContent.size);
         minted = fresh;
       }
-      byObject.set(caller, minted);
+      tokens ??= new Map();
+      byObject.set(caller, tokens.set(service, minted));
       return minted.token;
     },
     forget(matches) {

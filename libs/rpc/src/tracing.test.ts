@@ -9,7 +9,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "
 import { callContext } from "./call-context.ts";
 import { callOptions } from "./metadata.ts";
 import { register } from "./registration.ts";
-import { sessionImpl, type TestPort, testMeta, testPort } from "./test-support.ts";
+import { sessionImpl, type TestPort, testMeta, testPort } from "./testing/ports.ts";
 import { activeTracer } from "./tracing.ts";
 import { createTransport, type RpcTransport } from "./transport.ts";
 
@@ -42,8 +42,8 @@ afterAll(async () => {
 });
 
 const getJwks = async (traceparent: string | null) => {
-  const callerToken = await port.gateway.tokenFor(systemCaller("gateway"));
-  const options = callOptions({ callerToken, meta: { ...testMeta, traceparent }, deadlineMs: null });
+  const token = await port.gateway.tokenFor(systemCaller("gateway"), "identity");
+  const options = callOptions({ caller: { token }, meta: { ...testMeta, traceparent }, deadlineMs: null });
   await createClient(SessionService, transport).getJwks({}, options);
 };
 

@@ -9,7 +9,7 @@ import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { toAppError } from "./errors.ts";
 import { callOptions } from "./metadata.ts";
 import { register } from "./registration.ts";
-import { deferred, sessionImpl, testMeta, testPort } from "./test-support.ts";
+import { deferred, sessionImpl, testMeta, testPort } from "./testing/ports.ts";
 import { createTransport, type TransportOptions } from "./transport.ts";
 
 const cleanups: (() => unknown)[] = [];
@@ -131,8 +131,8 @@ describe("the transport", () => {
     const port = await testPort({ services: [register(SessionService, sessionImpl())] });
     cleanups.push(port.drain);
     const client = createClient(SessionService, transportTo([await unusedUrl(), port.url]));
-    const callerToken = await port.gateway.tokenFor(systemCaller("gateway"));
-    const options = () => callOptions({ callerToken, meta: testMeta, deadlineMs: null });
+    const token = await port.gateway.tokenFor(systemCaller("gateway"), "identity");
+    const options = () => callOptions({ caller: { token }, meta: testMeta, deadlineMs: null });
     for (let call = 0; call < 4; call++) await client.login({}, options());
   });
 
@@ -235,12 +235,12 @@ describe("the transport", () => {
       ],
     });
     cleanups.push(port.drain);
-    const callerToken = await port.gateway.tokenFor(systemCaller("gateway"));
+    const token = await port.gateway.tokenFor(systemCaller("gateway"), "identity");
     const seen: (string | null)[] = [];
     await createClient(SessionService, transportTo([port.url])).login(
       {},
       {
-        ...callOptions({ callerToken, meta: testMeta, deadlineMs: null }),
+        ...callOptions({ caller: { token }, meta: testMeta, deadlineMs: null }),
         onHeader: (header) => seen.push(header.get("x-cache"), header.get("trailer-x-rows")),
         onTrailer: (trailer) => seen.push(trailer.get("x-rows")),
       },
@@ -329,7 +329,7 @@ describe("the transport", () => {
 });
 
 describe("call options", () => {
-  const call = { callerToken: "t", meta: testMeta };
+  const call = { caller: { token: "t" }, meta: testMeta };
 
   it("pass on what is left of the deadline, less 20 ms", () => {
     const { timeoutMs = 0 } = callOptions({ ...call, deadlineMs: performance.now() + 1_000 });

@@ -20,8 +20,10 @@ import type { Span } from "@opentelemetry/api";
 import type { Dispatcher } from "undici";
 import { toAppError, toConnectError } from "./errors.ts";
 import { maxTimeoutMs } from "./limits.ts";
+import { callerKey, metadataNames } from "./metadata.ts";
 import { recordClient } from "./metrics.ts";
 import { rpcMethod } from "./rpc-method.ts";
+import type { Signer } from "./signer.ts";
 import { createTargets } from "./targets.ts";
 import { activeTracer, endSpan, startClientSpan, traceparentOf, withSpan } from "./tracing.ts";
 import { type Answer, UnaryCall } from "./unary-call.ts";
@@ -42,6 +44,8 @@ export type TransportOptions = {
   /** Unary calls under way and waiting; more are refused as `overloaded`. */
   maxInFlight?: number;
   maxResponseBytes?: number;
+  /** The service behind these URLs, and who mints the tokens of callers for it; without them a call brings its token. */
+  callers?: { service: string; signer: Pick<Signer, "tokenFor"> };
 };
 
 type CallHeaders = CallOptions["headers"];
@@ -67,6 +71,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
     timeoutMs: number | undefined,
     header: CallHeaders,
     input: MessageInitShape<DescMessage>,
+    token: string | null,
   ): Promise<Answer> => {
     const described = rpcMethod(method);
     const startedMs = performance.now();
@@ -82,6 +87,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
       const tracer = activeTracer();
       const headers = ["content-type", "application/proto", "connect-protocol-version", "1"];
       headers.push("connect-timeout-ms", String(Math.max(1, Math.floor(allowedMs))));
+      if (token !== null) headers.push(metadataNames.caller, token);
       const callerTraceparent = appendHeaders(headers, header, tracer !== undefined);
       let span: Span | undefined;
       if (tracer) {
@@ -144,9 +150,21 @@ export function createTransport(options: TransportOptions): RpcTransport {
   );
   let streamTurn = 0;
 
+  const tokenOf = async (contextValues: ContextValues | undefined): Promise<string | null> => {
+    const caller = contextValues?.get(callerKey) ?? null;
+    if (caller === null) return null;
+    if (!options.callers) throw new Error("this transport mints no tokens");
+    return options.callers.signer.tokenFor(caller, options.callers.service).catch((error: unknown) => {
+      throw error instanceof AppError ? toConnectError(error) : error;
+    });
+  };
+
   return {
-    unary: unary as Transport["unary"],
-    stream<I extends DescMessage, O extends DescMessage>(
+    async unary(method, signal, timeoutMs, header, input, contextValues) {
+      const token = await tokenOf(contextValues);
+      return unary(method, signal, timeoutMs, header, input, token) as never;
+    },
+    async stream<I extends DescMessage, O extends DescMessage>(
       method: DescMethodStreaming<I, O>,
       signal: AbortSignal | undefined,
       timeoutMs: number | undefined,
@@ -156,7 +174,8 @@ export function createTransport(options: TransportOptions): RpcTransport {
     ): Promise<StreamResponse<I, O>> {
       streamTurn = (streamTurn + 1) % streams.length;
       const stock = streams[streamTurn] as Transport;
-      return tracedStream(method, header, (headers) =>
+      const token = await tokenOf(contextValues);
+      return tracedStream(method, header, token, (headers) =>
         stock.stream(method, signal, timeoutMs, headers, input, contextValues),
       );
     },
@@ -170,11 +189,13 @@ export function createTransport(options: TransportOptions): RpcTransport {
 async function tracedStream<R>(
   method: DescMethodStreaming,
   header: CallHeaders,
+  token: string | null,
   open: (headers: Headers) => Promise<R>,
 ): Promise<R> {
   const described = rpcMethod(method);
   const startedMs = performance.now();
   const headers = new Headers(header);
+  if (token !== null) headers.set(metadataNames.caller, token);
   const tracer = activeTracer();
   const span = tracer && startClientSpan(tracer, described.rpc, described.attributes, headers.get("traceparent"));
   if (span) headers.set("traceparent", traceparentOf(span));

@@ -31,13 +31,13 @@ type Verified = { caller: Caller; issuer: string; expiresAtMs: number };
  */
 export function createVerifier(options: {
   directory: string;
-  audience?: string;
+  /** Whose tokens are taken: those for this service alone. */
   service: string;
   log?: Logger;
   now?: () => number;
 }): Verifier {
   const now = options.now ?? Date.now;
-  const audience = options.audience ?? callerAudience;
+  const audience = callerAudience(options.service);
   const verified = new BoundedMap<string, Verified>(maxTokens, maxTokenCharacters);
   const remembered = gauge("muster_rpc_verified_tokens", "Caller tokens remembered as verified.");
   let keys: PublicKeys = readPublicKeys(options.directory);

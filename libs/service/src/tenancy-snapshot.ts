@@ -20,13 +20,17 @@ export function tenancySnapshot(options: {
   baseUrls: string[];
   privateKeys: string;
 }): TenancySnapshot & { close(): Promise<void> } {
-  const transport = createTransport({ baseUrls: options.baseUrls, connections: 1 });
-  const client = createClient(SnapshotService, transport);
   const signer = createSigner({ issuer: options.service, privateKeys: options.privateKeys });
+  const transport = createTransport({
+    baseUrls: options.baseUrls,
+    connections: 1,
+    callers: { service: "tenancy", signer },
+  });
+  const client = createClient(SnapshotService, transport);
   const caller = systemCaller(options.service);
   const call = async () =>
     callOptions({
-      callerToken: await signer.tokenFor(caller),
+      caller,
       meta: { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null },
       deadlineMs: performance.now() + timeoutMs,
     });

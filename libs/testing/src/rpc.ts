@@ -38,11 +38,11 @@ export async function testPort(name: string, services: Registration[]): Promise<
     const issuer = caller.actor.type === "system" ? caller.actor.id : "gateway";
     const signer = signers.get(issuer);
     if (!signer) throw new Error(`no service is called ${issuer}`);
-    return signer.tokenFor(caller);
+    return signer.tokenFor(caller, name);
   };
   const readiness = new Readiness();
   readiness.set("ready");
-  const verifier = createVerifier({ directory, audience: "muster-internal", service: name, log });
+  const verifier = createVerifier({ directory, service: name, log });
   const port = await servePort({
     name,
     version: "test",
@@ -63,7 +63,7 @@ export async function testPort(name: string, services: Registration[]): Promise<
       const plain = createClient(service, transport) as Record<string, (request: unknown, options: unknown) => unknown>;
       const withCaller = async (method: string, request: unknown) => {
         const options = callOptions({
-          callerToken: await tokenFor(caller),
+          caller: { token: await tokenFor(caller) },
           meta: { requestId: uuidv7(), clientAddress: "192.0.2.7", userAgent: "test", traceparent: null, ...meta },
           deadlineMs: null,
         });

@@ -1,4 +1,5 @@
-export const version = "0.1.0";
+import { packageVersion } from "@muster/kit";
+export const version = packageVersion(import.meta.url);
 export const migrations = new URL("../migrations/", import.meta.url);
 
 /** No settings beyond those of every service yet. */

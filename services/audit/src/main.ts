@@ -78,7 +78,7 @@ await runService({
     process.onStop("verifier", () => verifier.stop());
 
     const pushes = webhookPushes({
-      baseUrls: config.WEBHOOK_DISPATCHER_URL.split(",").map((url) => url.trim()),
+      baseUrls: config.WEBHOOK_DISPATCHER_URL,
       privateKeys: config.CALLER_PRIVATE_KEYS,
     });
     process.onStop("connections to the dispatcher", () => pushes.close());

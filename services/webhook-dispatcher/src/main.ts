@@ -8,6 +8,8 @@ import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { register } from "@muster/rpc";
 import { askPurge, encryptionKeys, runService, startPurges } from "@muster/service";
 import { createDoorbell } from "./clients/doorbell.ts";
+import type { DirectSends } from "./commands/direct.ts";
+import { createIntake } from "./commands/intake.ts";
 import { healthLimits, migrations, settings, version } from "./config.ts";
 import { startMatcher } from "./events/matcher.ts";
 import { startReplayer } from "./jobs/replayer.ts";
@@ -49,6 +51,7 @@ await runService({
     proc.onStop("purges", () => purges.stop());
 
     let wakeHere: () => void = () => undefined;
+    let sends: DirectSends | null = null;
     if (config.DISPATCHER_ROLE !== "matcher") {
       const sender = startSender({
         db,
@@ -67,6 +70,7 @@ await runService({
         graceMs: Math.max(0, config.DRAIN_GRACE_MS - 1_000),
       });
       wakeHere = sender.wake;
+      sends = sender.direct;
       const pace = { window: config.REPLAY_WINDOW, chunk: 1_000, everyMs: config.REPLAY_INTERVAL_MS };
       const replayer = startReplayer({ db, log, pace, wake: () => wakeHere() });
       proc.onStop("replayer", () => replayer.stop());
@@ -83,6 +87,8 @@ await runService({
 
     const reach = { db, now, copyLagMs: config.TENANT_COPY_LAG_MS };
     const { SECRET_OVERLAP_HOURS: secretOverlapHours, WEBHOOKS_PER_ORGANIZATION: perOrganization } = config;
+    const { ENDPOINT_SLOTS: endpointSlots, MATCH_BATCH_EVENTS: batchEvents } = config;
+    const intake = createIntake({ db, log, sends: () => sends, wake, endpointSlots, batchEvents });
     const testsPerMinute = config.WEBHOOK_TESTS_PER_MINUTE;
     return [
       register(
@@ -90,7 +96,7 @@ await runService({
         webhookService({ ...reach, box, replyBox, egress, secretOverlapHours, perOrganization }),
       ),
       register(DeliveryService, deliveryService({ ...reach, wake, testsPerMinute })),
-      register(EventService, eventService(reach)),
+      register(EventService, eventService({ ...reach, intake })),
       register(ReplayService, replayService(reach)),
       register(
         PushService,

@@ -32,9 +32,9 @@ export function webhookPushes(options: {
   baseUrls: string[];
   privateKeys: string;
 }): Pushes & { close(): Promise<void> } {
-  const transport = createTransport({ baseUrls: options.baseUrls });
-  const client = createClient(PushService, transport);
   const signer = createSigner({ issuer: "audit", privateKeys: options.privateKeys });
+  const transport = createTransport({ baseUrls: options.baseUrls, callers: { service: "webhook-dispatcher", signer } });
+  const client = createClient(PushService, transport);
   const caller = systemCaller("audit");
   const fail = (thrown: unknown): never => {
     throw toAppError(thrown);
@@ -42,13 +42,13 @@ export function webhookPushes(options: {
   return {
     async check(url, { meta, deadlineMs }) {
       const endMs = Math.min(deadlineMs ?? Number.POSITIVE_INFINITY, performance.now() + checkTimeoutMs);
-      const call = callOptions({ callerToken: await signer.tokenFor(caller), meta, deadlineMs: endMs });
+      const call = callOptions({ caller, meta, deadlineMs: endMs });
       return (await client.checkUrl({ url }, call).catch(fail)).shownUrl;
     },
     async push({ url, secret, id, type, body, attempt, possibleDuplicate }) {
       const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
       const deadlineMs = performance.now() + pushTimeoutMs;
-      const call = callOptions({ callerToken: await signer.tokenFor(caller), meta, deadlineMs });
+      const call = callOptions({ caller, meta, deadlineMs });
       const wanted = { url, secret, deliveryId: id, eventId: id, eventType: type, body, attempt, possibleDuplicate };
       const { status, errorCode, errorMessage } = await client.push(wanted, call).catch(fail);
       return { status: status ?? null, error: errorCode === "" ? null : errorMessage };

@@ -12,7 +12,7 @@ const verified = counter("audit_verified_rows_total", "Rows verified");
 
 /**
  * Works through verification jobs, one at a time in this process. A job whose process died goes on in another from its last
- * saved page, 30 s later at most.
+ * saved page, 30 s later at most. Tenants take turns.
  */
 export function startVerifier(deps: Deps): { wake(): void; stop(): Promise<void> } {
   const { db, log, pollMs = 2_000, staleMs = 30_000 } = deps;
@@ -52,7 +52,10 @@ export function startVerifier(deps: Deps): { wake(): void; stop(): Promise<void>
   };
 }
 
-/** Runs a claimed job to its end, or to the abortion of `signal`, from where it stands. */
+/**
+ * Runs a claimed job from where it stands to its end, to the abortion of `signal`, or, after `saveMs`, until another one waits: a long
+ * chain keeps no other waiting.
+ */
 export async function runVerification(deps: Deps, job: Job, signal: AbortSignal): Promise<void> {
   const work = jobs(deps.db);
   const { saveMs = 2_000 } = deps;
@@ -73,6 +76,7 @@ export async function runVerification(deps: Deps, job: Job, signal: AbortSignal)
       else deps.log.info(facts, "audit chain verified");
       return;
     }
+    if (performance.now() - savedMs > saveMs && (await work.giveWay(job, cursor))) return;
     if (signal.aborted || performance.now() - savedMs > saveMs) {
       await work.progress(job, cursor);
       savedMs = performance.now();

@@ -8,9 +8,16 @@ import { callContext } from "@muster/rpc";
 import { idempotentTx, requirePermission } from "@muster/service";
 import { rangeOf } from "../rules/range.ts";
 import type { NoteVerifier } from "../rules/signed-note.ts";
-import { type VerifyInput, type VerifyResult, verifyKind } from "../rules/verification-job.ts";
+import { mostWaiting, openKeyOf, type VerifyInput, type VerifyResult, verifyKind } from "../rules/verification-job.ts";
 import { readableRange } from "../store/logs.ts";
-import { listCheckpoints, newestAnchor, ownChain, queueVerification, tenantOfChain } from "../store/proof.ts";
+import {
+  auditVerification,
+  listCheckpoints,
+  newestAnchor,
+  ownChain,
+  queueVerification,
+  tenantOfChain,
+} from "../store/proof.ts";
 import type { VerifyCursor } from "../store/verify-chain.ts";
 import { orgIdOf } from "./log-messages.ts";
 
@@ -38,14 +45,28 @@ export function auditProofService({ db, verifiers, queued }: Deps): ServiceImpl<
         ...(await tenantOfChain(db, context, chainId)),
         from: request.from === 0n ? null : Number(request.from),
       };
-      const reply = await idempotentTx(db, context, AuditProofService.method.startVerification, request, async (tx) => {
+      for (;;) {
+        const open = await jobs(db).openUnder(verifyKind, openKeyOf(input));
         const now = new Date();
-        const id = uuidv7(now.getTime());
-        await queueVerification(db, tx, context, { id, input });
-        return { verification: verificationOf({ id, state: "queued", input, createdAt: now }) };
-      });
-      queued();
-      return reply;
+        const job: ShownJob = open ?? { id: uuidv7(now.getTime()), state: "queued", input, createdAt: now };
+        try {
+          const { method } = AuditProofService;
+          const reply = await idempotentTx(db, context, method.startVerification, request, async (tx) => {
+            if (!open && !(await queueVerification(db, tx, { id: job.id, input }))) throw new NotQueued();
+            auditVerification(tx, context, { id: job.id, input });
+            return { verification: verificationOf(job) };
+          });
+          queued();
+          return reply;
+        } catch (error) {
+          if (!(error instanceof NotQueued)) throw error;
+          // Somebody else has queued the same one meanwhile: theirs is the answer.
+          if (await jobs(db).openUnder(verifyKind, openKeyOf(input))) continue;
+          throw new AppError("limit_reached", `${mostWaiting} verifications of this audit chain are waiting already`, {
+            facts: { limit: mostWaiting },
+          });
+        }
+      }
     },
 
     async getVerification(request, handler) {
@@ -110,6 +131,8 @@ export function auditProofService({ db, verifiers, queued }: Deps): ServiceImpl<
     );
   }
 }
+
+class NotQueued extends Error {}
 
 type ShownJob = Pick<Job, "id" | "state" | "input" | "createdAt"> & Partial<Job>;
 

@@ -10,5 +10,17 @@ export type VerifyInput = {
   from: number | null;
 };
 
+/** Verifications that may wait for each chain, besides one of them that runs. */
+export const mostWaiting = 2;
+
+/** Chains of one partner share its turns, so that nobody's many verifications keep others waiting. */
+export const laneOf = ({ chainId, partnerId }: VerifyInput): string => partnerId ?? chainId;
+
+/** The same rows of the same chain are verified once at a time. */
+export const openKeyOf = ({ chainId, from }: VerifyInput): string => `${chainId}/${from ?? "first"}`;
+
+export const placesOf = ({ chainId }: VerifyInput): string[] =>
+  Array.from({ length: mostWaiting }, (_, n) => `${chainId}/${n}`);
+
 /** Result of a verification job. */
 export type VerifyResult = { rows: number; verdicts: Finding[]; more: number };

@@ -2,7 +2,7 @@ import { type Database, jobs, sql, type Tx, type Who } from "@muster/db";
 import { AppError, type CallContext, decodeCursor, encodeCursor, type Page, zeroUuid } from "@muster/kit";
 import { auditEvent } from "@muster/service";
 import type { Range } from "../rules/range.ts";
-import { type VerifyInput, verifyKind } from "../rules/verification-job.ts";
+import { laneOf, openKeyOf, placesOf, type VerifyInput, verifyKind } from "../rules/verification-job.ts";
 import { rangeText, Values } from "./conditions.ts";
 
 export type CheckpointRow = {
@@ -43,15 +43,17 @@ export async function tenantOfChain(
   throw new AppError("organization_not_found", "Organization not found");
 }
 
-/** Queues a verification and audits it, in the caller's transaction (policy job_verify). */
-export async function queueVerification(
-  db: Database,
-  tx: Tx,
-  context: CallContext,
-  job: { id: string; input: VerifyInput },
-): Promise<void> {
+/**
+ * Queues a verification in the caller's transaction (policy job_verify); whether it did. It does not while the same one is open, nor
+ * while as many as may wait for this chain.
+ */
+export function queueVerification(db: Database, tx: Tx, { id, input }: { id: string; input: VerifyInput }) {
+  const where = { lane: laneOf(input), openKey: openKeyOf(input), places: placesOf(input) };
+  return jobs(db).offer({ kind: verifyKind, id, input, ...where }, tx);
+}
+
+export function auditVerification(tx: Tx, context: CallContext, job: { id: string; input: VerifyInput }): void {
   const { chainId, orgId, partnerId, from } = job.input;
-  await jobs(db).enqueue({ kind: verifyKind, id: job.id, input: job.input }, tx);
   tx.emit(
     auditEvent("audit", context, {
       action: "data.access",

@@ -11,14 +11,18 @@ export function tenancyDevices(options: { baseUrls: string[]; privateKeys: strin
   ask(ids: string[]): Promise<DeviceChanged[]>;
   close(): Promise<void>;
 } {
-  const transport = createTransport({ baseUrls: options.baseUrls, connections: 2 });
-  const client: Client<typeof SnapshotService> = createClient(SnapshotService, transport);
   const signer = createSigner({ issuer: "device-logs", privateKeys: options.privateKeys });
+  const transport = createTransport({
+    baseUrls: options.baseUrls,
+    connections: 2,
+    callers: { service: "tenancy", signer },
+  });
+  const client: Client<typeof SnapshotService> = createClient(SnapshotService, transport);
   const caller = systemCaller("device-logs");
   return {
     async ask(ids) {
       const call = callOptions({
-        callerToken: await signer.tokenFor(caller),
+        caller,
         meta: { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null },
         deadlineMs: performance.now() + askTimeoutMs,
       });

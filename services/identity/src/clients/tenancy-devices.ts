@@ -23,9 +23,9 @@ export function tenancyDevices(options: {
   baseUrls: string[];
   privateKeys: string;
 }): TenancyDevices & { close(): Promise<void> } {
-  const transport = createTransport({ baseUrls: options.baseUrls });
-  const client = createClient(DeviceService, transport);
   const signer = createSigner({ issuer: "identity", privateKeys: options.privateKeys });
+  const transport = createTransport({ baseUrls: options.baseUrls, callers: { service: "tenancy", signer } });
+  const client = createClient(DeviceService, transport);
   const caller = systemCaller("identity");
   const fail = (thrown: unknown): never => {
     throw toAppError(thrown);
@@ -33,7 +33,7 @@ export function tenancyDevices(options: {
   return {
     async create(wanted, { meta, deadlineMs }) {
       const endMs = Math.min(deadlineMs ?? Number.POSITIVE_INFINITY, performance.now() + createTimeoutMs);
-      const call = callOptions({ callerToken: await signer.tokenFor(caller), meta, deadlineMs: endMs });
+      const call = callOptions({ caller, meta, deadlineMs: endMs });
       const { device, heartbeatIntervalSeconds } = await client.createDevice(wanted, call).catch(fail);
       if (!device) throw new Error("tenancy answered without a device");
       return { device, heartbeatIntervalSeconds };
@@ -41,7 +41,7 @@ export function tenancyDevices(options: {
     async discard(id) {
       const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
       const deadlineMs = performance.now() + discardTimeoutMs;
-      const call = callOptions({ callerToken: await signer.tokenFor(caller), meta, deadlineMs });
+      const call = callOptions({ caller, meta, deadlineMs });
       await client.discardDevice({ id }, call).catch(fail);
     },
     close: () => transport.close(),

@@ -5,7 +5,7 @@ import type { Database } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
 import { type Site, SiteSchema, SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, requirePermission } from "@muster/service";
+import { idempotentTx, requireOrganization, requirePermission } from "@muster/service";
 import { type ChangedTenant, recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { changeSite, newSite } from "../rules/site.ts";
@@ -22,7 +22,7 @@ import {
   updateSite,
 } from "../store/sites.ts";
 import { siteRefusal } from "./filter-places.ts";
-import { requireAllSites, requireOrganization } from "./guards.ts";
+import { requireAllSites } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date };
 

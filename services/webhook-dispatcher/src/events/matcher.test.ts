@@ -117,8 +117,9 @@ describe("an event", () => {
 });
 
 describe("publishing", () => {
-  it("stores the event in the outbox before it answers, and refuses what is no event of the catalogue", async () => {
+  it("an event to be kept in order is in the outbox before the answer; what is no event of the catalogue is refused", async () => {
     const { orgId, admin } = await dispatcher.organization();
+    await dispatcher.webhook(admin, receiver, { ordered: true });
     const { id } = await dispatcher.events(admin).publish({ type: "alert.triggered", dataJson: '{"a":1}' });
     const rows = await dispatcher.rows<{ subject: string; msg_id: string }>(
       "SELECT subject, msg_id FROM outbox WHERE msg_id = $1",

@@ -2,7 +2,7 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Bus, BusMessage } from "@muster/bus";
 import { deadLetters } from "@muster/db";
-import { counter, histogram, isEventType, isUuid, sleep, systemCaller } from "@muster/kit";
+import { counter, histogram, isEventType, isUuid, systemCaller } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import {
   type BacklogDeps,
@@ -22,8 +22,6 @@ export type MatcherDeps = BacklogDeps & {
 };
 
 const service = "webhook-dispatcher";
-/** From the begin of one batch to that of the next at least, unless it was full: a transaction costs as much as dozens of events. */
-const gapMs = 15;
 const eventsCounter = counter("muster_webhook_events_total", "Events taken from the stream, by what became of them.", [
   "outcome",
 ]);
@@ -38,8 +36,6 @@ export function startMatcher(bus: Pick<Bus, "consume">, deps: MatcherDeps): { st
   const letters = deadLetters(deps.db);
   let floor: () => Promise<Floor> = async () => nothingSettled;
   const backlog = startBacklog(deps, () => floor());
-  let begunMs = Number.NEGATIVE_INFINITY;
-  let isFull = false;
   const consumer = bus.consume(
     {
       stream: "EVENTS",
@@ -49,15 +45,9 @@ export function startMatcher(bus: Pick<Bus, "consume">, deps: MatcherDeps): { st
       batchMax: deps.batchEvents,
       batchBytes: 4_194_304,
       maxDeliver: 10,
-      async room() {
-        const waitMs = begunMs + gapMs - performance.now();
-        if (waitMs >= 1 && !isFull) await sleep(waitMs);
-      },
       onPoison: async (message, reason) => void (await letters.put(letterOf(message, reason))),
     },
     async (batch) => {
-      begunMs = performance.now();
-      isFull = batch.length >= deps.batchEvents;
       const { now, aside } = await matchMessages(deps, batch);
       if (now > 0) backlog.yield();
       if (aside > 0) backlog.wake();

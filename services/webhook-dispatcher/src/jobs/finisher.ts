@@ -12,6 +12,8 @@ export type FinisherDeps = {
   log: Logger;
   now: () => Date;
   limits: HealthLimits;
+  /** No request is under way: nothing comes that could go with what waits. */
+  isQuiet: () => boolean;
   /** Called with the outcomes of each batch that was stored. */
   onStored: (outcomes: readonly Outcome[]) => void;
 };
@@ -27,6 +29,7 @@ export type Finisher = {
 };
 
 const batchMax = 256;
+/** The first outcome after a pause waits so long at most for the others of its event. */
 const batchMs = 4;
 /** Batches on their way at a time; rows that two of them touch are locked in one order. */
 const storesMax = 2;
@@ -40,7 +43,7 @@ const deadCounter = counter("muster_webhook_dead_letters_total", "Deliveries who
 const breakerCounter = counter("muster_webhook_breaker_opened_total", "Times that a webhook's breaker opened.");
 
 /** Stores outcomes in batches, again until the database takes them: an outcome is never dropped. */
-export function createFinisher({ db, log, now, limits, onStored }: FinisherDeps): Finisher {
+export function createFinisher({ db, log, now, limits, isQuiet, onStored }: FinisherDeps): Finisher {
   const pending: Outcome[] = [];
   let storing = 0;
   let stores = 0;
@@ -76,8 +79,7 @@ export function createFinisher({ db, log, now, limits, onStored }: FinisherDeps)
     storing -= batch.length;
     for (const { next } of batch) attemptsCounter.inc({ outcome: next.status });
     onStored(batch);
-    if (pending.length >= batchMax) flush();
-    else if (pending.length > 0) timer ??= setTimeout(flush, batchMs);
+    if (pending.length > 0) flush();
     else if (stores === 0) onIdle?.();
   };
 
@@ -116,8 +118,8 @@ export function createFinisher({ db, log, now, limits, onStored }: FinisherDeps)
   return {
     add(outcome) {
       pending.push(outcome);
-      if (pending.length >= batchMax) flush();
-      else timer ??= setTimeout(flush, batchMs);
+      if (pending.length >= batchMax || isQuiet()) flush();
+      else if (stores === 0) timer ??= setTimeout(flush, batchMs);
     },
     waiting: () => pending.length + storing,
     stuck: () => isStuck,

@@ -1,9 +1,11 @@
 import type { Database } from "@muster/db";
 import { backoffMs, counter, gauge, type Logger, type SecretBox, sleep, systemCaller } from "@muster/kit";
+import { createTurns, type DirectLease, type DirectSends } from "../commands/direct.ts";
 import type { HealthLimits } from "../store/endpoint-state.ts";
-import { type Claimed, claimDue, type Payload, payloadsOf } from "../store/queue.ts";
+import { confirmLeases } from "../store/intake.ts";
+import { type Claimed, claimDue, nextDueMs, type Payload, payloadsOf } from "../store/queue.ts";
 import { type AttemptDeps, attempt } from "./attempt.ts";
-import { endpointCache } from "./endpoints.ts";
+import { type Endpoint, endpointCache } from "./endpoints.ts";
 import { createFinisher } from "./finisher.ts";
 
 export type SenderDeps = Omit<AttemptDeps, "ending"> & {
@@ -20,30 +22,45 @@ export type SenderDeps = Omit<AttemptDeps, "ending"> & {
 };
 
 export type Sender = {
-  /** Something may be due: look soon. */
+  /** Something may be due: look now. */
   wake(): void;
+  /** For deliveries that are sent by the process that stores them. */
+  direct: DirectSends;
   /** Claims nothing more, waits for what is under way, stores it. */
   stop(): Promise<void>;
 };
 
 const mostPerClaim = 256;
-/** Between looks when nothing happens, and at least between any two. */
-const pollMs = 250;
-const gapMs = 15;
-const busyGapMs = 2;
+/** Between looks when nothing rings, less when something is known to be due before. */
+const pollMs = 1_000;
+const busyPollMs = 250;
+/** Retries that are due within so many milliseconds are looked for together. */
+const retryGridMs = 20;
+/** What begins later after its COMMIT is looked at once more. */
+const lateMs = 100;
+const who = () => ({ caller: systemCaller("webhook-dispatcher") });
 
 const inFlightGauge = gauge("muster_webhook_in_flight", "Requests of this process under way.");
 const claimedCounter = counter("muster_webhook_claimed_total", "Deliveries taken for an attempt.");
+const directCounter = counter("muster_webhook_direct_total", "Deliveries sent by the process that stored them.");
+const releasedCounter = counter(
+  "muster_webhook_released_total",
+  "Deliveries given back to the queue because their webhook changed before they were sent.",
+);
 
-/** Claims due deliveries, sends them and stores what came of it, until stopped. */
+/** Sends what it claims and what is leased to it directly, and stores what came of it, until stopped. */
 export function startSender(deps: SenderDeps): Sender {
   const { db, log, concurrency } = deps;
   const stopping = new AbortController();
   const ending = new AbortController();
   const endpoints = endpointCache(deps.box);
+  const inTurn = createTurns();
+  const hosts = new Map<string, number>();
   let inFlight = 0;
+  let confirming = 0;
   let ring: () => void = () => undefined;
-  let rung = false;
+  let rung = true;
+  let isBlocked = false;
   let idle: (() => void) | null = null;
 
   const wake = () => {
@@ -55,83 +72,166 @@ export function startSender(deps: SenderDeps): Sender {
     log,
     now: deps.now,
     limits: deps.limits,
+    isQuiet: () => inFlight === 0,
     onStored(outcomes) {
-      // Slots are free again; and each retry is looked for when it is due, not at the next round.
-      wake();
+      // Slots are free again; without anybody waiting for them a claim would find nothing.
+      if (isBlocked) wake();
+      else ring();
       for (const { next } of outcomes) {
-        if (next.status === "retrying" && next.delayMs < 60_000) setTimeout(wake, next.delayMs + 1).unref();
+        if (next.status !== "retrying" || next.delayMs >= 60_000) continue;
+        const dueMs = performance.now() + next.delayMs;
+        setTimeout(wake, next.delayMs + retryGridMs - (dueMs % retryGridMs)).unref();
       }
     },
   });
+  const room = () => {
+    if (stopping.signal.aborted || finisher.stuck()) return 0;
+    return Math.max(
+      0,
+      Math.min(mostPerClaim, concurrency - inFlight - confirming, 4 * concurrency - finisher.waiting()),
+    );
+  };
 
-  const claim = async (most: number): Promise<{ claims: Claimed[]; payloads: Map<string, Payload> }> => {
-    const { leaseMs, organizationSlots, hostSlots, limits } = deps;
-    const wanted = { most, leaseMs, organizationSlots, hostSlots, endpointSlots: limits.endpointSlots };
-    return db.tx({ caller: systemCaller("webhook-dispatcher") }, async (tx) => {
-      const claims = await claimDue(tx, wanted);
-      if (claims.length === 0) return { claims, payloads: new Map() };
+  const { leaseMs, organizationSlots, hostSlots, limits } = deps;
+  const wanted = { leaseMs, organizationSlots, hostSlots, endpointSlots: limits.endpointSlots };
+  const claim = (most: number) =>
+    db.tx(who(), async (tx) => {
+      const { claims, blocked } = await claimDue(tx, { most, ...wanted });
+      isBlocked = blocked > 0;
+      if (claims.length === 0) return { claims, payloads: new Map<string, Payload>() };
       const [, rows] = await Promise.all([endpoints.load(tx, claims), payloadsOf(tx, claims)]);
       return { claims, payloads: new Map(rows.map((row) => [keyOf(row.org_id, row.id, row.occurred_at), row])) };
     });
+
+  const count = (host: string, change: number) => {
+    inFlight += change;
+    inFlightGauge.set(inFlight);
+    const now = (hosts.get(host) ?? 0) + change;
+    if (now > 0) hosts.set(host, now);
+    else hosts.delete(host);
   };
 
-  const run = async (each: Claimed, payload: Payload | null) => {
-    inFlight += 1;
-    inFlightGauge.set(inFlight);
+  const run = async (each: Claimed, endpoint: Endpoint | null, payload: Payload | null) => {
+    count(each.host, 1);
     try {
-      const outcome = await attempt({ ...deps, ending: ending.signal }, each, endpoints.get(each.webhook_id), payload);
+      const outcome = await attempt({ ...deps, ending: ending.signal }, each, endpoint, payload);
+      count(each.host, -1);
       if (outcome) finisher.add(outcome);
     } catch (err) {
+      count(each.host, -1);
       // Its lease ends, and the next sender says so.
       log.error({ err, deliveryId: each.delivery_id }, "attempt failed unexpectedly");
     } finally {
-      inFlight -= 1;
-      inFlightGauge.set(inFlight);
       if (inFlight === 0) idle?.();
+      ring();
     }
+  };
+
+  /** Waits until that is so, or so long; looked at whenever something rings. */
+  const pause = (ms: number, until: () => boolean) =>
+    new Promise<void>((resolve) => {
+      const isOver = () => until() || stopping.signal.aborted;
+      if (isOver()) return resolve();
+      const timer = setTimeout(resolve, ms);
+      ring = () => {
+        if (!isOver()) return;
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+
+  /** One claim and its requests; how many, and whether another one may find more. */
+  const round = async (): Promise<{ taken: number; isMore: boolean }> => {
+    const { claims, payloads, isFull } = await inTurn(async () => {
+      const most = room();
+      if (most === 0) return { claims: [], payloads: new Map<string, Payload>(), isFull: true };
+      const found = await claim(most);
+      return { ...found, isFull: found.claims.length === most };
+    });
+    claimedCounter.inc(claims.length);
+    const ofHook = new Map<string, number>();
+    for (const each of claims) {
+      ofHook.set(each.webhook_id, (ofHook.get(each.webhook_id) ?? 0) + 1);
+      const payload = payloads.get(keyOf(each.org_id, each.event_id, each.created_at)) ?? null;
+      void run(each, endpoints.get(each.webhook_id), payload);
+    }
+    // A claim takes few of each webhook when many have some.
+    return { taken: claims.length, isMore: isFull || Math.max(0, ...ofHook.values()) > 1 };
   };
 
   const loop = async () => {
     let least = 1;
+    let isVain = false;
     for (let failures = 0; !stopping.signal.aborted; ) {
-      rung = false;
-      const free = Math.min(mostPerClaim, concurrency - inFlight, 4 * concurrency - finisher.waiting());
-      let taken = 0;
-      if (free >= least && !finisher.stuck()) {
-        try {
-          const { claims, payloads } = await claim(free);
-          failures = 0;
-          taken = claims.length;
-          // With much to do a claim waits until it is worth its price.
-          least = taken === free ? Math.ceil(concurrency / 2) : 1;
-          claimedCounter.inc(taken);
-          for (const each of claims)
-            void run(each, payloads.get(keyOf(each.org_id, each.event_id, each.created_at)) ?? null);
-        } catch (err) {
-          log.warn({ err }, "deliveries cannot be claimed now");
-          await sleep(backoffMs(failures++, 100, 2_000), stopping.signal);
-          continue;
+      try {
+        if (!rung) {
+          // The look only reads: a cluster at rest writes nothing.
+          const restMs = isVain ? busyPollMs : await db.tx(who(), (tx) => nextDueMs(tx, pollMs), { readOnly: true });
+          isVain = false;
+          await pause(restMs, () => rung);
+          if (!rung && restMs === pollMs) continue;
         }
+        // With much to do a claim waits until it is worth its price.
+        await pause(busyPollMs, () => room() >= least);
+        if (room() === 0) continue;
+        rung = false;
+        const { taken, isMore } = await round();
+        failures = 0;
+        isVain = taken === 0;
+        least = isMore ? Math.ceil(concurrency / 4) : 1;
+        rung ||= isMore;
+      } catch (err) {
+        log.warn({ err }, "deliveries cannot be claimed now");
+        await sleep(backoffMs(failures++, 100, 2_000), stopping.signal);
       }
-      await sleep(least > 1 ? busyGapMs : gapMs, stopping.signal);
-      if (least > 1 || taken > 0 || rung || stopping.signal.aborted) continue;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, pollMs);
-        ring = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
     }
   };
   const running = loop();
 
+  const begin = (leases: readonly (DirectLease & { endpoint: Endpoint | null })[]) => {
+    directCounter.inc(leases.length);
+    for (const { claim: each, payload, endpoint } of leases) void run(each, endpoint, payload);
+  };
+
+  /** Whoever pauses or changes a webhook may have had an answer since its delivery was stored. */
+  const confirm = async (leases: readonly (DirectLease & { endpoint: Endpoint | null })[]) => {
+    confirming += leases.length;
+    try {
+      const claims = leases.map((lease) => lease.claim);
+      const confirmed = await db.tx(who(), (tx) => confirmLeases(tx, claims));
+      releasedCounter.inc(leases.length - confirmed.size);
+      begin(leases.filter((lease) => confirmed.has(lease.claim.delivery_id)));
+    } catch (err) {
+      log.warn({ err, deliveries: leases.length }, "leases cannot be confirmed now: they run out");
+    } finally {
+      confirming -= leases.length;
+      wake();
+    }
+  };
+
   return {
     wake,
+    direct: {
+      limits: wanted,
+      room,
+      inTurn,
+      underWay: (host) => hosts.get(host) ?? 0,
+      open: (tx, claims) => endpoints.load(tx, claims),
+      begin(leases, committedMs) {
+        const opened = leases.map((lease) => ({ ...lease, endpoint: endpoints.get(lease.claim.webhook_id) }));
+        if (performance.now() - committedMs > lateMs && opened.length > 0) void confirm(opened);
+        else begin(opened);
+      },
+      noteBlocked() {
+        isBlocked = true;
+      },
+    },
     async stop() {
       stopping.abort();
       ring();
       await running;
+      // What was stored before is begun; nothing is leased any more.
+      await inTurn(async () => undefined);
       if (inFlight > 0) {
         const done = new Promise<void>((resolve) => {
           idle = resolve;

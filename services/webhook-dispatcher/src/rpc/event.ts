@@ -1,35 +1,67 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { AppError, isEventType, isUuid, uuidv7, validationError } from "@muster/kit";
-import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
+import { AppError, type CallContext, isEventType, isUuid, uuidv7, validationError } from "@muster/kit";
+import { EventService, type PublishRequest } from "@muster/proto/muster/webhook/v1/event_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, platformEvent } from "@muster/service";
-import { objectText } from "../rules/envelope.ts";
-import { organizationOf, type Reach, requireWriter } from "./guards.ts";
+import type { Intake } from "../commands/intake.ts";
+import { envelopeBody, objectText } from "../rules/envelope.ts";
+import {
+  namedOrganization,
+  organizationNotFound,
+  organizationOf,
+  type Reach,
+  reachesPartner,
+  requireWriter,
+} from "./guards.ts";
 
-/** Events from parts of the platform that live elsewhere: in the outbox before the answer. */
-export function eventService(deps: Reach & { now: () => Date }): ServiceImpl<typeof EventService> {
+export type EventDeps = Reach & { now: () => Date; intake: Intake };
+
+/** Events from parts of the platform that live elsewhere: stored with their deliveries before the answer. */
+export function eventService(deps: EventDeps): ServiceImpl<typeof EventService> {
   return {
     async publish(request, handler) {
       const context = callContext(handler);
       // Services of the platform publish as themselves (libs/rpc/src/issuers.ts says which).
       if (context.caller.actor.type !== "system") requireWriter(context, "events:write");
-      const { type } = request;
-      if (!isEventType(type)) {
-        throw new AppError("unknown_event_type", "Unknown event type", { facts: { types: [type.slice(0, 100)] } });
+      const event = readEvent(request, deps.now());
+      // The stored reply is part of the emitting transaction.
+      if (context.meta.idempotencyKey) return publishOnce(deps, context, request, event);
+      const orgId = namedOrganization(context, request.orgId);
+      const { id, type, at } = event;
+      const body = envelopeBody({ id, type, timestamp: at, orgId, dataJson: event.dataJson });
+      const { traceparent } = context.meta;
+      const mayReach = (partnerId: string) => reachesPartner(context.caller, partnerId);
+      const accepted = { id, orgId, type, occurredAt: at, body, traceparent, mayReach };
+      if (!(await deps.intake.accept(accepted))) {
+        // Waits for one that was just made, and refuses what there is not.
+        await organizationOf(deps, context, orgId);
+        if (!(await deps.intake.accept(accepted))) throw organizationNotFound();
       }
-      const dataJson = request.dataJson === "" ? "{}" : objectText(request.dataJson);
-      if (dataJson === null) throw validationError({ data: ["A JSON object of at most 65,536 bytes"] });
-      if (request.id !== "" && !isUuid(request.id)) throw validationError({ id: ["Must be a UUID"] });
-      const { orgId, partnerId } = await organizationOf(deps, context, request.orgId);
-      const at = deps.now();
-      const id = request.id.toLowerCase() || uuidv7(at.getTime());
-      return idempotentTx(deps.db, context, EventService.method.publish, request, async (tx) => {
-        const data = JSON.parse(dataJson) as Record<string, unknown>;
-        tx.emit(
-          platformEvent("webhook-dispatcher", { type, orgId, partnerId, data, id }, context.meta.traceparent, at),
-        );
-        return { id };
-      });
+      return { id };
     },
   };
+}
+
+type PostedEvent = { id: string; type: Parameters<typeof platformEvent>[1]["type"]; dataJson: string; at: Date };
+
+/** Throws `unknown_event_type`, `validation_failed`. */
+function readEvent(request: PublishRequest, at: Date): PostedEvent {
+  const { type } = request;
+  if (!isEventType(type)) {
+    throw new AppError("unknown_event_type", "Unknown event type", { facts: { types: [type.slice(0, 100)] } });
+  }
+  const dataJson = request.dataJson === "" ? "{}" : objectText(request.dataJson);
+  if (dataJson === null) throw validationError({ data: ["A JSON object of at most 65,536 bytes"] });
+  if (request.id !== "" && !isUuid(request.id)) throw validationError({ id: ["Must be a UUID"] });
+  return { id: request.id.toLowerCase() || uuidv7(at.getTime()), type, dataJson, at };
+}
+
+async function publishOnce(deps: EventDeps, context: CallContext, request: PublishRequest, event: PostedEvent) {
+  const { orgId, partnerId } = await organizationOf(deps, context, request.orgId);
+  const { id, type, dataJson, at } = event;
+  return idempotentTx(deps.db, context, EventService.method.publish, request, async (tx) => {
+    const data = JSON.parse(dataJson) as Record<string, unknown>;
+    tx.emit(platformEvent("webhook-dispatcher", { type, orgId, partnerId, data, id }, context.meta.traceparent, at));
+    return { id };
+  });
 }

@@ -1,6 +1,6 @@
 import type { Database } from "@muster/db";
-import { AppError, type CallContext, isUuid } from "@muster/kit";
-import { requirePermission } from "@muster/service";
+import { AppError, type CallContext, type Caller, isUuid } from "@muster/kit";
+import { requireOrganization, requirePermission, requireWholeOrganization } from "@muster/service";
 import { organizationIsKnown, partnerOfOrganization } from "../store/tenants.ts";
 
 export type Reach = {
@@ -17,44 +17,45 @@ export function requireReader(context: CallContext): void {
 /** Deliveries tell of devices at every site, and of who signed in: nobody restricted to sites reads them. */
 export function requireDeliveryReader(context: CallContext): void {
   requireReader(context);
-  requireEverySite(context);
+  requireWholeOrganization(context);
 }
 
 /** Webhooks concern a whole organization: nobody restricted to sites changes them. */
 export function requireWriter(context: CallContext, permission = "webhooks:write"): void {
   requirePermission(context, permission);
   requireOrganization(context);
-  requireEverySite(context);
-}
-
-function requireEverySite({ caller }: CallContext): void {
-  if (caller.siteIds !== null) throw new AppError("site_restricted", "Your access is restricted to sites");
-}
-
-function requireOrganization({ caller }: CallContext): void {
-  if (caller.scope === "organization" && caller.orgId === null) {
-    throw new AppError("misconfigured_account", "Misconfigured account");
-  }
+  requireWholeOrganization(context);
 }
 
 /**
- * The living organization that a call is about: the caller's own, or the one that a partner or system caller names. Throws
- * `organization_context_required`, `organization_not_found`.
+ * The organization that a call is about, within the caller's reach as far as ids tell: the caller's own, or the one that a partner or system
+ * caller names. Throws `organization_context_required`, `organization_not_found`.
  */
-export async function organizationOf(
-  { db, copyLagMs }: Reach,
-  context: CallContext,
-  named: string,
-): Promise<{ orgId: string; partnerId: string }> {
-  const { caller } = context;
+export function namedOrganization({ caller }: CallContext, named: string): string {
   const orgId = (named || (caller.scope === "organization" ? (caller.orgId ?? "") : "")).toLowerCase();
   if (orgId === "") throw new AppError("organization_context_required", "Organization context required");
   const mine =
     caller.scope === "system" ||
     (caller.scope === "organization" && caller.orgId === orgId) ||
     (caller.scope === "partner" && (caller.orgAccess.mode === "all" || caller.orgAccess.orgIds.includes(orgId)));
-  const partnerId = mine && isUuid(orgId) ? await partnerOfOrganization(db, context, orgId, copyLagMs) : null;
-  if (partnerId === null) throw new AppError("organization_not_found", "Organization not found");
+  if (!mine || !isUuid(orgId)) throw organizationNotFound();
+  return orgId;
+}
+
+/** Whether organizations of that partner may be the caller's: the other half of namedOrganization. */
+export function reachesPartner({ scope, partnerId }: Caller, ofOrganization: string): boolean {
+  return scope !== "partner" || partnerId === ofOrganization;
+}
+
+/** As namedOrganization, and it lives. */
+export async function organizationOf(
+  { db, copyLagMs }: Reach,
+  context: CallContext,
+  named: string,
+): Promise<{ orgId: string; partnerId: string }> {
+  const orgId = namedOrganization(context, named);
+  const partnerId = await partnerOfOrganization(db, context, orgId, copyLagMs);
+  if (partnerId === null) throw organizationNotFound();
   return { orgId, partnerId };
 }
 
@@ -65,5 +66,6 @@ export async function listedOrganization(reach: Reach, context: CallContext, nam
   return (await organizationOf(reach, context, named)).orgId;
 }
 
+export const organizationNotFound = () => new AppError("organization_not_found", "Organization not found");
 export const webhookNotFound = () => new AppError("webhook_not_found", "Webhook not found");
 export const deliveryNotFound = () => new AppError("delivery_not_found", "Delivery not found");

@@ -15,6 +15,7 @@ import {
   countWebhooks,
   findWebhook,
   holdOrganization,
+  holdOrganizationOf,
   insertWebhook,
   listWebhooks,
   lockWebhook,
@@ -143,6 +144,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       requireWriter(context);
       const at = now();
       const found = await db.tx(context, async (tx) => {
+        if (isUuid(id)) await holdOrganizationOf(tx, context, id);
         const stored = isUuid(id) ? await lockWebhook(tx, context, id) : null;
         if (!stored) return false;
         await markDeleted(tx, stored.id, at);
@@ -163,6 +165,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       }
       const secret = request.secret || `whsec_${randomBytes(32).toString("base64")}`;
       const run = async (tx: Tx) => {
+        if (isUuid(request.id)) await holdOrganizationOf(tx, context, request.id);
         const stored = isUuid(request.id) ? await lockWebhook(tx, context, request.id) : null;
         if (!stored) throw webhookNotFound();
         changeWebhook(openFields(box, stored), ["secret"], { ...create(WebhookChangeSchema), secret });

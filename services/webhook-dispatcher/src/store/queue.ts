@@ -1,4 +1,4 @@
-import { plainArray, sql, type Tx } from "@muster/db";
+import { byIndexAlone, plainArray, sql, type Tx } from "@muster/db";
 
 export type ClaimLimits = {
   /** Deliveries at most. */
@@ -17,6 +17,8 @@ export type Claimed = {
   org_id: string;
   partner_id: string;
   event_id: string;
+  /** Where requests at a time are counted, over all webhooks. */
+  host: string;
   /** Number of the attempt that follows, from 1; the fence of this claim. */
   attempt: number;
   failures: number;
@@ -28,20 +30,21 @@ export type Claimed = {
 };
 
 /** One claim at a time, over all senders: free slots are counted from rows that others would be leasing meanwhile. */
-const claimLock = 7_166_340_215;
+export const claimLock = 7_166_340_215;
 
 /**
  * Leases due deliveries: of each active webhook with free slots a few (first attempts before retries, one slot for the oldest retry), of each
- * organization and of each host its share, endpoints in random order. Commit before anything is sent.
+ * organization and of each host its share, endpoints in random order. Commit before anything is sent. `blocked` counts the
+ * webhooks with a queue that have as many requests under way as they may.
  */
-export async function claimDue(tx: Tx, limits: ClaimLimits): Promise<Claimed[]> {
+export async function claimDue(tx: Tx, limits: ClaimLimits): Promise<{ claims: Claimed[]; blocked: number }> {
   const { most, leaseMs, endpointSlots, organizationSlots, hostSlots } = limits;
   // The planner takes a condition of row-level security for one that hardly a row meets, and would sort all rows of an endpoint where the first
   // two of an index are asked for: of 1,500 queued ones of each of 200 endpoints. Nor is anything here worth compiling, whatever it expects.
   await tx.query(sql`
     SELECT pg_advisory_xact_lock(${claimLock}::bigint), set_config('enable_bitmapscan', 'off', true),
            set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`);
-  const claimed = await tx.query<Claimed>(sql`
+  const rows = await tx.query<Claimed & { blocked: number }>(sql`
     WITH RECURSIVE
     -- Webhooks with anything queued: one step of index webhook_queue_due each, however many rows they have.
     queued AS (
@@ -114,20 +117,25 @@ export async function claimDue(tx: Tx, limits: ClaimLimits): Promise<Claimed[]> 
       FROM candidates WHERE org_place <= org_slots
     ),
     picked AS MATERIALIZED (
-      SELECT delivery_id, attempt, leased, generation FROM of_hosts
+      SELECT delivery_id, attempt, leased, host, generation FROM of_hosts
       WHERE host_place <= host_slots ORDER BY place, random() LIMIT ${most}::int
     )
-    UPDATE webhook_queue q
-    SET due_at = statement_timestamp() + ${leaseMs}::int * interval '1 millisecond', leased = true, attempt = q.attempt + 1,
-        interruptions = q.interruptions + p.leased::int,
-        failures = q.failures + (p.leased AND q.interruptions > 0)::int
-    FROM picked p
-    WHERE q.delivery_id = p.delivery_id AND q.attempt = p.attempt AND q.due_at <= statement_timestamp()
-    RETURNING q.delivery_id, q.created_at, q.webhook_id, q.org_id, q.partner_id, q.event_id, q.attempt, q.failures,
-              q.interruptions, p.leased AS was_leased, p.generation`);
-  const interrupted = claimed.filter(({ was_leased }) => was_leased);
+    , claimed AS (
+      UPDATE webhook_queue q
+      SET due_at = statement_timestamp() + ${leaseMs}::int * interval '1 millisecond', leased = true, attempt = q.attempt + 1,
+          interruptions = q.interruptions + p.leased::int,
+          failures = q.failures + (p.leased AND q.interruptions > 0)::int
+      FROM picked p
+      WHERE q.delivery_id = p.delivery_id AND q.attempt = p.attempt AND q.due_at <= statement_timestamp()
+      RETURNING q.delivery_id, q.created_at, q.webhook_id, q.org_id, q.partner_id, q.event_id, p.host, q.attempt, q.failures,
+                q.interruptions, p.leased AS was_leased, p.generation
+    )
+    SELECT c.*, (SELECT count(*)::int FROM known WHERE may_send AND (slots <= 0 OR org_slots <= 0 OR host_slots <= 0)) AS blocked
+    FROM (VALUES (1)) AS always LEFT JOIN claimed c ON true`);
+  const claims = rows.filter((row) => row.delivery_id !== null);
+  const interrupted = claims.filter(({ was_leased }) => was_leased);
   if (interrupted.length > 0) await noteInterruptions(tx, interrupted);
-  return claimed;
+  return { claims, blocked: rows[0]?.blocked ?? 0 };
 }
 
 /** The attempt that ended unseen: it stands in the timeline, unless its sender did store something. */
@@ -162,7 +170,32 @@ export function payloadsOf(tx: Tx, claims: readonly Claimed[]): Promise<Payload[
     ) AS e`);
 }
 
-/** Milliseconds until the next delivery is due, null when nothing is queued; and how late the latest of them is. */
+/** Milliseconds until a delivery of an active webhook may be due, `most` when none is queued; reads only. */
+export async function nextDueMs(tx: Tx, most: number): Promise<number> {
+  const [, [row]] = await Promise.all([
+    byIndexAlone(tx),
+    tx.query<{ ms: number }>(sql`
+      WITH RECURSIVE queued AS (
+        (SELECT webhook_id FROM webhook_queue ORDER BY webhook_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT q.webhook_id FROM webhook_queue q WHERE q.webhook_id > e.webhook_id ORDER BY q.webhook_id LIMIT 1)
+        FROM queued e WHERE e.webhook_id IS NOT NULL
+      )
+      SELECT coalesce(min(extract(epoch FROM greatest(d.due_at, s.open_until) - statement_timestamp()) * 1000), ${most}::int)::float8 AS ms
+      FROM queued e
+      JOIN webhooks w ON w.id = e.webhook_id
+      JOIN webhook_endpoint_state s ON s.webhook_id = w.id
+      CROSS JOIN LATERAL (
+        (SELECT q.due_at FROM webhook_queue q WHERE q.webhook_id = w.id AND NOT q.is_retry ORDER BY q.due_at LIMIT 1)
+        UNION ALL
+        (SELECT q.due_at FROM webhook_queue q WHERE q.webhook_id = w.id AND q.is_retry ORDER BY q.due_at LIMIT 1)
+      ) AS d
+      WHERE w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL`),
+  ]);
+  return Math.min(most, Math.max(0, row?.ms ?? most));
+}
+
+/** How many deliveries are queued, as the planner estimates, and how late the latest of them is. */
 export async function queueAge(tx: Tx): Promise<{ rows: number; oldestDueSeconds: number }> {
   const [row] = await tx.query<{ rows: number; oldest: number | null }>(sql`
     SELECT (SELECT reltuples::bigint FROM pg_class WHERE oid = 'webhook_queue'::regclass) AS rows,

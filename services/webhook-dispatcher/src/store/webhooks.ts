@@ -109,6 +109,13 @@ export async function holdOrganization(tx: Tx, orgId: string): Promise<void> {
   await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${orgId}, ${webhooksOfOrganization}::bigint))`);
 }
 
+/** As holdOrganization, of the webhook that the caller reaches. */
+export async function holdOrganizationOf(tx: Tx, { caller }: CallContext, webhookId: string): Promise<void> {
+  await tx.execute(sql`
+    SELECT pg_advisory_xact_lock(hashtextextended(t.org_id::text, ${webhooksOfOrganization}::bigint))
+    FROM webhooks AS t WHERE t.id = ${webhookId} AND ${visible(caller)}`);
+}
+
 /** How many webhooks an organization has; exact after holdOrganization (index webhooks_by_org). */
 export async function countWebhooks(tx: Tx, orgId: string): Promise<number> {
   const [row] = await tx.query<{ n: number }>(

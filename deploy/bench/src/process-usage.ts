@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** Roots of process trees, by a name for each group. */
+export type Groups = Record<string, readonly number[]>;
+export type Usage = { cpuMs: number; pssMb: number };
+
+/** CPU time so far and memory of each group with all its children; what has ended and was waited for is counted, too. */
+export function usageOf(groups: Groups): Map<string, Usage> {
+  const all = new Map<number, Stat>();
+  for (const name of readdirSync("/proc")) {
+    const stat = /^\d+$/.test(name) ? statOf(Number(name)) : null;
+    if (stat) all.set(Number(name), stat);
+  }
+  return new Map(
+    Object.entries(groups).map(([name, roots]) => {
+      const tree = treeOf(roots, all);
+      const ticks = tree.reduce((sum, pid) => sum + (all.get(pid)?.ticks ?? 0), 0);
+      const pssMb = tree.reduce((sum, pid) => sum + pssMbOf(pid), 0);
+      return [name, { cpuMs: ticks * 10, pssMb }];
+    }),
+  );
+}
+
+export const loadAverage = () => Number(readFileSync("/proc/loadavg", "latin1").split(" ")[0]);
+
+type Stat = { parent: number; ticks: number };
+
+function statOf(pid: number): Stat | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+    return { parent: Number(fields[1]), ticks };
+  } catch {
+    return null; // Ended between the listing and the look.
+  }
+}
+
+function treeOf(roots: readonly number[], all: ReadonlyMap<number, Stat>): number[] {
+  const tree = new Set(roots.filter((pid) => all.has(pid)));
+  for (let size = -1; size !== tree.size; ) {
+    size = tree.size;
+    for (const [pid, { parent }] of all) if (tree.has(parent)) tree.add(pid);
+  }
+  return [...tree];
+}
+
+function pssMbOf(pid: number): number {
+  try {
+    const text = readFileSync(`/proc/${pid}/smaps_rollup`, "latin1");
+    return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? 0) / 1_024;
+  } catch {
+    return 0;
+  }
+}

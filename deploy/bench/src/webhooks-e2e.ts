@@ -1,0 +1,247 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type RunningStack, startStack } from "@muster/local";
+import { administrator, type Call, password } from "./administrator.ts";
+import { type Groups, loadAverage, type Usage, usageOf } from "./process-usage.ts";
+import { percentiles } from "./webhooks-cluster.ts";
+import { clockMs, type Plan, type Posted, post, type Tenant } from "./webhooks-e2e-load.ts";
+import { type Arrivals, endpointsOfTenant, type ReceiverAsk } from "./webhooks-e2e-receiver.ts";
+
+const tenantCount = 50;
+const connections = 16;
+const warmSeconds = 5;
+const drainSeconds = 60;
+const hotTenant = 17;
+const receiverProgram = fileURLToPath(new URL("./webhooks-e2e-receiver.js", import.meta.url));
+
+const steps = ["idle", "rest", "capacity", "hanging", "kill"] as const;
+type Step = (typeof steps)[number];
+type Row = Record<string, string | number>;
+
+/**
+ * `npm run bench -- webhooks-e2e [steps] [seconds] [rounds]`: the whole way of an event, through `POST /events` of a whole cluster to the
+ * receiver, 50 organizations with 4 webhooks each, 600 bytes. Steps (`idle,rest,capacity,hanging,kill`, all of them when not said) for as many
+ * seconds (20) and rounds (1): nothing at all; 100 events a second; 16 connections as fast as they go; 100 a second of which 30 % go to a tenant
+ * with one endpoint that hangs; 200 a second while the dispatcher is killed −9 three times. Ends with status 1 when an accepted event was
+ * lost or repeated without saying so.
+ */
+export async function run([wanted = steps.join(","), seconds = "20", rounds = "1"]: string[] = []): Promise<void> {
+  const receiver = await startReceiver();
+  const name = "receiver.test";
+  const running = await startStack({
+    adminPassword: password,
+    env: {
+      PASSWORD_SCRYPT_LOG_N: "12",
+      EGRESS_TEST_EXCEPTIONS: `http://${name}:${receiver.port}=127.0.0.1`,
+    },
+  });
+  const table: Row[] = [];
+  try {
+    const call = await administrator(running.stack.gateways[0]?.url ?? "");
+    const tenants = await makeTenants(call, `http://${name}:${receiver.port}`);
+    const bench = { running, receiver, tenants, seconds: Number(seconds) };
+    for (let round = 0; round < Number(rounds); round++) {
+      for (const step of steps.filter((each) => wanted.split(",").includes(each))) {
+        const row = await measure(bench, step);
+        console.log(JSON.stringify(row));
+        table.push(row);
+      }
+    }
+  } finally {
+    await running.stop();
+    receiver.stop();
+  }
+  console.table(table);
+  if (table.some(({ lost, "silent repeats": repeats }) => lost !== 0 || repeats !== 0)) process.exitCode = 1;
+}
+
+type Bench = { running: RunningStack; receiver: Receiver; tenants: Tenant[]; seconds: number };
+
+async function measure(bench: Bench, step: Step): Promise<Row> {
+  const { running, receiver, tenants, seconds } = bench;
+  const run = randomUUID().slice(0, 8);
+  const plan: Plan = {
+    port: Number(new URL(running.stack.gateways[0]?.url ?? "").port),
+    tenants,
+    run,
+    connections,
+    rate: step === "capacity" ? null : step === "kill" ? 200 : 100,
+    seconds: warmSeconds + seconds,
+    hot: step === "hanging" ? { tenant: hotTenant, share: 0.3 } : null,
+  };
+  await receiver.reset(run, step === "hanging" ? hotTenant * endpointsOfTenant : -1);
+  const loadBefore = loadAverage();
+  const fromMs = clockMs() + warmSeconds * 1_000;
+  const toMs = fromMs + seconds * 1_000;
+  const posting = step === "idle" ? Promise.resolve([]) : post(plan);
+  await sleep(fromMs - clockMs());
+  // Processes that are killed take their time with them: their figure says nothing.
+  const usage = watchUsage(groupsOf(running));
+  if (step === "kill") await killThrice(running, seconds);
+  await sleep(Math.max(0, toMs - clockMs()));
+  const used = usage.stop();
+  const posted = await posting;
+  const arrivals = await drained(receiver, posted, step === "hanging");
+  const loads = `${loadBefore.toFixed(1)} → ${loadAverage().toFixed(1)}`;
+  return rowOf({ step, seconds, fromMs, toMs, posted, arrivals, used, loads });
+}
+
+type Measured = {
+  step: Step;
+  seconds: number;
+  fromMs: number;
+  toMs: number;
+  posted: Posted[];
+  arrivals: Arrivals;
+  used: Used;
+  loads: string;
+};
+
+function rowOf({ step, seconds, fromMs, toMs, posted, arrivals, used, loads }: Measured): Row {
+  const latencies: number[] = [];
+  const answers: number[] = [];
+  const refused = posted.filter(({ status }) => status !== 0 && (status < 200 || status > 299)).length;
+  let [accepted, arrived, backlog, lost] = [0, 0, 0, 0];
+  for (const [number, { tenant, sentMs, acceptedMs }] of posted.entries()) {
+    const isInside = acceptedMs >= fromMs && acceptedMs < toMs;
+    if (isInside) {
+      accepted += 1;
+      answers.push(acceptedMs - sentMs);
+    }
+    for (let endpoint = 0; endpoint < endpointsOfTenant; endpoint++) {
+      const at = arrivals.at[number * endpointsOfTenant + endpoint] ?? 0;
+      if (at >= fromMs && at < toMs) arrived += 1;
+      if (acceptedMs === 0) continue;
+      const hangs = step === "hanging" && tenant === hotTenant;
+      if (at === 0 && !hangs) lost += 1;
+      if (acceptedMs < toMs && (at === 0 || at > toMs)) backlog += 1;
+      if (isInside && at > 0 && !hangs) latencies.push(at - acceptedMs);
+    }
+  }
+  const [arrival, answer] = [percentiles(latencies), percentiles(answers)];
+  const perDelivery = (ms: number) => (arrived > 0 ? Math.round((ms * 1_000) / arrived) : "");
+  const ms = (value: number, digits = 1) => (Number.isNaN(value) ? "" : value.toFixed(digits));
+  return {
+    step,
+    load: loads,
+    "events/s": Math.round(accepted / seconds),
+    "deliveries/s": Math.round(arrived / seconds),
+    "202 p50": ms(answer(0.5)),
+    "202 p99": ms(answer(0.99)),
+    "arrival p50": ms(arrival(0.5), 2),
+    "arrival p99": ms(arrival(0.99), 2),
+    max: ms(arrival(1), 0),
+    "backlog at end": backlog,
+    refused,
+    lost,
+    "silent repeats": arrivals.counts.silentRepeats,
+    "µs/delivery": perDelivery(used.totalMs),
+    "% of a core": ((used.totalMs / seconds / 1_000) * 100).toFixed(1),
+    by: [...used.groups]
+      .map(([name, each]) => `${name} ${perDelivery(each.cpuMs) || ((each.cpuMs / seconds / 1_000) * 100).toFixed(1)}`)
+      .join(" "),
+    "PSS MB": Math.round(used.pssMb),
+  };
+}
+
+type Used = { totalMs: number; groups: Map<string, Usage>; pssMb: number };
+
+function watchUsage(groups: Groups): { stop(): Used } {
+  const before = usageOf(groups);
+  return {
+    stop() {
+      const used = new Map(
+        [...usageOf(groups)].map(([name, { cpuMs, pssMb }]) => [
+          name,
+          { cpuMs: cpuMs - (before.get(name)?.cpuMs ?? 0), pssMb },
+        ]),
+      );
+      const sum = (of: (usage: Usage) => number) => [...used.values()].reduce((total, each) => total + of(each), 0);
+      return { totalMs: sum(({ cpuMs }) => cpuMs), groups: used, pssMb: sum(({ pssMb }) => pssMb) };
+    },
+  };
+}
+
+/** Everything that the cluster is, stores included; its launcher only watches. */
+function groupsOf(running: RunningStack): Groups {
+  const { gateways, services, workers, nats, postgres } = running.refresh();
+  const pids = (each: { pid: number | null } | null) => (each?.pid ? [each.pid] : []);
+  return {
+    gateway: gateways.flatMap(pids),
+    ...Object.fromEntries(Object.entries({ ...services, ...workers }).map(([name, each]) => [name, pids(each)])),
+    nats: pids(nats),
+    postgres: pids(postgres),
+  };
+}
+
+async function killThrice(running: RunningStack, seconds: number): Promise<void> {
+  for (let kill = 0; kill < 3; kill++) {
+    await sleep((seconds * 1_000) / 4);
+    const pid = running.refresh().services["webhook-dispatcher"]?.pid;
+    if (pid) process.kill(pid, "SIGKILL");
+  }
+}
+
+/** Arrivals once everything that was accepted is there, or did not come in time. */
+async function drained(receiver: Receiver, posted: readonly Posted[], hanging: boolean): Promise<Arrivals> {
+  const deadlineMs = clockMs() + drainSeconds * 1_000;
+  for (;;) {
+    const arrivals = await receiver.arrivals(posted.length);
+    const isMissing = (number: number) =>
+      Array.from({ length: endpointsOfTenant }, (_, e) => arrivals.at[number * endpointsOfTenant + e]).includes(0);
+    const late = posted.some(
+      ({ acceptedMs, tenant }, number) => acceptedMs > 0 && !(hanging && tenant === hotTenant) && isMissing(number),
+    );
+    if (!late || clockMs() > deadlineMs) return arrivals;
+    await sleep(500);
+  }
+}
+
+async function makeTenants(call: Call, receiverUrl: string): Promise<Tenant[]> {
+  const made = async (path: string, body: object) => {
+    const reply = await call("POST", path, body);
+    if (reply.status !== 201) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
+    return reply.body;
+  };
+  const slug = () => `e2e-${randomUUID().slice(0, 8)}`;
+  const partner = await made("/orgs/partners", { name: "Bench", slug: slug() });
+  const tenants: Tenant[] = [];
+  for (let t = 0; t < tenantCount; t++) {
+    const org = await made("/orgs/organizations", { name: `T${t}`, slug: slug(), partnerId: partner.id });
+    for (let e = 0; e < endpointsOfTenant; e++) {
+      const url = `${receiverUrl}/${t}/${e}`;
+      await made("/webhooks", { orgId: org.id, name: `E${e}`, url, secret: "top secret", events: ["device.online"] });
+    }
+    const wanted = { orgId: org.id, name: "Bench", scopes: ["events:write"], rateLimit: 100_000 };
+    const { key } = await made("/api-keys", wanted);
+    const prefix = `{"type":"device.online","orgId":"${org.id}","data":`;
+    tenants.push({ headers: { "X-API-Key": String(key) }, prefix, suffix: "}" });
+  }
+  return tenants;
+}
+
+type Receiver = {
+  port: number;
+  reset(run: string, hanging: number): Promise<unknown>;
+  arrivals(events: number): Promise<Arrivals>;
+  stop(): void;
+};
+
+async function startReceiver(): Promise<Receiver> {
+  const child: ChildProcess = fork(receiverProgram, [], { serialization: "advanced" });
+  const [{ port }] = (await once(child, "message")) as [{ port: number }];
+  const ask = async <T>(message: ReceiverAsk): Promise<T> => {
+    child.send(message);
+    const [answer] = await once(child, "message");
+    return answer as T;
+  };
+  return {
+    port,
+    reset: (run, hanging) => ask({ type: "reset", run, hanging }),
+    arrivals: (events) => ask<Arrivals>({ type: "arrivals", events }),
+    stop: () => void child.kill(),
+  };
+}

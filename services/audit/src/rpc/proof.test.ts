@@ -1,0 +1,130 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { jobs, sql } from "@muster/db";
+import { type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
+import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
+import { register, toAppError } from "@muster/rpc";
+import { callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
+import { sealMessages } from "../events/sealer.ts";
+import { runVerification } from "../jobs/verifier.ts";
+import { verifyKind } from "../rules/verification-job.ts";
+import { auditDatabase, auditMessage } from "../testing/audit.ts";
+import { auditProofService } from "./proof.ts";
+
+const log = createLogger("proof-test", "fatal");
+const system = { caller: systemCaller("audit") };
+let database: TestDatabase;
+let port: TestPort;
+beforeAll(async () => {
+  database = await auditDatabase();
+  const deps = { db: database.db, verifiers: [], queued: () => undefined };
+  port = await testPort("audit", [register(AuditProofService, auditProofService(deps))]);
+});
+afterAll(async () => {
+  await port?.close();
+  await database?.drop();
+});
+
+async function organization(partnerId = uuidv7(), rows = 1) {
+  const orgId = uuidv7();
+  const sealer = { db: database.db, log, now: () => new Date(), batchRows: 500, batchBytes: 1 << 20 };
+  const messages = Array.from({ length: rows }, () => auditMessage({ partnerId, orgId }));
+  await sealMessages(sealer, messages);
+  const admin: Caller = { ...callers.orgAdmin(partnerId, orgId), permissions: ["audit:read"] };
+  return { partnerId, orgId, verify: (from: number) => startOf(admin, from), admin };
+}
+
+const startOf = (caller: Caller, from: number): Promise<string> =>
+  port
+    .client(AuditProofService, caller)
+    .startVerification({ from: BigInt(from) })
+    .then(
+      ({ verification }) => verification?.id ?? "nothing",
+      (error: unknown) => toAppError(error).code,
+    );
+
+const openOf = (orgId: string) =>
+  database.db.read<{ state: string }>(
+    system,
+    sql`SELECT state FROM job WHERE input->>'chainId' = ${orgId} AND state IN ('queued', 'running') ORDER BY id`,
+  );
+
+async function claimed() {
+  const job = await jobs(database.db).claim({ kinds: [verifyKind] });
+  if (!job) throw new Error("nothing waits");
+  return job;
+}
+const chainOf = (job: { input: unknown }) => (job.input as { chainId: string }).chainId;
+const finishAll = async () => {
+  for (let job = await jobs(database.db).claim({ kinds: [verifyKind] }); job; ) {
+    await jobs(database.db).finish(job);
+    job = await jobs(database.db).claim({ kinds: [verifyKind] });
+  }
+};
+
+describe("a verification that is asked for", () => {
+  it("is the open one of the same rows, also when twenty callers ask at once; each request is audited", async () => {
+    const { orgId, verify } = await organization();
+    const ids = await Promise.all(Array.from({ length: 20 }, () => verify(1)));
+    expect(new Set(ids).size).toBe(1);
+    expect(await openOf(orgId)).toHaveLength(1);
+    const running = await claimed();
+    expect(await verify(1)).toBe(running.id);
+    await jobs(database.db).finish(running);
+    expect(await verify(1)).not.toBe(running.id);
+    const rows = await database.db.read<{ body: Buffer }>(system, sql`SELECT body FROM outbox`);
+    const events = rows.map(({ body }) => fromBinary(AuditEventSchema, body)).filter((event) => event.orgId === orgId);
+    expect(events.map(({ action }) => action)).toEqual(Array.from({ length: 22 }, () => "data.access"));
+    await finishAll();
+  });
+
+  it("waits with one other of its organization at most; a third one is refused until one of them runs", async () => {
+    const { orgId, verify } = await organization();
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => verify(n + 1)));
+    expect(answers.filter((answer) => answer === "limit_reached")).toHaveLength(18);
+    expect(await openOf(orgId)).toHaveLength(2);
+    const running = await claimed();
+    expect(await verify(100)).not.toBe("limit_reached");
+    expect(await verify(101)).toBe("limit_reached");
+    expect((await openOf(orgId)).map(({ state }) => state).sort()).toEqual(["queued", "queued", "running"]);
+    await jobs(database.db).finish(running);
+    await finishAll();
+  });
+
+  it("comes before the second one of a partner whose many organizations asked before", async () => {
+    const partnerId = uuidv7();
+    const many = await Promise.all(Array.from({ length: 5 }, () => organization(partnerId)));
+    for (const { verify } of many) for (const from of [1, 2]) await verify(from);
+    const { orgId, verify } = await organization();
+    await jobs(database.db).finish(await claimed());
+    await verify(1);
+    expect(chainOf(await claimed())).toBe(orgId);
+    await finishAll();
+  });
+
+  it("gives way to one of another tenant while its own chain is long, and goes on afterwards", async () => {
+    const deps = {
+      db: database.db,
+      log,
+      trust: { verifiers: [], deployment: "d" },
+      copies: async () => [],
+      saveMs: 0,
+    };
+    const long = await organization(uuidv7(), 5_000);
+    const short = await organization();
+    const [first, second] = [await long.verify(1), await short.verify(1)];
+    const { signal } = new AbortController();
+    await runVerification(deps, await claimed(), signal);
+    const left = await jobs(database.db).get(first);
+    expect([left?.state, left?.cursor !== null]).toEqual(["running", true]);
+    const next = await claimed();
+    expect(next.id).toBe(second);
+    await runVerification(deps, next, signal);
+    await runVerification(deps, await claimed(), signal);
+    expect([(await jobs(database.db).get(first))?.state, (await jobs(database.db).get(second))?.state]).toEqual([
+      "done",
+      "done",
+    ]);
+  });
+});

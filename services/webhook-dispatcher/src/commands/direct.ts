@@ -1,0 +1,35 @@
+import type { Tx } from "@muster/db";
+import type { Claimed, ClaimLimits, Payload } from "../store/queue.ts";
+
+/** A delivery that was leased to this process by the transaction that stored it, and what is sent. */
+export type DirectLease = { claim: Claimed; payload: Payload };
+
+/** What the intake needs of the sender in its process. */
+export type DirectSends = {
+  limits: Omit<ClaimLimits, "most">;
+  /** Deliveries that this process may lease now. */
+  room(): number;
+  /** Requests of this process to a host that are under way. */
+  underWay(host: string): number;
+  /** Runs after whatever else of this process leases: both need one lock, and would not get it. */
+  inTurn<T>(lease: () => Promise<T>): Promise<T>;
+  /** Reads the endpoints of deliveries that are to be leased, within the transaction that leases them. */
+  open(tx: Tx, claims: readonly Claimed[]): Promise<void>;
+  /**
+   * Begins to send what was leased, at once. What a stalled process hears of much later than `committedMs`, when COMMIT was sent, is sent only if
+   * its webhook has not changed since.
+   */
+  begin(leases: readonly DirectLease[], committedMs: number): void;
+  /** Deliveries were queued behind others of their webhook. */
+  noteBlocked(): void;
+};
+
+/** Runs what it is given one after the other. */
+export function createTurns(): <T>(run: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (run) => {
+    const mine = last.then(run, run);
+    last = mine.catch(() => undefined);
+    return mine;
+  };
+}

@@ -1,0 +1,236 @@
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { type Database, openDatabase } from "@muster/db";
+import { createLogger, uuidv7 } from "@muster/kit";
+import { outcome, until } from "@muster/testing";
+import { eventMessage } from "../testing/dispatcher.ts";
+import { createEgressStub } from "../testing/egress-stub.ts";
+import { ownDispatcher } from "../testing/own-dispatcher.ts";
+
+const { dispatcher, receiver } = ownDispatcher();
+const log = createLogger("intake-test", "fatal");
+const senders: { stop(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const sender of senders.splice(0)) await sender.stop();
+  for (const each of dispatcher.receivers) each.answer((_request, response) => void response.end("ok"));
+});
+const start = (change = {}) => {
+  const sender = dispatcher.sender(change);
+  senders.push(sender);
+  return sender;
+};
+const type = "device.online";
+const tenant = async (change: object = {}) => {
+  const { orgId, admin } = await dispatcher.organization();
+  const webhook = await dispatcher.webhook(admin, receiver, change);
+  const publish = async (id: string = uuidv7()) => (await dispatcher.events(admin).publish({ type, orgId, id })).id;
+  return { orgId, admin, webhook, publish };
+};
+const statusOf = async (webhookId: string) => (await dispatcher.deliveriesOf(webhookId))[0]?.status;
+const streamed = async (orgId: string) =>
+  (await dispatcher.rows("SELECT FROM outbox WHERE subject LIKE $1", [`events.webhook-dispatcher.${orgId}.%`])).length;
+
+/** A pool whose transactions that lease deliveries end `late` after their COMMIT, as in a process that was stopped meanwhile. */
+function lateDatabase(db: Database, late: () => Promise<unknown>): Database {
+  return {
+    ...db,
+    async tx(who, run, options) {
+      const result = await db.tx(who, run, options);
+      await late();
+      return result;
+    },
+  };
+}
+
+describe("a posted event", () => {
+  it("is delivered by the process that stored it, without a claim, and shows as any other", async () => {
+    start();
+    const { admin, webhook, publish, orgId } = await tenant();
+    const id = await publish();
+    await until("the request", () => receiver.of(id).length === 1);
+    await until("the outcome", async () => (await statusOf(webhook.id)) === "delivered");
+    expect(receiver.of(id)[0]?.headers).toMatchObject({ "x-service-attempt": "1", "x-service-event-type": type });
+    expect(receiver.of(id)[0]?.headers["x-service-possible-duplicate"]).toBeUndefined();
+    expect(await streamed(orgId)).toBe(0);
+    expect(await dispatcher.queuedOf(webhook.id)).toBe(0);
+    const { deliveries } = await dispatcher.deliveries(admin).listDeliveries({ webhookId: webhook.id });
+    expect(deliveries).toMatchObject([{ eventId: id, status: "delivered", attempt: 1, responseStatus: 200 }]);
+  });
+
+  it("is stored before the answer, and waits for a sender when none runs", async () => {
+    const { webhook, publish } = await tenant();
+    const id = await publish();
+    expect(await dispatcher.deliveriesOf(webhook.id)).toMatchObject([{ status: "pending", event_id: id }]);
+    start();
+    await until("the request", () => receiver.of(id).length === 1);
+  });
+
+  it("that comes by POST and by the stream at once makes one delivery per webhook", async () => {
+    start();
+    const { orgId, webhook, publish } = await tenant();
+    const ids = Array.from({ length: 20 }, () => uuidv7());
+    await Promise.all(ids.flatMap((id) => [publish(id), dispatcher.match([eventMessage(orgId, { id })])]));
+    await until("all outcomes", async () => {
+      const rows = await dispatcher.deliveriesOf(webhook.id);
+      return rows.length > 0 && rows.every(({ status }) => status === "delivered");
+    });
+    expect(ids.map((id) => receiver.of(id).length)).toEqual(ids.map(() => 1));
+    expect(await dispatcher.deliveriesOf(webhook.id)).toHaveLength(20);
+  });
+
+  it("posted twice under its id is delivered once", async () => {
+    start();
+    const { webhook, publish } = await tenant();
+    const id = await publish();
+    await Promise.all([publish(id), publish(id)]);
+    await until("the outcome", async () => (await statusOf(webhook.id)) === "delivered");
+    expect(receiver.of(id)).toHaveLength(1);
+    expect(await dispatcher.deliveriesOf(webhook.id)).toHaveLength(1);
+  });
+
+  it("of another organization, or of none, is refused and stores nothing", async () => {
+    const { orgId } = await dispatcher.organization();
+    const other = await tenant();
+    const publish = (named: string) => outcome(dispatcher.events(other.admin).publish({ type, orgId: named }));
+    expect([await publish(orgId), await publish(uuidv7())]).toEqual([
+      "organization_not_found",
+      "organization_not_found",
+    ]);
+  });
+
+  it("reaches each webhook that was made before its answer", async () => {
+    start();
+    const { orgId, admin, publish } = await tenant();
+    const made: { id: string; atMs: number }[] = [];
+    const posted: { id: string; atMs: number }[] = [];
+    const posting = async () => {
+      for (let n = 0; n < 60; n++) {
+        const id = await publish();
+        posted.push({ id, atMs: performance.now() });
+      }
+    };
+    const making = async () => {
+      for (let n = 0; n < 10; n++) {
+        const { id } = await dispatcher.webhook(admin, dispatcher.receivers[1]);
+        made.push({ id, atMs: performance.now() });
+      }
+    };
+    await Promise.all([posting(), making()]);
+    // Those that met a change go over the stream.
+    const rows = await dispatcher.rows<{ msg_id: string }>("SELECT msg_id FROM outbox WHERE subject LIKE $1", [
+      `events.webhook-dispatcher.${orgId}.%`,
+    ]);
+    const inStream = rows.map(({ msg_id }) => msg_id.split("/")[1] ?? "");
+    await dispatcher.match(inStream.map((id) => eventMessage(orgId, { id, type })));
+    for (const hook of made) {
+      const got = new Set((await dispatcher.deliveriesOf(hook.id)).map(({ event_id }) => event_id));
+      const missed = posted.filter(({ id, atMs }) => atMs > hook.atMs && !got.has(id));
+      expect(missed).toEqual([]);
+    }
+  }, 30_000);
+});
+
+describe("a process that ends", () => {
+  it("between COMMIT and the first byte leaves a lease: the request of the next one says that it may be a repeat", async () => {
+    const first = dispatcher.sender({ leaseMs: 1_000, graceMs: 0 });
+    const { admin, webhook } = await tenant();
+    const id = uuidv7();
+    await dispatcher.publishBy(admin, { type, id }, { begin: () => undefined });
+    await first.stop();
+    expect(receiver.of(id)).toEqual([]);
+    start({ leaseMs: 1_000 });
+    await until("the request", () => receiver.of(id).length === 1);
+    expect(receiver.of(id)[0]?.headers["x-service-possible-duplicate"]).toBe("true");
+    await until("the outcome", async () => (await statusOf(webhook.id)) === "delivered");
+  });
+
+  it("between answer and outcome leaves a repeat that says so", async () => {
+    const first = dispatcher.sender({ egress: createEgressStub(dispatcher.egress), leaseMs: 1_000, graceMs: 0 });
+    const { publish } = await tenant();
+    const id = await publish();
+    await until("the first request", () => receiver.of(id).length === 1);
+    await first.stop();
+    start({ leaseMs: 1_000 });
+    await until("the second request", () => receiver.of(id).length === 2);
+    expect(receiver.of(id).map(({ headers }) => headers["x-service-possible-duplicate"])).toEqual([undefined, "true"]);
+  });
+});
+
+describe("a change of the webhook between COMMIT and the request", () => {
+  it.each(["paused", "deleted", "secret", "url"] as const)("%s acts at once", async (change) => {
+    const { admin, webhook } = await tenant({ secret: "old" });
+    const patch = (wanted: Record<string, unknown>) =>
+      dispatcher
+        .webhooks(admin)
+        .updateWebhook({ id: webhook.id, updateMask: { paths: Object.keys(wanted) }, change: wanted });
+    const url = dispatcher.urlOf(dispatcher.receivers[1]);
+    const changes = {
+      paused: () => patch({ status: "paused" }),
+      deleted: () => dispatcher.webhooks(admin).deleteWebhook({ id: webhook.id }),
+      secret: () => patch({ secret: "" }),
+      url: () => patch({ url, secret: "new" }),
+    };
+    const own = openDatabase({ url: dispatcher.database.appUrl, max: 5, name: "late", log });
+    let made: Promise<unknown> | null = null;
+    // The process stands still after COMMIT until somebody else's change was answered.
+    const stalled = lateDatabase(own, async () => {
+      made ??= changes[change]().then(() => new Promise((resolve) => setTimeout(resolve, 150)));
+      await made;
+    });
+    start();
+    const id = uuidv7();
+    await dispatcher.publishBy(admin, { type, id }, { db: stalled });
+    await until("the lease to be given back or used", async () => {
+      const rows = await dispatcher.rows<{ leased: boolean }>(
+        "SELECT leased FROM webhook_queue WHERE webhook_id = $1",
+        [webhook.id],
+      );
+      return rows.every(({ leased }) => !leased);
+    });
+    if (change === "paused" || change === "deleted") expect(receiver.of(id)).toEqual([]);
+    if (change === "secret") {
+      const [request] = await until("the request", () => (receiver.of(id).length > 0 ? receiver.of(id) : null));
+      expect(request?.headers["x-service-signature"]).toBeUndefined();
+      expect(request?.headers["x-service-possible-duplicate"]).toBeUndefined();
+    }
+    if (change === "url") {
+      await until("the request at the new URL", () => dispatcher.receivers[1].of(id).length === 1);
+      expect(receiver.of(id)).toEqual([]);
+    }
+    await own.close();
+  });
+});
+
+describe("an organization with an ordered webhook", () => {
+  it("gets its events in their order while both ways are in use", async () => {
+    start();
+    const { orgId, webhook, publish } = await tenant({ ordered: true });
+    const ids = Array.from({ length: 10 }, () => uuidv7());
+    for (const id of ids) await publish(id);
+    expect(await streamed(orgId)).toBe(10);
+    // As the relay publishes them, in the order of the outbox.
+    await dispatcher.match(ids.map((id, n) => eventMessage(orgId, { id, seq: n + 1 })));
+    await until("all outcomes", async () => {
+      const rows = await dispatcher.deliveriesOf(webhook.id);
+      return rows.length === 10 && rows.every(({ status }) => status === "delivered");
+    });
+    const seen = receiver.received
+      .map(({ headers }) => headers["x-service-event-id"])
+      .filter((id) => ids.includes(String(id)));
+    expect(seen).toEqual(ids);
+  });
+});
+
+describe("one endpoint that hangs", () => {
+  it("gets eight requests of what is posted, the rest waits, and other endpoints of the organization go on", async () => {
+    const hanging = dispatcher.receivers[2];
+    hanging.answer(() => undefined);
+    start();
+    const { admin, webhook, publish } = await tenant();
+    const bad = await dispatcher.webhook(admin, hanging);
+    const ids = await Promise.all(Array.from({ length: 30 }, () => publish()));
+    await until("everybody else's", () => ids.every((id) => receiver.of(id).length === 1));
+    await until("their outcomes", async () => (await dispatcher.queuedOf(webhook.id)) === 0);
+    expect(hanging.busiest()).toBe(8);
+    expect(await dispatcher.queuedOf(bad.id)).toBe(30);
+  });
+});

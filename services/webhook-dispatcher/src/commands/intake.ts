@@ -1,0 +1,162 @@
+import type { Database, Tx } from "@muster/db";
+import { AppError, counter, type EventType, type Logger, systemCaller } from "@muster/kit";
+import { platformEvent } from "@muster/service";
+import { dataOf } from "../rules/envelope.ts";
+import { type IntakeDelivery, type IntakeEvent, type IntakePlan, planIntake } from "../rules/intake.ts";
+import { type IntakeState, readIntake, type StoredDelivery, storeIntake } from "../store/intake.ts";
+import type { DirectLease, DirectSends } from "./direct.ts";
+
+export type IntakeDeps = {
+  db: Database;
+  log: Logger;
+  /** Null in a process that sends nothing: everything is queued. */
+  sends: () => DirectSends | null;
+  /** Called after deliveries were queued that others may send. */
+  wake: () => void;
+  endpointSlots: number;
+  batchEvents: number;
+};
+
+export type Accepted = IntakeEvent & {
+  traceparent: string | null;
+  /** Whether whoever posted it reaches organizations of this partner. */
+  mayReach: (partnerId: string) => boolean;
+};
+
+export type Intake = {
+  /**
+   * Stores an event, and everything that follows from it, before it resolves: true. False when its organization is not known here or out of
+   * reach, and nothing is stored. Throws as `db.tx` does.
+   */
+  accept(event: Accepted): Promise<boolean>;
+};
+
+/** Events of one organization that one batch matches at once. */
+const perOrganization = 50;
+/** Time that a transaction may take; whoever posted is answered with 503 then. */
+const storeMs = 5_000;
+const service = "webhook-dispatcher";
+
+const eventsCounter = counter("muster_webhook_intake_events_total", "Posted events, by the way they went.", ["way"]);
+const batchesCounter = counter("muster_webhook_intake_batches_total", "Transactions that stored posted events.");
+
+type Waiting = { event: Accepted; resolve: (stored: boolean) => void; reject: (error: unknown) => void };
+type Written = { plan: IntakePlan; accepted: Accepted[]; storedMs: number; stored: Promise<StoredDelivery[]> };
+
+/**
+ * Stores posted events with their deliveries, and has the first requests begin when COMMIT returns. Whatever comes while a transaction is under
+ * way goes together into the next one.
+ */
+export function createIntake(deps: IntakeDeps): Intake {
+  const { db } = deps;
+  const pending: Waiting[] = [];
+  let isRunning = false;
+
+  const run = async () => {
+    isRunning = true;
+    while (pending.length > 0) {
+      const batch = pending.splice(0, deps.batchEvents);
+      const sends = deps.sends();
+      await (sends ? sends.inTurn(() => handle(batch, sends)) : handle(batch, null));
+    }
+    isRunning = false;
+  };
+
+  /** Never throws: each of them hears what became of it. */
+  const handle = async (batch: readonly Waiting[], sends: DirectSends | null): Promise<void> => {
+    try {
+      const events = batch.map(({ event }) => event);
+      const accepted = await store(events, sends);
+      for (const { event, resolve } of batch) resolve(accepted.has(event));
+    } catch (error) {
+      if (batch.length === 1 || error instanceof AppError) {
+        for (const { reject } of batch) reject(error);
+        return;
+      }
+      deps.log.warn({ err: error, events: batch.length }, "posted events cannot be stored together, one by one");
+      for (const each of batch) await handle([each], sends);
+    }
+  };
+
+  const store = async (events: readonly Accepted[], sends: DirectSends | null): Promise<Set<Accepted>> => {
+    const who = { caller: systemCaller(service), deadlineMs: performance.now() + storeMs };
+    const { plan, accepted, storedMs, stored } = await db.tx(who, (tx) => write(tx, events, sends));
+    batchesCounter.inc();
+    eventsCounter.inc({ way: "stream" }, plan.streamed.length);
+    eventsCounter.inc({ way: "direct" }, accepted.length - plan.streamed.length);
+    const leased = new Set((await stored).filter((row) => row.leased).map((row) => row.delivery_id));
+    sends?.begin(
+      leasesOf(plan.deliveries).filter(({ claim }) => leased.has(claim.delivery_id)),
+      storedMs,
+    );
+    if (plan.blocked) sends?.noteBlocked();
+    if (plan.waiting) deps.wake();
+    return new Set(accepted);
+  };
+
+  const write = async (tx: Tx, events: readonly Accepted[], sends: DirectSends | null): Promise<Written> => {
+    const state = await readIntake(tx, [...new Set(events.map(({ orgId }) => orgId))], deps.endpointSlots);
+    const accepted = events.filter(({ orgId, mayReach }) => {
+      const place = state.places.get(orgId);
+      return place !== undefined && mayReach(place.partnerId);
+    });
+    const plan = planOf(accepted, state, sends);
+    for (const event of plan.streamed) emit(tx, event as Accepted, state);
+    await sends?.open(
+      tx,
+      leasesOf(plan.deliveries).map(({ claim }) => claim),
+    );
+    const isAny = plan.deliveries.length > 0;
+    const stored = isAny ? storeIntake(tx, plan.deliveries, sends?.limits.leaseMs ?? 0) : Promise.resolve([]);
+    // Not awaited, so that COMMIT leaves with it; a failure comes out of COMMIT.
+    stored.catch(() => undefined);
+    return { plan, accepted, storedMs: performance.now(), stored };
+  };
+
+  return {
+    accept(event) {
+      return new Promise((resolve, reject) => {
+        pending.push({ event, resolve, reject });
+        if (!isRunning) void run();
+      });
+    },
+  };
+}
+
+function planOf(events: readonly Accepted[], state: IntakeState, sends: DirectSends | null): IntakePlan {
+  const { mayLease, places, hooks } = state;
+  const room = sends && mayLease ? sends.room() : 0;
+  // A process that sends nothing leases nothing; what others may send is theirs to count.
+  const { organizationSlots = Number.MAX_SAFE_INTEGER, hostSlots = 0 } = sends?.limits ?? {};
+  const limits = { room, organizationSlots, hostSlots, perOrganization };
+  return planIntake(events, places, hooks, limits, (host) => sends?.underWay(host) ?? 0);
+}
+
+function emit(tx: Tx, { traceparent, ...event }: Accepted, { places }: IntakeState): void {
+  const { id, orgId, type, occurredAt, body } = event;
+  const partnerId = places.get(orgId)?.partnerId ?? "";
+  const data = JSON.parse(dataOf(body)) as Record<string, unknown>;
+  tx.emit(platformEvent(service, { type: type as EventType, orgId, partnerId, data, id }, traceparent, occurredAt));
+}
+
+function leasesOf(deliveries: readonly IntakeDelivery[]): DirectLease[] {
+  return deliveries
+    .filter(({ lease }) => lease)
+    .map(({ id, event, hook }) => ({
+      claim: {
+        delivery_id: id,
+        created_at: event.occurredAt,
+        webhook_id: hook.id,
+        org_id: hook.org_id,
+        partner_id: hook.partner_id,
+        event_id: event.id,
+        host: hook.host,
+        attempt: 1,
+        failures: 0,
+        interruptions: 0,
+        was_leased: false,
+        generation: hook.generation,
+      },
+      payload: { org_id: event.orgId, id: event.id, occurred_at: event.occurredAt, type: event.type, body: event.body },
+    }));
+}

@@ -1,0 +1,70 @@
+import type { Database } from "@muster/db";
+import { AppError, counter, gauge, keepWorking, type Logger, sleep, systemCaller } from "@muster/kit";
+import { type Behind, behindOf, type PressureLimits } from "../store/pressure.ts";
+
+export type PressureDeps = { db: Database; log: Logger; limits: PressureLimits };
+
+export type Pressure = {
+  /**
+   * Resolves when an event of the organization may be taken: at once, or within 250 ms. Throws `overloaded` when what was taken before waits
+   * for this deployment, `rate_limited` when it waits behind the organization's own burst.
+   */
+  admit(orgId: string): Promise<void>;
+  /** Looks now. */
+  look(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+const lookMs = 500;
+/** Without events nobody needs to know. */
+const idleMs = 5_000;
+const waitMs = 250;
+
+const behindGauge = gauge("muster_webhook_organizations_behind", "Organizations whose events are refused for now.");
+const refusedCounter = counter("muster_webhook_intake_refused_total", "Posted events refused because others wait.", [
+  "code",
+]);
+
+/** Refuses events while deliveries that could be sent are not, so that nothing that was taken waits for long; until stopped. */
+export function startPressure({ db, log, limits }: PressureDeps): Pressure {
+  let askedMs = Number.NEGATIVE_INFINITY;
+  // Seen by the last look; a slow receiver's slot may be free for a moment, so one look says nothing.
+  let seen = new Set<string>();
+  let behind = new Map<string, "overloaded" | "rate_limited">();
+
+  const look = async () => {
+    const found = await db.tx({ caller: systemCaller("webhook-dispatcher") }, (tx) => behindOf(tx, limits), {
+      readOnly: true,
+    });
+    const twice = found.filter((each) => seen.has(keyOf(each)));
+    seen = new Set(found.map(keyOf));
+    behind = new Map(twice.map(({ orgId, webhookId }) => [orgId, webhookId ? "overloaded" : "rate_limited"]));
+    behindGauge.set(behind.size);
+  };
+  const looking = keepWorking(
+    lookMs,
+    async () => {
+      if (performance.now() - askedMs < idleMs) await look();
+      else if (seen.size > 0) [seen, behind] = [new Set(), new Map()];
+    },
+    (err) => log.warn({ err }, "how long deliveries wait cannot be read"),
+  );
+
+  return {
+    async admit(orgId) {
+      askedMs = performance.now();
+      if (!behind.has(orgId)) return;
+      await sleep(waitMs);
+      const code = behind.get(orgId);
+      if (!code) return;
+      refusedCounter.inc({ code });
+      const text =
+        code === "overloaded" ? "Events cannot be delivered fast enough now" : "Too many events wait already";
+      throw new AppError(code, text, { retryAfterSeconds: 1 });
+    },
+    look,
+    stop: () => looking.stop(),
+  };
+}
+
+const keyOf = ({ orgId, webhookId }: Behind) => `${orgId}/${webhookId}`;

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "@jest/globals";
+import { type IntakeEvent, type IntakeHook, type IntakeLimits, type IntakePlace, planIntake } from "./intake.ts";
+
+const orgId = "0190a000-0000-7000-8000-000000000001";
+const limits: IntakeLimits = { room: 10, organizationSlots: 64, hostSlots: 128, perOrganization: 50 };
+const place: IntakePlace = { orgId, partnerId: "p", held: true, behind: false };
+const free: IntakeHook = {
+  id: "0190a000-0000-7000-8000-0000000000aa",
+  org_id: orgId,
+  partner_id: "p",
+  host: "one.example",
+  events: ["*"],
+  ordered: false,
+  generation: 1,
+  leased: 0,
+  slots: 8,
+  closed: true,
+  waits: false,
+};
+const event = (id: string): IntakeEvent => ({ id, orgId, type: "device.online", occurredAt: new Date(0), body: "{}" });
+
+type Change = {
+  hook?: Partial<IntakeHook>;
+  place?: Partial<IntakePlace>;
+  limits?: Partial<IntakeLimits>;
+  underWay?: number;
+};
+
+/** What becomes of so many events of one organization with one webhook: l leased, q queued, s streamed, in their order; nothing: not wanted. */
+function planned(count: number, change: Change = {}): string {
+  const events = Array.from({ length: count }, (_, n) => event(String(n)));
+  const plan = planIntake(
+    events,
+    new Map([[orgId, { ...place, ...change.place }]]),
+    [{ ...free, ...change.hook }],
+    { ...limits, ...change.limits },
+    () => change.underWay ?? 0,
+  );
+  const way = (each: IntakeEvent) => {
+    if (plan.streamed.includes(each)) return "s";
+    const delivery = plan.deliveries.find((found) => found.event === each);
+    return delivery ? (delivery.lease ? "l" : "q") : "";
+  };
+  return events.map(way).join("") + (plan.waiting ? " waiting" : "") + (plan.blocked ? " blocked" : "");
+}
+
+describe("posted events", () => {
+  it.each<[string, number, Change, string]>([
+    ["are leased while their webhook has free slots", 3, {}, "lll"],
+    ["beyond the free slots wait for an answer of their receiver", 3, { hook: { leased: 7 } }, "lqq blocked"],
+    ["of a webhook that recovers get as many slots as it has", 3, { hook: { slots: 1 } }, "lqq blocked"],
+    ["of a webhook with an open breaker are queued", 1, { hook: { closed: false } }, "q blocked"],
+    ["do not pass what is queued", 1, { hook: { waits: true } }, "q waiting"],
+    ["beyond what the process may send are queued", 3, { limits: { room: 1 } }, "lqq waiting"],
+    ["beyond what their host may get are queued", 3, { limits: { hostSlots: 5 }, underWay: 4 }, "lqq waiting"],
+    ["of an organization with its share under way are streamed", 2, { limits: { organizationSlots: 1 } }, "ls"],
+    ["of a burst are streamed", 5, { limits: { perOrganization: 3 } }, "lllss"],
+    ["of an organization with a backlog are streamed", 1, { place: { behind: true } }, "s"],
+    ["of an organization with an ordered webhook are streamed", 1, { hook: { ordered: true } }, "s"],
+    ["of an organization whose webhooks are changing are streamed", 1, { place: { held: false } }, "s"],
+    ["that nobody subscribed to are dropped", 2, { hook: { events: ["user.login"] } }, ""],
+    [
+      "that nobody subscribed to yet are streamed while webhooks are changing",
+      1,
+      { hook: { events: ["user.login"] }, place: { held: false } },
+      "s",
+    ],
+  ])("%s", (_what, count, change, expected) => {
+    expect(planned(count, change)).toBe(expected);
+  });
+});

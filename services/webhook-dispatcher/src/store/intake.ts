@@ -1,0 +1,110 @@
+import { plainArray, sql, type Tx } from "@muster/db";
+import type { IntakeDelivery, IntakeEvent, IntakeHook, IntakePlace } from "../rules/intake.ts";
+import { claimLock } from "./queue.ts";
+import { webhooksOfOrganization } from "./webhooks.ts";
+
+export type IntakeState = {
+  /** No other process leases anything until COMMIT. */
+  mayLease: boolean;
+  places: Map<string, IntakePlace>;
+  hooks: IntakeHook[];
+};
+
+/**
+ * Organizations, their active webhooks and what is leased of them. Nobody changes the webhooks of those that are `held` before the end of this
+ * transaction: who does waits for it, or had come before and is not waited for.
+ */
+export async function readIntake(tx: Tx, orgIds: readonly string[], endpointSlots: number): Promise<IntakeState> {
+  const orgs = plainArray(orgIds);
+  // Three statements in one flight; the second sees whatever was committed before the locks were there.
+  const [[locks], hooks, places] = await Promise.all([
+    tx.query<{ leases: boolean; held: string[] }>(sql`
+      SELECT pg_try_advisory_xact_lock(${claimLock}::bigint) AS leases,
+             ARRAY(SELECT o::text FROM unnest(${orgs}::uuid[]) AS o
+                   WHERE pg_try_advisory_xact_lock_shared(hashtextextended(o::text, ${webhooksOfOrganization}::bigint))) AS held,
+             set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`),
+    tx.query<IntakeHook>(sql`
+      SELECT w.id, w.org_id, w.partner_id, w.host, w.events, w.ordered, w.generation, l.leased,
+             least(s.slots, ${endpointSlots}::int) AS slots,
+             s.open_until IS NULL OR s.open_until <= statement_timestamp() AS closed,
+             EXISTS (SELECT FROM webhook_queue q
+                     WHERE q.webhook_id = w.id AND NOT q.is_retry AND q.due_at <= statement_timestamp()) AS waits
+      FROM webhooks w
+      JOIN webhook_endpoint_state s ON s.webhook_id = w.id
+      CROSS JOIN LATERAL (
+        SELECT count(*)::int AS leased FROM webhook_queue q
+        WHERE q.webhook_id = w.id AND q.leased AND q.due_at > statement_timestamp()
+      ) AS l
+      WHERE w.org_id = ANY (${orgs}::uuid[]) AND w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL`),
+    tx.query<{ id: string; partner_id: string; behind: boolean }>(sql`
+      SELECT t.id, t.partner_id, EXISTS (SELECT FROM webhook_backlog b WHERE b.org_id = t.id) AS behind
+      FROM tenant t WHERE t.kind = 'organization' AND t.id = ANY (${orgs}::uuid[]) AND NOT t.deleted`),
+  ]);
+  const held = new Set(locks?.held);
+  const placeOf = ({ id, partner_id: partnerId, behind }: (typeof places)[number]) =>
+    [id, { orgId: id, partnerId, held: held.has(id), behind }] as const;
+  return { mayLease: locks?.leases ?? false, places: new Map(places.map(placeOf)), hooks };
+}
+
+export type StoredDelivery = { delivery_id: string; leased: boolean };
+
+/**
+ * Stores events that were not seen before, their deliveries and queue rows, those to be sent at once leased for `leaseMs`; gives what was stored.
+ * One statement, so that it leaves together with COMMIT.
+ */
+export function storeIntake(tx: Tx, deliveries: readonly IntakeDelivery[], leaseMs: number): Promise<StoredDelivery[]> {
+  const events = [...new Map(deliveries.map(({ event, hook }) => [event, hook.partner_id])).entries()]
+    // One order for all: two processes with the same events never wait for each other in a circle.
+    .sort(([a], [b]) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  const placeOf = new Map(events.map(([event], index) => [event, index + 1]));
+  const given = <T>(of: (event: IntakeEvent, partnerId: string) => T) => events.map(([event, id]) => of(event, id));
+  const column = <T>(of: (delivery: IntakeDelivery) => T) => deliveries.map(of);
+  return tx.query<StoredDelivery>(sql`
+    WITH given AS MATERIALIZED (
+      SELECT * FROM unnest(${plainArray(given(({ orgId }) => orgId))}::uuid[], ${plainArray(given(({ id }) => id))}::uuid[],
+                           ${plainArray(given(({ occurredAt }) => occurredAt))}::timestamptz[], ${plainArray(given((_, partnerId) => partnerId))}::uuid[],
+                           ${given(({ type }) => type)}::text[], ${given(({ body }) => body)}::text[])
+        WITH ORDINALITY AS g (org_id, id, at, partner_id, type, body, place)
+    ), fresh AS (
+      INSERT INTO webhook_event_keys (org_id, event_id, occurred_at) SELECT org_id, id, at FROM given ORDER BY place
+      ON CONFLICT DO NOTHING RETURNING org_id, event_id
+    ), new AS MATERIALIZED (
+      SELECT g.* FROM given g WHERE (g.org_id, g.id) IN (SELECT f.org_id, f.event_id FROM fresh f)
+    ), payloads AS (
+      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body)
+      SELECT org_id, id, at, partner_id, type, body FROM new
+    ), due AS MATERIALIZED (
+      SELECT d.*, n.id AS event_id, n.org_id, n.at, n.partner_id, n.type
+      FROM unnest(${plainArray(column(({ id }) => id))}::uuid[],
+                  ${plainArray(column(({ event }) => placeOf.get(event) ?? 0))}::bigint[], ${plainArray(column(({ hook }) => hook.id))}::uuid[],
+                  ${plainArray(column(({ lease }) => lease))}::boolean[]) AS d (id, place, webhook_id, leased)
+      JOIN new n ON n.place = d.place
+    ), listed AS (
+      INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event, next_attempt_at)
+      SELECT id, at, webhook_id, org_id, partner_id, event_id, type, statement_timestamp() FROM due
+    )
+    INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at, leased, attempt)
+    SELECT id, at, webhook_id, org_id, partner_id, event_id,
+           statement_timestamp() + CASE WHEN leased THEN ${leaseMs}::int ELSE 0 END * interval '1 millisecond', leased, leased::int
+    FROM due RETURNING delivery_id, leased`);
+}
+
+/** Of deliveries that were leased and not begun those whose webhook is as it was; the others are due again, as if never leased. */
+export async function confirmLeases(
+  tx: Tx,
+  leases: readonly { delivery_id: string; webhook_id: string; generation: number }[],
+): Promise<Set<string>> {
+  const released = await tx.query<{ id: string }>(sql`
+    UPDATE webhook_queue q SET leased = false, attempt = 0, due_at = statement_timestamp()
+    FROM unnest(${plainArray(leases.map((each) => each.delivery_id))}::uuid[], ${plainArray(leases.map((each) => each.generation))}::bigint[])
+      AS l (id, generation)
+    WHERE q.delivery_id = l.id AND q.leased AND q.attempt = 1 AND NOT EXISTS (
+      SELECT FROM webhooks w
+      WHERE w.id = q.webhook_id AND w.generation = l.generation AND w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL)
+    RETURNING q.delivery_id AS id`);
+  const given = new Set(leases.map((each) => each.delivery_id));
+  for (const { id } of released) given.delete(id);
+  return given;
+}
+
+const keyOf = ({ orgId, id }: IntakeEvent) => `${orgId}/${id}`;
