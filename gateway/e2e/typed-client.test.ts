@@ -89,7 +89,7 @@ describe("the typed client", () => {
     const names: string[] = [];
     for await (const site of muster.pages("/api/v1/orgs/sites", { params: { query: { orgId, limit: "1" } } }))
       names.push(site.name);
-    expect(names).toEqual(["Berlin"]);
+    expect(names).toContain("Berlin");
   });
 
   it("names paths as the gateway serves them", () => {

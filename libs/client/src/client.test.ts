@@ -172,15 +172,15 @@ describe("verifyWebhook", () => {
     expect(await verified({ ...sent(mac("plain secret")) }, body, "plain secret")).toBe(true);
   });
 
-  it.each<[string, Record<string, string>, string?]>([
-    ["another secret", sent(mac("other"))],
+  it.each<[string, Record<string, string>, string]>([
+    ["another secret", sent(mac("other")), body],
     ["another body", sent(mac(key)), '{"a":2}'],
-    ["an old timestamp", sent(mac(key), String(Number(at) - 301))],
-    ["no signature", { "webhook-id": id, "webhook-timestamp": at }],
-    ["a signature that is no base64", sent("v1,%%%")],
-    ["a timestamp that is none", sent(mac(key), "soon")],
+    ["an old timestamp", sent(mac(key), String(Number(at) - 301)), body],
+    ["no signature", { "webhook-id": id, "webhook-timestamp": at }, body],
+    ["a signature that is no base64", sent("v1,%%%"), body],
+    ["a timestamp that is none", sent(mac(key), "soon"), body],
   ])("refuses %s", async (_what, headers, raw) => {
-    expect(await verified(headers, raw ?? body)).toBe(false);
+    expect(await verified(headers, raw)).toBe(false);
   });
 });
 
