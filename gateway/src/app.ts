@@ -225,6 +225,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
       headersMs: config.HEADERS_TIMEOUT_MS,
       requestMs: config.REQUEST_TIMEOUT_MS,
       keepAliveMs: config.KEEP_ALIVE_TIMEOUT_MS,
+      stalledMs: config.REPLY_STALL_TIMEOUT_MS,
       checkMs: Math.min(1_000, config.HEADERS_TIMEOUT_MS),
     },
     connectionsMax: config.CONNECTIONS_MAX,
