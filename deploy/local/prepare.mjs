@@ -9,10 +9,36 @@ import { fileURLToPath } from "node:url";
 export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const modules = join(root, "node_modules");
 
-export function prepare() {
+/** With `client` the typed client is made, too: tests and checks need it, a start does not. */
+export function prepare({ client = false } = {}) {
   install();
   generate();
   step("Compiling", process.execPath, [join(modules, "typescript", "bin", "tsc"), "-b"], { quietStart: built() });
+  if (client) makeClient();
+}
+
+function makeClient() {
+  const folder = join(root, "libs", "client");
+  const stamp = join(modules, ".muster-client");
+  const sources = ["gateway/src", "libs/kit/src", "libs/client/src"].flatMap((path) => sourcesOf(join(root, path)));
+  const wanted = hash([...sources, join(folder, "generate.mjs"), join(root, "package-lock.json")]);
+  const outputs = ["src/generated/schema.ts", "src/generated/operations.ts", "dist/index.js"];
+  if (outputs.every((file) => existsSync(join(folder, file))) && read(stamp) === wanted) return;
+  step("Making the types of the client", process.execPath, [join(folder, "generate.mjs")], { quietStart: true });
+  step("Compiling the client", process.execPath, [join(modules, "typescript", "bin", "tsc"), "-b", folder], {
+    quietStart: true,
+  });
+  remember(stamp, wanted);
+}
+
+function sourcesOf(folder) {
+  return readdirSync(folder, { withFileTypes: true })
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return entry.name === "generated" ? [] : sourcesOf(path);
+      return entry.name.endsWith(".ts") && !entry.name.endsWith(".test.ts") ? [path] : [];
+    })
+    .sort();
 }
 
 function install() {
@@ -107,4 +133,4 @@ function remember(stamp, value) {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) prepare();
+if (process.argv[1] === fileURLToPath(import.meta.url)) prepare({ client: true });

@@ -4,7 +4,7 @@ import "./check-node.mjs";
 const { spawn } = await import("node:child_process");
 const { join } = await import("node:path");
 const { prepare, root } = await import("./prepare.mjs");
-prepare();
+prepare({ client: true });
 const jest = join(root, "node_modules", "jest", "bin", "jest.js");
 const args = ["--experimental-vm-modules", "--no-warnings", jest, ...process.argv.slice(2)];
 const child = spawn(process.execPath, args, { cwd: root, stdio: "inherit" });

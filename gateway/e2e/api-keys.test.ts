@@ -17,7 +17,8 @@ async function made(change: object = {}) {
 describe("an API key", () => {
   it("is created with 201, the documented defaults, the key once, and no cache", async () => {
     const reply = await call("POST", "/api-keys", { orgId: tenant.orgId, name: "CI", unknown: 1 });
-    const { key, warning, ...record } = reply.body;
+    const { key, keyId, warning, ...record } = reply.body;
+    expect(keyId).toBe(record.id);
     expect([reply.status, reply.headers.get("cache-control")]).toEqual([201, "no-store"]);
     expect(key).toMatch(/^svc_[A-Za-z0-9_-]{31}[AQgw]$/);
     expect(warning).toMatch(/cannot be shown again/);
@@ -123,7 +124,7 @@ describe("an API key", () => {
   });
 
   it("is changed field by field; nothing recognised is 400", async () => {
-    const { id, key, warning: _warning, ...record } = await made({ scopes: ["devices:read"] });
+    const { id, key, keyId: _keyId, warning: _warning, ...record } = await made({ scopes: ["devices:read"] });
     const change = { name: "Deploy", scopes: ["logs:read"], rateLimit: 5, allowedIps: ["192.0.2.1"] };
     const { status, body } = await call("PATCH", `/api-keys/${id}`, change);
     expect([status, body]).toEqual([200, { ...record, id, ...change, allowedIps: ["192.0.2.1/32"] }]);

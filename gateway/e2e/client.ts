@@ -1,4 +1,5 @@
 import { admin, type Cluster } from "./cluster.ts";
+import { checkDocumented } from "./documented.ts";
 import { noteExchange } from "./handed-out.ts";
 
 export type Reply = { status: number; headers: Headers; body: Record<string, unknown> & { data?: unknown[] } };
@@ -7,7 +8,7 @@ export type Api = {
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
 };
 
-/** Calls under `/api/v1`, as any client makes them: `fetch` and JSON. Throws when an answer shows an earlier secret. */
+/** Calls under `/api/v1`, as any client makes them: `fetch` and JSON. Throws when an answer shows an earlier secret, or is not as documented. */
 export function api(cluster: Cluster, token?: string): Api {
   return {
     async call(method, path, body, headers = {}) {
@@ -24,6 +25,7 @@ export function api(cluster: Cluster, token?: string): Api {
       const repeatable = "idempotency-key" in headers;
       const { status, headers: answered } = reply;
       noteExchange(cluster, { method, path, sent: body, repeatable, status, headers: answered, text });
+      await checkDocumented(cluster, { method, path: `/api/v1${path}`, status, headers: answered, text });
       return { status: reply.status, headers: reply.headers, body: text === "" ? {} : JSON.parse(text) };
     },
   };

@@ -16,7 +16,9 @@ describe("an enrollment key", () => {
   it("is created in the caller's organization for one use within an hour, shown once", async () => {
     const reply = await call("POST", "/enrollment-keys", { name: "Fleet" });
     expect([reply.status, reply.headers.get("cache-control")]).toEqual([201, "no-store"]);
-    const { key, ...record } = reply.body;
+    const { key, keyId, keyPrefix, warning, ...record } = reply.body;
+    expect([keyId, keyPrefix]).toEqual([record.id, String(key).slice(0, 12)]);
+    expect(warning).toMatch(/cannot be shown again/);
     expect(key).toMatch(/^[0-9a-f]{64}$/);
     const createdAt = String(record.createdAt);
     expect(record).toEqual({
@@ -76,11 +78,12 @@ describe("an enrollment key", () => {
   });
 
   it("is rotated: a new key, its limits kept unless new ones are sent", async () => {
-    const { key, ...record } = await made({ maxUsage: 3 });
+    const { key, keyPrefix: _prefix, ...record } = await made({ maxUsage: 3 });
     const rotate = (body?: object) => call("POST", `/enrollment-keys/${record.id}/rotate`, body);
     const reply = await rotate();
     expect([reply.status, reply.headers.get("cache-control")]).toEqual([200, "no-store"]);
-    const { key: next, ...rotated } = reply.body;
+    const { key: next, keyPrefix, ...rotated } = reply.body;
+    expect(keyPrefix).toBe(String(next).slice(0, 12));
     expect(next).toMatch(/^[0-9a-f]{64}$/);
     expect(next).not.toBe(key);
     expect(rotated).toEqual(record);

@@ -1,15 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import { type Api, api, signIn } from "./client.ts";
+import type { Api } from "./client.ts";
 import { type Cluster, sharedCluster } from "./cluster.ts";
 import { auditedActions, newTenant } from "./enrolled.ts";
+import { operator } from "./people.ts";
 
 let cluster: Cluster;
 let root: Api;
 beforeAll(async () => {
   cluster = await sharedCluster();
-  root = api(cluster, (await signIn(cluster)).accessToken);
+  root = await operator(cluster);
 }, 180_000);
 
 const under = (key: string) => ({ "idempotency-key": key });
@@ -72,4 +73,19 @@ describe("a POST under an Idempotency-Key", () => {
     expect([status, body.code]).toEqual([400, "validation_failed"]);
     expect((await root.call("GET", "/auth/me")).status).toBe(200);
   });
+
+  it.each(["/api-keys", "/service-principals"])(
+    "rotates a key of %s once, and answers a repeat with the same secret",
+    async (path) => {
+      const { orgId } = await newTenant(root);
+      const { id } = (await root.call("POST", path, { orgId, name: "Rotated" })).body;
+      const key = randomUUID();
+      const rotate = () => root.call("POST", `${path}/${id}/rotate`, {}, under(key));
+      const [first, ...repeats] = [await rotate(), await rotate(), await rotate()];
+      expect([first.status, first.body.key]).toEqual([200, expect.stringMatching(/^svc_/)]);
+      for (const { status, body } of repeats) expect([status, body.key]).toEqual([200, first.body.key]);
+      const me = await fetch(`${cluster.url}/api/v1/auth/me`, { headers: { "x-api-key": String(first.body.key) } });
+      expect([me.status, ((await me.json()) as { keyPrefix: string }).keyPrefix]).toEqual([200, first.body.keyPrefix]);
+    },
+  );
 });

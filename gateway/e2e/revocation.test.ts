@@ -129,7 +129,7 @@ describe("from the answer on, nothing is admitted at any gateway", () => {
 
   it("after its service principal was disabled", async () => {
     const created = await root.call("POST", "/service-principals", { orgId, name: "Robot", scopes: [] });
-    const { key } = created.body.key as NewKey;
+    const { key } = created.body as NewKey;
     const disable = () => root.call("POST", `/service-principals/${String(created.body.id)}/disable`);
     await expectEnded(load(withKey(key)), disable, "401 api_key_revoked");
   });

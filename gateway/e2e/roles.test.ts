@@ -141,7 +141,7 @@ describe("a person over HTTP", () => {
     expect((await admin.api.call("GET", "/users?status=disabled")).body.data).toMatchObject([{ id }]);
     expect((await admin.api.call("POST", `/users/${id}/invite`)).body.code).toBe("user_disabled");
     expect((await admin.api.call("POST", `/users/${id}/enable`)).body.status).toBe("active");
-    const found = await admin.api.call("GET", `/users?q=${encodeURIComponent(address.slice(0, 20))}`);
+    const found = await admin.api.call("GET", `/users?search=${encodeURIComponent(address.slice(0, 20))}`);
     expect(found.body.data).toMatchObject([{ id, email: address }]);
     expect((await admin.api.call("DELETE", `/users/${id}`)).body).toEqual({ success: true });
     expect((await admin.api.call("GET", `/users/${id}`)).status).toBe(404);

@@ -80,17 +80,17 @@ describe("a webhook over HTTP", () => {
       202,
       expect.objectContaining({
         webhookId: id,
-        state: "queued",
-        status: "failed",
+        status: "queued",
+        deliveryStatus: "failed",
         events: [],
         queued: 0,
         finishedAt: null,
       }),
     ]);
-    const asked = { since: "2020-01-01T00:00:00Z", status: "delivered", events: ["patch.installed"] };
+    const asked = { since: "2020-01-01T00:00:00Z", deliveryStatus: "delivered", events: ["patch.installed"] };
     const { body } = await admin.call("POST", `/webhooks/${id}/replay`, asked);
     const replay = async () => (await admin.call("GET", `/webhooks/${id}/replays/${body.id}`)).body;
-    await until("the replay to end", async () => (await replay()).state === "done", patienceMs);
+    await until("the replay to end", async () => (await replay()).status === "done", patienceMs);
     expect(await replay()).toMatchObject({
       queued: 3,
       skipped: 0,
@@ -103,7 +103,7 @@ describe("a webhook over HTTP", () => {
     expect((listed.body.data as { id: string }[]).map((each) => each.id)).toEqual([body.id, none.body.id]);
     const ended = await admin.call("DELETE", `/webhooks/${id}/replays/${body.id}`);
     expect([ended.status, ended.body]).toEqual([200, { success: true }]);
-    expect((await replay()).state).toBe("done");
+    expect((await replay()).status).toBe("done");
   }, 120_000);
 
   it("gets what devices do and who signs in and out of its organization, and of no other", async () => {

@@ -112,7 +112,7 @@ async function rotatable(root: Call, orgId: string): Promise<Credential> {
 
 async function disableable(root: Call, orgId: string): Promise<Credential> {
   const made = await done(root("POST", "/service-principals", { orgId, name: "Trial", scopes: [] }));
-  const { key } = made.key as { key: string };
+  const { key } = made as unknown as { key: string };
   const end = () => ended(root("POST", `/service-principals/${made.id}/disable`));
   return { headers: { "x-api-key": key }, end };
 }

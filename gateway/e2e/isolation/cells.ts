@@ -27,11 +27,10 @@ export type Cell = {
   listed: ReadonlySet<string> | null;
 };
 
-/** Filters by which a list is empty, rather than refused, when they name something out of reach. */
-const emptyFilters: Record<string, readonly string[]> = {
+/** Lists of all organizations in reach that are narrowed to a site or a group: they answer as that place does. */
+const byPlace: Record<string, readonly string[]> = {
   "GET /devices": ["siteId", "groupId"],
   "GET /device-groups": ["siteId"],
-  "GET /webhooks/dead-letters": ["webhookId"],
 };
 
 /** Asked of the device, and none of these has an agent that is connected. */
@@ -175,7 +174,7 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
   if (key === "PATCH /users/:id") return granting(cell, reference, target, otherwise);
   // Ids that are unknown or out of reach are dropped.
   if (key === "PATCH /orgs/organizations/order") return otherwise;
-  if (emptyFilters[key]?.includes(reference.field)) return otherwise;
+  if (byPlace[key]?.includes(reference.field)) return outOfReach(actor, target) ?? otherwise;
   if (key === "POST /orgs/organizations" && actor.scope === "partner") {
     if (target.partnerId !== actor.partnerId) return refused(403, "partner_access_denied");
     return actor.orgIds === "all" ? otherwise : refused(403, "scope_not_allowed");

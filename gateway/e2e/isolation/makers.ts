@@ -121,9 +121,9 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
       principalKeys.push(targetAt("webhook", spot, webhookId, name));
       return targetAt(kind, spot, await hooks.deadLetter(webhookId), null);
     }
-    const { id, key } = await post(...bodyOf(kind, name, spot));
+    const { id, keyId } = await post(...bodyOf(kind, name, spot));
     if (kind === "service_principal") {
-      principalKeys.push(targetAt("api_key", spot, (key as { id: string }).id, name));
+      principalKeys.push(targetAt("api_key", spot, String(keyId), name));
     }
     if (kind === "audit_stream") {
       // It stays as it is while rows of others' calls come.
@@ -156,11 +156,10 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     async makePrincipal(spot, scopes) {
       const name = `${run}-actor-principal-${randomUUID().slice(0, 8)}`;
       const body = await post("/service-principals", { orgId: spot.orgId, name, scopes });
-      const key = body.key as { id: string; key: string };
       return {
         target: targetAt("service_principal", spot, String(body.id), name),
-        key: key.key,
-        keyTarget: targetAt("api_key", spot, key.id, name),
+        key: String(body.key),
+        keyTarget: targetAt("api_key", spot, String(body.keyId), name),
       };
     },
   };

@@ -61,8 +61,14 @@ export const apiKey = z
   })
   .meta({ id: "ApiKey" });
 
-/** The secret itself, in the one reply that has it. */
-export const keyOut = z.string().meta({ description: "The full key: `svc_` and 32 characters. Shown this once." });
+const keyOut = z.string().meta({ description: "The full key: `svc_` and 32 characters. Shown this once." });
+/** What every reply has that makes or rotates a key: the secret itself, and whose it is. */
+export const keyShown = {
+  key: keyOut,
+  keyId: idOut.meta({ description: "Of the API key." }),
+  keyPrefix: z.string().meta({ description: "First 12 characters of the key." }),
+};
+export const warningOut = z.string().meta({ description: "Says that the key is not shown again." });
 export const keyWarning = "Store this key now: it cannot be shown again.";
 
 const create = route({
@@ -85,7 +91,7 @@ const create = route({
   idempotent: true,
   noStore: true,
   status: 201,
-  reply: apiKey.extend({ key: keyOut, warning: z.string() }),
+  reply: apiKey.extend({ ...keyShown, warning: warningOut }),
   errors: ["unknown_scope", "organization_not_found", "delegation_denied", "site_restricted"],
   async handle({ body, rpc }, { services }) {
     const wanted = {
@@ -97,7 +103,7 @@ const create = route({
       allowedIps: body.allowedIps ?? [],
     };
     const reply = await services.apiKeys.createApiKey(wanted, await rpc());
-    return { ...apiKeyOf(reply.apiKey), key: reply.key, warning: keyWarning };
+    return { ...withKey(reply), warning: keyWarning };
   },
 });
 
@@ -109,6 +115,7 @@ const list = route({
   summary: "API keys of accessible organizations, newest first",
   query: listQuery.extend({ orgId: id.optional(), status: status.optional() }),
   reply: z.object({ data: z.array(apiKey), pagination }),
+  errors: ["organization_not_found"],
   async handle({ query, rpc }, { services }) {
     const wanted = { page: pageOf(query), orgId: query.orgId ?? "", status: query.status ?? "" };
     const reply = await services.apiKeys.listApiKeys(wanted, await rpc());
@@ -197,15 +204,21 @@ const rotate = route({
       description: "Seconds for which the old secret goes on; default 0. Refused for the key of a service principal.",
     }),
   }),
+  idempotent: true,
   noStore: true,
-  reply: apiKey.extend({ key: keyOut }),
+  reply: apiKey.extend(keyShown),
   errors: ["api_key_not_found", "delegation_denied", "key_not_active", "site_restricted"],
   async handle({ params, body, rpc }, { services }) {
     const wanted = { id: params.id, graceSeconds: body.graceSeconds ?? 0 };
     const reply = await services.apiKeys.rotateApiKey(wanted, await rpc());
-    return { ...apiKeyOf(reply.apiKey), key: reply.key };
+    return withKey(reply);
   },
 });
+
+function withKey(reply: { apiKey?: ApiKey | undefined; key: string }) {
+  const record = apiKeyOf(reply.apiKey);
+  return { ...record, keyId: record.id, key: reply.key };
+}
 
 /** A key's record as replies show it. */
 export function apiKeyOf(message: ApiKey | undefined): z.input<typeof apiKey> {

@@ -48,7 +48,9 @@ const update = route({
     "Longer is in force at once; shorter after 24 hours, and until then it is taken back by any change that is not shorter than what is in force.",
   body: z.object({
     orgId: id.optional().meta({ description: "Partner and system callers name the organization." }),
-    retentionDays: z.int().min(1).max(3_650).optional(),
+    retentionDays: z.int().min(1).max(3_650).optional().meta({
+      description: "A shorter retention waits 24 hours, see `pendingFrom`; a longer one is in force at once.",
+    }),
     archiveToS3: z.boolean().optional(),
   }),
   example: { orgId: exampleId, retentionDays: 400 },

@@ -53,7 +53,7 @@ const list = route({
     siteId: id.optional().meta({ description: "Only this site's." }),
   }),
   reply: z.object({ data: z.array(group), pagination }),
-  errors: ["organization_not_found"],
+  errors: ["organization_not_found", "site_not_found", "site_access_denied"],
   async handle({ query, rpc }, { services }) {
     const wanted = { page: pageOf(query), orgId: query.orgId ?? "", siteId: query.siteId ?? "" };
     const reply = await services.deviceGroups.listDeviceGroups(wanted, await rpc());

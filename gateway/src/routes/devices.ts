@@ -79,7 +79,7 @@ const list = route({
   summary: "List devices, newest first",
   query: filters,
   reply: z.object({ data: z.array(device), pagination }),
-  errors: ["organization_not_found"],
+  errors: ["organization_not_found", "site_not_found", "site_access_denied", "device_group_not_found"],
   async handle({ query, rpc }, { services }) {
     const wanted = {
       page: pageOf(query),

@@ -1,6 +1,7 @@
 import type { EnrollmentKey } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
+import { keyWarning, warningOut } from "./api-keys.ts";
 import {
   exampleId,
   id,
@@ -35,6 +36,9 @@ const enrollmentKey = z
   .meta({ id: "EnrollmentKey" });
 const withKey = enrollmentKey.extend({
   key: z.string().meta({ description: "64 hex characters. Shown this once." }),
+  keyId: idOut.meta({ description: "Of the enrollment key." }),
+  keyPrefix: z.string().meta({ description: "First 12 characters of the key, as audit rows name it." }),
+  warning: warningOut,
 });
 
 const maxUsage = z.int().min(1).max(100_000);
@@ -68,7 +72,7 @@ const create = route({
       expiresAt: timestampOf(body.expiresAt ?? undefined),
     };
     const reply = await services.enrollmentKeys.createEnrollmentKey(wanted, await rpc());
-    return { ...enrollmentKeyOf(reply.enrollmentKey), key: reply.key };
+    return shownOnce(reply);
   },
 });
 
@@ -80,6 +84,7 @@ const list = route({
   summary: "Enrollment keys of accessible organizations, newest first",
   query: listQuery.extend({ orgId: id.optional(), expired: z.enum(["true", "false"]).optional() }),
   reply: z.object({ data: z.array(enrollmentKey), pagination }),
+  errors: ["organization_not_found"],
   async handle({ query, rpc }, { services }) {
     const expired = query.expired === undefined ? undefined : query.expired === "true";
     const wanted = { page: pageOf(query), orgId: query.orgId ?? "", expired };
@@ -124,7 +129,7 @@ const rotate = route({
   async handle({ params, body, rpc }, { services }) {
     const wanted = { id: params.id, usage: usageOf(body.maxUsage), expiresAt: timestampOf(body.expiresAt) };
     const reply = await services.enrollmentKeys.rotateEnrollmentKey(wanted, await rpc());
-    return { ...enrollmentKeyOf(reply.enrollmentKey), key: reply.key };
+    return shownOnce(reply);
   },
 });
 
@@ -148,6 +153,11 @@ const remove = route({
 function usageOf(given: number | null | undefined) {
   if (given === undefined) return { case: undefined };
   return given === null ? { case: "unlimited" as const, value: true } : { case: "maxUsage" as const, value: given };
+}
+
+function shownOnce({ enrollmentKey: message, key }: { enrollmentKey?: EnrollmentKey | undefined; key: string }) {
+  const record = enrollmentKeyOf(message);
+  return { ...record, key, keyId: record.id, keyPrefix: key.slice(0, 12), warning: keyWarning };
 }
 
 function enrollmentKeyOf(message: EnrollmentKey | undefined): z.input<typeof enrollmentKey> {

@@ -1,7 +1,7 @@
 import type { ServicePrincipal } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
-import { apiKey, apiKeyOf, keyOut, keyWarning, scopesIn } from "./api-keys.ts";
+import { apiKey, apiKeyOf, keyShown, keyWarning, scopesIn, warningOut } from "./api-keys.ts";
 import {
   exampleId,
   id,
@@ -47,14 +47,14 @@ const create = route({
   idempotent: true,
   noStore: true,
   status: 201,
-  reply: principal.extend({ key: z.object({ id: idOut, key: keyOut, keyPrefix: z.string() }), warning: z.string() }),
+  reply: principal.extend({ ...keyShown, warning: warningOut }),
   errors: ["unknown_scope", "organization_not_found", "delegation_denied", "site_restricted"],
   async handle({ body, rpc }, { services }) {
     const wanted = { orgId: body.orgId, name: body.name, scopes: body.scopes ?? [] };
     const reply = await services.servicePrincipals.createServicePrincipal(wanted, await rpc());
     const first = apiKeyOf(reply.apiKey);
-    const key = { id: first.id, key: reply.key, keyPrefix: first.keyPrefix };
-    return { ...principalOf(reply.principal), key, warning: keyWarning };
+    const shown = { key: reply.key, keyId: first.id, keyPrefix: first.keyPrefix };
+    return { ...principalOf(reply.principal), ...shown, warning: keyWarning };
   },
 });
 
@@ -66,7 +66,7 @@ const list = route({
   summary: "Service principals of accessible organizations, newest first",
   query: listQuery.extend({ orgId: id.optional(), status: status.optional() }),
   reply: z.object({ data: z.array(principal), pagination }),
-  errors: ["site_restricted"],
+  errors: ["organization_not_found", "site_restricted"],
   async handle({ query, rpc }, { services }) {
     const wanted = { page: pageOf(query), orgId: query.orgId ?? "", status: query.status ?? "" };
     const reply = await services.servicePrincipals.listServicePrincipals(wanted, await rpc());
@@ -99,8 +99,9 @@ const rotate = route({
   description:
     "When it answers the key before is revoked everywhere. The caller must hold every scope of the principal.",
   params: idParams,
+  idempotent: true,
   noStore: true,
-  reply: z.object({ keyId: idOut, key: keyOut, keyPrefix: z.string(), warning: z.string() }),
+  reply: z.object({ ...keyShown, warning: warningOut }),
   errors: ["service_principal_not_found", "delegation_denied", "principal_disabled", "site_restricted"],
   async handle({ params, rpc }, { services }) {
     const reply = await services.servicePrincipals.rotatePrincipalKey({ id: params.id }, await rpc());
@@ -137,6 +138,7 @@ const migrateKey = route({
   description: "The key's scopes become those that both allow; the principal's key before is revoked.",
   params: idParams,
   body: z.object({ keyId: id }),
+  idempotent: true,
   reply: apiKey,
   errors: [
     "service_principal_not_found",

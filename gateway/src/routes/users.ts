@@ -117,15 +117,15 @@ const list = route({
     orgId: id.optional(),
     role: z.string().max(255).optional().meta({ description: "Id of a role, or key of a seeded one." }),
     status: status.optional(),
-    q: z.string().max(255).optional().meta({
+    search: z.string().max(255).optional().meta({
       description: "Up to 8 words, of which each begins a word of the name or the e-mail address, in any case.",
     }),
   }),
   reply: z.object({ data: z.array(user), pagination }),
   errors: ["partner_not_found", "organization_not_found"],
   async handle({ query, rpc }, { services }) {
-    const { partnerId = "", orgId = "", role = "", status: of = "", q = "" } = query;
-    const wanted = { page: pageOf(query), partnerId, orgId, role, status: of, query: q };
+    const { partnerId = "", orgId = "", role = "", status: of = "", search = "" } = query;
+    const wanted = { page: pageOf(query), partnerId, orgId, role, status: of, query: search };
     const reply = await services.users.listUsers(wanted, await rpc());
     return { data: reply.users.map(userOf), pagination: paginationOf(reply.page) };
   },

@@ -176,7 +176,7 @@ const deadLetters = route({
     webhookId: id.optional(),
   }),
   reply: z.object({ data: z.array(deadLetter), pagination }),
-  errors: ["organization_context_required", "organization_not_found", "site_restricted"],
+  errors: ["organization_context_required", "organization_not_found", "webhook_not_found", "site_restricted"],
   async handle({ query, rpc }, { services }) {
     const wanted = { page: pageOf(query), orgId: query.orgId ?? "", webhookId: query.webhookId ?? "" };
     const reply = await services.deliveries.listDeadLetters(wanted, await rpc());

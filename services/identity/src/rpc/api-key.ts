@@ -128,7 +128,8 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       return {};
     },
 
-    async rotateApiKey({ id, graceSeconds }, handler) {
+    async rotateApiKey(request, handler) {
+      const { id, graceSeconds } = request;
       const context = callContext(handler);
       requireWriter(context);
       if (graceSeconds < 0 || graceSeconds > maxGraceSeconds) {
@@ -137,7 +138,8 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       const at = now();
       const held = await heldNow(deps, context);
       const material = newApiKey();
-      const { row, changeId } = await change(context, id, async (tx) => {
+      let changes: string[] = [];
+      const rotate = async (tx: Tx) => {
         const stored = await lock(tx, context, id);
         requireHeld(held, stored.scopes);
         requireActive(stored, at);
@@ -148,10 +150,13 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
         const rotated = await rotateApiKey(tx, stored.id, material, graceUntil, at);
         const details = { keyPrefix: rotated.key_prefix, previousKeyPrefix: stored.key_prefix, graceSeconds };
         recordFact(tx, context, rotated, { action: "api_key.rotate", details }, at);
-        return { row: rotated, changeId: announceKey(tx, stored, rotated) };
-      });
-      await afterChange(deps, [changeId]);
-      return { apiKey: apiKeyMessage(row, at), key: material.key };
+        changes = [announceKey(tx, stored, rotated)];
+        return { apiKey: apiKeyMessage(rotated, at), key: material.key };
+      };
+      const method = ApiKeyService.method.rotateApiKey;
+      const reply = await turn(id, () => idempotentTx(db, context, method, request, rotate, deps.box));
+      await afterChange(deps, changes);
+      return reply;
     },
 
     revokeTenantCredentials(request, handler) {

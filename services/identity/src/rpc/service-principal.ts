@@ -101,13 +101,15 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       return { principal: principalMessage(row) };
     },
 
-    async rotatePrincipalKey({ id }, handler) {
+    async rotatePrincipalKey(request, handler) {
+      const { id } = request;
       const context = callContext(handler);
       requireWriter(context);
       const at = now();
       const held = await heldNow(deps, context);
       const material = newApiKey();
-      const { principal, key, changes } = await change(context, id, async (tx) => {
+      let changes: string[] = [];
+      const rotate = async (tx: Tx) => {
         const stored = await lock(tx, context, id);
         requireHeld(held, stored.scopes);
         requireEnabled(stored);
@@ -123,10 +125,13 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
         const previousKeyPrefix = stored.key_prefix;
         const details = { keyId: minted.id, keyPrefix: minted.key_prefix, previousKeyPrefix };
         recordFact(tx, context, stored, { action: "service_principal.rotate_key", details }, at);
-        return { principal, key: minted, changes: changed };
-      });
+        changes = changed;
+        return { principal: principalMessage(principal), apiKey: apiKeyMessage(minted, at), key: material.key };
+      };
+      const { rotatePrincipalKey } = ServicePrincipalService.method;
+      const reply = await turn(id, () => idempotentTx(db, context, rotatePrincipalKey, request, rotate, deps.box));
       await afterChange(deps, changes);
-      return { principal: principalMessage(principal), apiKey: apiKeyMessage(key, at), key: material.key };
+      return reply;
     },
 
     async disableServicePrincipal({ id }, handler) {
@@ -150,12 +155,14 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       return { principal: principalMessage(principal) };
     },
 
-    async migrateKey({ id, keyId }, handler) {
+    async migrateKey(request, handler) {
+      const { id, keyId } = request;
       const context = callContext(handler);
       requireWriter(context);
       const at = now();
       const held = await heldNow(deps, context);
-      const { key, changes } = await change(context, id, async (tx) => {
+      let changes: string[] = [];
+      const adopt = async (tx: Tx) => {
         const principal = await lock(tx, context, id);
         const keys = isUuid(keyId) ? await lockPrincipalKeys(tx, principal, keyId) : [];
         const stored = keys.find((candidate) => candidate.id === keyId);
@@ -179,10 +186,13 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
           changes: { before: { scopes: stored.scopes }, after: { scopes: adopted.scopes } },
         };
         recordFact(tx, context, principal, { action: "service_principal.migrate_key", details }, at);
-        return { key: adopted, changes: [...revoked, announceKey(tx, stored, adopted)] };
-      });
+        changes = [...revoked, announceKey(tx, stored, adopted)];
+        return { apiKey: apiKeyMessage(adopted, at) };
+      };
+      const { migrateKey } = ServicePrincipalService.method;
+      const reply = await turn(id, () => idempotentTx(db, context, migrateKey, request, adopt));
       await afterChange(deps, changes);
-      return { apiKey: apiKeyMessage(key, at) };
+      return reply;
     },
   };
   const find = (context: CallContext, id: string) => findServicePrincipal(db, context, id);

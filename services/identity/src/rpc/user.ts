@@ -124,7 +124,7 @@ async function roleFilter(db: Database, context: CallContext, role: string): Pro
 
 function queryOrNull(query: string): string | null {
   if (query.length > maxQuery || query.includes("\0")) {
-    throw validationError({ q: [`At most ${maxQuery} characters`] });
+    throw validationError({ search: [`At most ${maxQuery} characters`] });
   }
   return query.trim() || null;
 }

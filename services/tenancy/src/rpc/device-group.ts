@@ -23,6 +23,7 @@ import { pageInfo } from "../store/name-page.ts";
 import { deviceFilter } from "./device-filter.ts";
 import { deviceMembership } from "./device-members.ts";
 import { deviceGroupMessage } from "./device-message.ts";
+import { requirePlaces } from "./filter-places.ts";
 import { requireAllSites } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date };
@@ -63,6 +64,7 @@ export function deviceGroupService(deps: Deps): ServiceImpl<typeof DeviceGroupSe
         search: "",
       });
       const page = clampPage(request.page ?? {});
+      await requirePlaces(db, context, filter);
       const found = await listDeviceGroups(db, context, filter, page);
       if (!found) throw organizationNotFound();
       const { rows, ...listed } = found;

@@ -188,7 +188,10 @@ describe("listing devices", () => {
     expect(await found({ search: "%" })).toEqual([a]);
     expect(await found({ search: "_" })).toEqual([b]);
     expect(await found({ search: "web", orgId: other, status: "offline" })).toEqual([c]);
-    expect(await found({ siteId: uuidv7() })).toEqual([]);
+    const elsewhere = await fleet.tenant();
+    expect(await outcome(partner.listDevices({ siteId: uuidv7() }))).toBe("site_not_found");
+    expect(await outcome(partner.listDevices({ siteId: elsewhere.siteId }))).toBe("site_access_denied");
+    expect(await outcome(partner.listDevices({ groupId: uuidv7() }))).toBe("device_group_not_found");
     expect(await outcome(partner.listDevices({ orgId: uuidv7() }))).toBe("organization_not_found");
     expect(await outcome(partner.listDevices({ status: "broken" }))).toBe("validation_failed status");
     expect(await outcome(partner.listDevices({ groupId: "x" }))).toBe("validation_failed groupId");

@@ -26,6 +26,7 @@ import {
 import { pageInfo } from "../store/name-page.ts";
 import { deviceFilter } from "./device-filter.ts";
 import { deviceMessage } from "./device-message.ts";
+import { requirePlaces } from "./filter-places.ts";
 import { requireAllSites } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date; heartbeatIntervalSeconds: number };
@@ -64,6 +65,7 @@ export function deviceService(deps: Deps): ServiceImpl<typeof DeviceService> {
       admit(context, "devices:read");
       const filter = deviceFilter(request);
       const page = clampPage(request.page ?? {});
+      await requirePlaces(db, context, filter);
       const found = await listDevices(db, context, filter, page);
       if (!found) throw organizationNotFound();
       const { rows, ...listed } = found;

@@ -19,23 +19,18 @@ import {
   lockSite,
   organizationForSite,
   type SiteRow,
-  siteExists,
   siteFields,
   updateSite,
   updateSiteLabels,
 } from "../store/sites.ts";
+import { siteRefusal } from "./filter-places.ts";
 import { requireAllSites } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date };
 
 /** Sites, for everybody who reaches their organization. */
 export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> {
-  /** A site that was not found is told apart from one that is out of reach (docs/behaviour.md#errors). */
-  const noSuchSite = async (context: CallContext, id: string): Promise<AppError> => {
-    return isUuid(id) && (await siteExists(db, context, id))
-      ? new AppError("site_access_denied", "Access to this site denied")
-      : new AppError("site_not_found", "Site not found");
-  };
+  const noSuchSite = (context: CallContext, id: string) => siteRefusal(db, context, id);
 
   return {
     async createSite(request, handler) {

@@ -166,6 +166,8 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
       const webhookId = request.webhookId || null;
       if (webhookId !== null && !isUuid(webhookId)) throw validationError({ webhookId: ["Must be a UUID"] });
       const orgId = await listedOrganization(deps, context, request.orgId);
+      const webhook = webhookId === null ? null : await findWebhook(db, context, webhookId);
+      if (webhookId !== null && webhook?.org_id !== orgId) throw webhookNotFound();
       const { rows, info } = await listDeadLetters(db, context, { orgId, webhookId }, clampPage(request.page ?? {}));
       return { deadLetters: rows.map(deadLetterMessage), page: info };
     },

@@ -14,7 +14,7 @@ const maxEvents = 100;
 export function replayWanted(input: ReplayInput, now: Date): ReplayWanted {
   const errors: FieldErrors = {};
   const status = replayStatuses.find((known) => known === (input.status || "failed"));
-  if (!status) errors.status = [`One of ${replayStatuses.join(", ")}`];
+  if (!status) errors.deliveryStatus = [`One of ${replayStatuses.join(", ")}`];
   if (!input.since) errors.since = ["Required"];
   // Never beyond now: a replay does not find what it queued itself.
   const until = new Date(Math.min((input.until ?? now).getTime(), now.getTime()));

@@ -1,0 +1,224 @@
+// `npm run fuzz [-- --seconds N]`: schemathesis calls every operation of the served document on a throw-away cluster, as platform administrator,
+// organization administrator and API key. Ends with 1 after a 5xx or a reply that is not as documented. Skipped where Python is missing.
+import { spawn, spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { chmod, mkdtemp, open, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { freePort } from "@muster/local";
+import { Secret, TOTP } from "otpauth";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const root = join(here, "..", "..");
+const venv = join(root, ".muster", "fuzz-venv");
+const st = join(venv, "bin", "st");
+const password = "correct horse battery staple";
+/** They end the session that the run itself uses, or answer with another protocol. */
+const excluded = [
+  "/auth/logout$",
+  "/auth/sessions",
+  "/auth/change-password$",
+  "/auth/mfa/totp/disable$",
+  "/revoke-credentials$",
+  "/agents/{id}/channel$",
+];
+/** Checks of how inputs are judged: this run is about replies. */
+const unchecked = [
+  "not_a_server_error",
+  "negative_data_rejection",
+  "positive_data_acceptance",
+  "missing_required_header",
+  "unsupported_method",
+  "allow_header_conformance",
+  "use_after_free",
+  "ensure_resource_availability",
+  "ignored_auth",
+  "object_level_authorization",
+];
+
+const { values } = parseArgs({ options: { seconds: { type: "string", default: "600" } } });
+const seconds = Number(values.seconds);
+if (!Number.isInteger(seconds) || seconds < 30) {
+  console.error("--seconds takes a whole number from 30");
+  process.exit(2);
+}
+
+const missing = prepareSchemathesis();
+if (missing) {
+  console.log(`fuzz: skipped, ${missing}`);
+  process.exit(0);
+}
+const directory = await mkdtemp(join(tmpdir(), "muster-fuzz-"));
+await chmod(directory, 0o711);
+let failed = 0;
+const cluster = await startCluster();
+try {
+  const callers = await makeCallers();
+  for (const [name, headers] of Object.entries(callers)) {
+    console.log(`== fuzz as ${name}, at most ${Math.floor(seconds / 3)} s`);
+    const code = await fuzz(headers);
+    if (code !== 0) failed++;
+  }
+} finally {
+  await cluster.stop();
+  await rm(directory, { recursive: true, force: true });
+}
+console.log(failed === 0 ? "fuzz: clean" : `fuzz: ${failed} of 3 callers found deviations`);
+process.exit(failed === 0 ? 0 : 1);
+
+/** Makes the virtual environment; a sentence when that cannot be done here. */
+function prepareSchemathesis() {
+  const python = spawnSync("python3", ["-c", "import sys; print(sys.version_info >= (3, 10))"], { encoding: "utf8" });
+  if (python.status !== 0) return "python3 is not installed";
+  if (python.stdout.trim() !== "True") return "python3 is older than 3.10";
+  if (existsSync(st)) return null;
+  console.log("fuzz: installing schemathesis");
+  const steps = [
+    ["python3", ["-m", "venv", venv]],
+    [
+      join(venv, "bin", "pip"),
+      ["install", "--quiet", "--disable-pip-version-check", "-r", join(here, "requirements.txt")],
+    ],
+  ];
+  for (const [program, args] of steps) {
+    if (spawnSync(program, args, { stdio: ["ignore", "inherit", "inherit"], timeout: 300_000 }).status !== 0) {
+      return "schemathesis could not be installed";
+    }
+  }
+  return null;
+}
+
+async function startCluster() {
+  const port = await freePort();
+  const log = await open(join(directory, "launcher.log"), "a");
+  const launcher = spawn(process.execPath, [join(root, "deploy", "local", "dist", "main.js")], {
+    stdio: ["ignore", log.fd, log.fd],
+    env: {
+      ...process.env,
+      NODE_ENV: "development",
+      PORT: String(port),
+      MUSTER_DATA_DIR: join(directory, "data"),
+      BOOTSTRAP_ADMIN_PASSWORD: password,
+      PASSWORD_SCRYPT_LOG_N: "12",
+      LOGIN_FAILURES_PER_ADDRESS: "100000",
+      FORGOT_PASSWORD_PER_ADDRESS: "100000",
+      UNKNOWN_KEYS_PER_MINUTE: "100000",
+      UNKNOWN_TOKENS_PER_MINUTE: "100000",
+      EVENT_LOOP_LAG_MAX_MS: "10000",
+      IN_FLIGHT_MAX_EXPORT: "1000",
+    },
+  });
+  await log.close();
+  const ended = new Promise((resolve) => launcher.once("exit", resolve));
+  const url = `http://127.0.0.1:${port}`;
+  const stop = async () => {
+    launcher.kill("SIGTERM");
+    await ended;
+  };
+  for (let left = 120; left > 0; left--) {
+    const health = await fetch(`${url}/health`).then(
+      (reply) => reply.json(),
+      () => null,
+    );
+    if (health?.status === "ok") return { url, stop };
+    if (launcher.exitCode !== null) break;
+    await pause(1_000);
+  }
+  await stop();
+  throw new Error(`the cluster did not start: see ${directory}/launcher.log`);
+}
+
+/** The headers of each caller: two people with a second factor, and a key with every scope. */
+async function makeCallers() {
+  const admin = await signedIn({ email: "admin@muster.local", password });
+  const slug = `fuzz-${randomUUID()}`;
+  const partner = await call("POST", "/orgs/partners", { name: "Fuzz", slug }, admin);
+  const organization = await call("POST", "/orgs/organizations", { partnerId: partner.id, name: "Fuzz", slug }, admin);
+  const { data: roles } = await call("GET", "/roles", undefined, admin);
+  const roleId = roles.find(({ key }) => key === "org-admin").id;
+  const email = "org-admin@example.com";
+  const person = { email, name: "Fuzz", orgId: organization.id, roleId };
+  const { inviteUrl } = await call("POST", "/users", person, admin);
+  const token = new URL(inviteUrl).searchParams.get("token");
+  await call("POST", "/auth/accept-invite", { token, password });
+  const orgAdmin = await signedIn({ email, password });
+  const wanted = { orgId: organization.id, name: "Fuzz", scopes: ["*"], rateLimit: 100_000 };
+  const { key } = await call("POST", "/api-keys", wanted, admin);
+  return {
+    "platform administrator": admin,
+    "organization administrator": orgAdmin,
+    "API key": { "X-API-Key": key },
+  };
+}
+
+async function signedIn(credentials) {
+  const { accessToken } = await call("POST", "/auth/login", credentials);
+  const headers = { Authorization: `Bearer ${accessToken}` };
+  const { secret } = await call("POST", "/auth/mfa/totp/setup", { password }, headers);
+  await call(
+    "POST",
+    "/auth/mfa/totp/enable",
+    { code: new TOTP({ secret: Secret.fromBase32(secret) }).generate() },
+    headers,
+  );
+  return headers;
+}
+
+async function call(method, path, body, headers = {}) {
+  const reply = await fetch(`${cluster.url}/api/v1${path}`, {
+    method,
+    headers: { ...headers, ...(body ? { "content-type": "application/json" } : {}) },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  const answer = await reply.json();
+  if (!reply.ok) throw new Error(`${method} ${path} answered ${reply.status}: ${JSON.stringify(answer)}`);
+  return answer;
+}
+
+function fuzz(headers) {
+  const args = [
+    "run",
+    `${cluster.url}/api/v1/openapi.json`,
+    "--url",
+    cluster.url,
+    "--max-time",
+    String(Math.floor(seconds / 3)),
+    "--phases",
+    "examples,coverage,fuzzing",
+    "--workers",
+    "2",
+    "--request-timeout",
+    "40",
+    "--continue-on-failure",
+    "--suppress-health-check",
+    "all",
+    "--warnings",
+    "off",
+    "--generation-database",
+    "none",
+    "--exclude-checks",
+    unchecked.join(","),
+    ...excluded.flatMap((path) => ["--exclude-path-regex", path]),
+    ...Object.entries(headers).flatMap(([name, value]) => ["--header", `${name}:${value}`]),
+  ];
+  const env = { ...process.env, SCHEMATHESIS_HOOKS: "checks", PYTHONPATH: here };
+  const child = spawn(st, args, { cwd: here, env, stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  child.stdout.on("data", (chunk) => {
+    output += chunk;
+    process.stdout.write(chunk);
+  });
+  return new Promise((resolve) => child.once("close", (code) => resolve(isToolFault(output) ? 0 : (code ?? 1))));
+}
+
+/** CPython before 3.12 fails at deep schemas inside hypothesis: that operation was not fuzzed, and nothing is wrong with its replies. */
+function isToolFault(output) {
+  const isOnly = !/= FAILURES =/.test(output) && !/Network Error/.test(output);
+  const isKnown = isOnly && /SystemError: AST constructor recursion depth mismatch/.test(output);
+  if (isKnown) console.log("fuzz: an operation was left out, since this Python cannot describe its schema");
+  return isKnown;
+}

@@ -1,0 +1,35 @@
+export type RetryOptions = {
+  /** Repeats at most, beside the first attempt; 0 for none. */
+  retries: number;
+  /** The longest pause that is waited for, in milliseconds; a longer Retry-After is the caller's to judge. */
+  maxPauseMs: number;
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+};
+
+const retried = [429, 502, 503, 504];
+
+/** How long to wait before a reply's request is sent again, in milliseconds; null when it is not. */
+export function pauseOf(reply: Response | null, attempt: number, { retries, maxPauseMs }: RetryOptions): number | null {
+  if (attempt >= retries) return null;
+  if (reply !== null && !retried.includes(reply.status)) return null;
+  const seconds = Number(reply?.headers.get("retry-after") ?? Number.NaN);
+  // A Retry-After is honoured; without one 0.25, 0.5, 1 s … with jitter, so that clients do not come back together.
+  const pauseMs = Number.isFinite(seconds) ? seconds * 1_000 : 250 * 2 ** attempt * (0.5 + Math.random());
+  return pauseMs > maxPauseMs ? null : pauseMs;
+}
+
+/** Resolves after a time, or rejects as soon as the signal aborts. */
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    }, ms);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
