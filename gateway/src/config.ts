@@ -1,6 +1,6 @@
 import { baseUrls, flag, processSettings, whole, withoutTrailing } from "@muster/kit";
 import { z } from "zod";
-import { privateCidrs } from "./http/client-address.ts";
+import { privateCidrs } from "./inbound/client-address.ts";
 
 const list = (text: string) =>
   text
