@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { AppError, type Logger, uuidv7 } from "@muster/kit";
+import { AppError, type Logger, uuidv7, withSpan } from "@muster/kit";
 import { toAppError } from "@muster/rpc";
 import { EdgeError, errorReply } from "../errors.ts";
 import { acceptedRequestId, createHeaderReader, requestIdOf } from "../inbound/headers.ts";
@@ -14,6 +14,7 @@ import { type Exchange, type ExchangeOptions, leavePlaces, networkOf, runRow } f
 import { createObserver } from "./observe.ts";
 import { rateLines } from "./rate-headers.ts";
 import { Answered, jsonType, Rendered, Streamed, sendBare, sendStream, sendText } from "./reply.ts";
+import { endRequestSpan, type RequestSpan, startRequestSpan } from "./request-span.ts";
 import { buildRouteTable, type Served } from "./route-table.ts";
 import { parseTarget } from "./target.ts";
 
@@ -64,7 +65,17 @@ export function createGateway(options: GatewayOptions): Gateway {
   const cors = createCors(options.corsOrigins);
   const observer = createObserver(log);
 
-  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  /** The first span of a trace, named once the route is known; a 5xx makes it an error, which is always kept. */
+  const traced = (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const span = startRequestSpan(request.method ?? "");
+    return span ? withSpan(span, () => handle(request, response, span)) : handle(request, response, undefined);
+  };
+
+  const handle = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    span: RequestSpan | undefined,
+  ): Promise<void> => {
     const startedMs = performance.now();
     observer.began();
     let requestId: string | null = null;
@@ -147,6 +158,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     } finally {
       if (exchange !== null) leavePlaces(options, exchange);
       observer.ended({ route, status, startedMs, requestId: requestId ?? "", error });
+      if (span) endRequestSpan(span, { method: request.method ?? "", route, status, requestId });
     }
   };
 
@@ -191,7 +203,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 
   const serve: RequestListener = (request, response) => {
-    handle(request, response).catch((err: unknown) => {
+    traced(request, response).catch((err: unknown) => {
       log.error({ err }, "reply could not be written");
       response.destroy();
     });
