@@ -31,7 +31,7 @@ const launcher = fileURLToPath(new URL("../../deploy/local/dist/main.js", import
 const startMs = 120_000;
 /** The name that stands for this machine, and how many ports of it webhooks reach. */
 export const receiverHost = "hooks.example.test";
-const receivers = 12;
+const receivers = 24;
 
 /** A cluster of its own for a test that breaks things; stopped and removed by `stop`. */
 export async function ownCluster(env: Record<string, string> = {}): Promise<Cluster & { stop(): Promise<void> }> {
@@ -79,6 +79,8 @@ async function start(directory: string, env: Record<string, string>): Promise<{ 
   const dataDir = join(directory, "data");
   const receiverPorts = await Promise.all(Array.from({ length: receivers }, () => freePort()));
   await writeFile(join(directory, "receivers.json"), JSON.stringify(receiverPorts));
+  const dnsPort = await freePort(new Set(receiverPorts));
+  await writeFile(join(directory, "dns.json"), JSON.stringify(dnsPort));
   const output = await open(join(directory, "launcher.log"), "a");
   const child = spawn(process.execPath, [launcher], {
     detached: true,
@@ -94,6 +96,9 @@ async function start(directory: string, env: Record<string, string>): Promise<{ 
       // All tests come from one address, and share the machine with the cluster.
       LOGIN_FAILURES_PER_ADDRESS: "100000",
       FORGOT_PASSWORD_PER_ADDRESS: "100000",
+      SSO_REQUESTS_PER_MINUTE: "100000",
+      // A name server that tests start when they want one (dns.ts).
+      SSO_DNS_SERVERS: `127.0.0.1:${dnsPort}`,
       UNKNOWN_KEYS_PER_MINUTE: "100000",
       UNKNOWN_TOKENS_PER_MINUTE: "100000",
       EVENT_LOOP_LAG_MAX_MS: "10000",

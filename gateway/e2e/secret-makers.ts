@@ -67,6 +67,14 @@ export const secretMakers: Record<string, (stage: Stage) => Promise<void>> = {
     await answered(root, `/webhooks/${id}/rotate-secret`, {}, { "idempotency-key": randomUUID() });
     await answered(root, `/webhooks/${id}/test`, {});
   },
+  "a provider's client secret, and one that was replaced": async ({ cluster, root, orgId }) => {
+    const [first, second] = [`client secret ${randomUUID()}`, `client secret ${randomUUID()}`];
+    for (const value of [first, second]) noteSecret(cluster, { name: "client secret of a provider", value });
+    const wanted = { orgId, name: "Provider", type: "oidc", clientId: "muster", clientSecret: first };
+    const { id } = await answered(root, "/sso/providers", wanted, { "idempotency-key": randomUUID() });
+    const changed = await root.call("PATCH", `/sso/providers/${id}`, { clientSecret: second });
+    if (changed.status !== 200) throw new Error(`a new client secret answered ${changed.status}`);
+  },
   "an audit stream's URL and secret": async ({ cluster, root, orgId }) => {
     const token = randomUUID();
     noteSecret(cluster, { name: "audit stream's token", value: token });

@@ -197,6 +197,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
       services,
       sessions,
       publicUrl: config.PUBLIC_URL,
+      appUrl: config.DASHBOARD_URL ?? config.PUBLIC_APP_URL ?? config.PUBLIC_URL,
       heartbeats: createHeartbeats({ presence: services.presence, updates, call: ownCall, rethrow }),
       updates,
       health: createHealthProbe({ probes: services.probes, version, call: ownCall }),

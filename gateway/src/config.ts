@@ -20,6 +20,16 @@ export const configSchema = z.object({
     .default("http://localhost:3000")
     .transform((url) => withoutTrailing(url, "/"))
     .describe("Address at which clients reach this platform."),
+  PUBLIC_APP_URL: z
+    .url()
+    .optional()
+    .transform((url) => (url === undefined ? undefined : withoutTrailing(url, "/")))
+    .describe("Address of the app that people are sent back to; PUBLIC_URL when it is not set."),
+  DASHBOARD_URL: z
+    .url()
+    .optional()
+    .transform((url) => (url === undefined ? undefined : withoutTrailing(url, "/")))
+    .describe("The same, and preferred."),
   IDENTITY_URL: baseUrls("identity", "used in turn"),
   TENANCY_URL: baseUrls("tenancy", "used in turn"),
   AUDIT_URL: baseUrls("audit", "used in turn"),

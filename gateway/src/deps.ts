@@ -10,6 +10,8 @@ export type Deps = {
   sessions: Pick<SessionCache, "revoked" | "forget">;
   /** Address at which clients reach this platform, without a trailing slash. */
   publicUrl: string;
+  /** Address of the app that browsers are sent back to, without a trailing slash. */
+  appUrl: string;
   health: HealthProbe;
   heartbeats: Heartbeats;
   /** After each change of releases, rollouts or settings: what this gateway remembers must not be older. */

@@ -12,6 +12,7 @@ import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
 import { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
+import { BrandingService } from "@muster/proto/muster/identity/v1/branding_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
@@ -20,6 +21,10 @@ import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
+import { SsoDomainService } from "@muster/proto/muster/identity/v1/sso_domain_pb";
+import { SsoLinkService } from "@muster/proto/muster/identity/v1/sso_link_pb";
+import { SsoLoginService } from "@muster/proto/muster/identity/v1/sso_login_pb";
+import { SsoProviderService } from "@muster/proto/muster/identity/v1/sso_provider_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { DownloadService } from "@muster/proto/muster/release/v1/download_pb";
 import { ReleaseService } from "@muster/proto/muster/release/v1/release_pb";
@@ -46,6 +51,11 @@ export type Services = {
   users: Client<typeof UserService>;
   roles: Client<typeof RoleService>;
   refusals: Client<typeof RefusalService>;
+  ssoProviders: Client<typeof SsoProviderService>;
+  ssoLogins: Client<typeof SsoLoginService>;
+  ssoLinks: Client<typeof SsoLinkService>;
+  ssoDomains: Client<typeof SsoDomainService>;
+  branding: Client<typeof BrandingService>;
   edge: Client<typeof EdgeService>;
   apiKeys: Client<typeof ApiKeyService>;
   enrollmentKeys: Client<typeof EnrollmentKeyService>;
@@ -93,6 +103,11 @@ export function createServices(transports: Record<TransportName, Transport>): Se
     users: createClient(UserService, transports.identity),
     roles: createClient(RoleService, transports.identity),
     refusals: createClient(RefusalService, transports.identity),
+    ssoProviders: createClient(SsoProviderService, transports.identity),
+    ssoLogins: createClient(SsoLoginService, transports.identity),
+    ssoLinks: createClient(SsoLinkService, transports.identity),
+    ssoDomains: createClient(SsoDomainService, transports.identity),
+    branding: createClient(BrandingService, transports.identity),
     admission: createClient(SessionService, transports.edge),
     edge: createClient(EdgeService, transports.edge),
     apiKeys: createClient(ApiKeyService, transports.identity),

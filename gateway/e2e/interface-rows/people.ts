@@ -4,7 +4,7 @@ import { type AreaRows, open, partner, read, rows, writeMfa } from "./row.ts";
 export const peopleRows: AreaRows = {
   interface: [
     ...rows(
-      null,
+      15,
       read,
       `
     GET /sso/presets
@@ -12,7 +12,7 @@ export const peopleRows: AreaRows = {
     GET /sso/providers/:id`,
     ),
     ...rows(
-      null,
+      15,
       writeMfa,
       `
     POST /sso/providers
@@ -22,7 +22,7 @@ export const peopleRows: AreaRows = {
     POST /sso/providers/:id/test`,
     ),
     ...rows(
-      null,
+      15,
       open,
       `
     GET /sso/check/:orgId
@@ -32,10 +32,33 @@ export const peopleRows: AreaRows = {
     GET /sso/callback
     POST /sso/exchange`,
     ),
-    ...rows(null, { scopes: partner }, "GET /partners/me/login-branding"),
-    ...rows(null, { scopes: partner, permission: "partner:policy" }, "PUT /partners/me/login-branding"),
+    ...rows(15, { scopes: partner }, "GET /partners/me/login-branding"),
+    ...rows(15, { scopes: partner, permission: "partner:policy" }, "PUT /partners/me/login-branding"),
   ],
   additional: [
+    ...rows(
+      15,
+      read,
+      `
+    GET /sso/providers/:id/attempts
+    GET /sso/domains`,
+    ),
+    ...rows(
+      15,
+      writeMfa,
+      `
+    POST /sso/domains
+    POST /sso/domains/:id/verify
+    DELETE /sso/domains/:id`,
+    ),
+    ...rows(
+      15,
+      {},
+      `
+    GET /sso/link/options
+    POST /sso/link/start/:providerId
+    DELETE /sso/link/:providerId`,
+    ),
     ...rows(
       2,
       open,

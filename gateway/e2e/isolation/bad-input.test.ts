@@ -33,6 +33,7 @@ const sessionBodies: Record<string, Record<string, unknown>> = {
   "POST /auth/mfa/passkeys/authenticate/options": { mfaToken: "mfa_nothing" },
   "POST /auth/mfa/passkeys/authenticate/verify": { mfaToken: "mfa_nothing", credential },
   "PATCH /auth/mfa/passkeys/:id": { name: "Nobody's" },
+  "POST /sso/exchange": { code: "nothing" },
   "POST /agents/enroll": { enrollmentKey: "x", hostname: "h", os: "linux", arch: "amd64", agentVersion: "1" },
 };
 
@@ -125,7 +126,10 @@ describe("bad input", () => {
     const wrong = await inParallel(requests, async (request) => {
       const headers = { ...actor.headers, ...request.headers };
       const call = { method: row.method, path: request.path, headers, body: request.body };
-      const found = problem(await send(cluster, call), request.mayBeTaken);
+      const answer = await send(cluster, call);
+      // A browser that comes back from elsewhere is sent to the sign-in page, which says why.
+      if (subject.key === "GET /sso/callback" && answer.status === 302) return null;
+      const found = problem(answer, request.mayBeTaken);
       return found ? `${request.what}: ${found}` : null;
     });
     expect(wrong.filter(Boolean)).toEqual([]);

@@ -48,6 +48,11 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /device-groups": ofSite,
   "POST /enrollment-keys": ofSite,
   "POST /users": newUser,
+  // Without an issuer, which would be asked.
+  "POST /sso/providers": ({ name, home }) => ({ name, orgId: home.orgId, type: "oidc" }),
+  "PATCH /sso/providers/:id": ({ name }) => ({ name }),
+  "POST /sso/providers/:id/status": () => ({ status: "testing" }),
+  "POST /sso/domains": ({ name, home }) => ({ domain: `${name}.example`, orgId: home.orgId }),
   "POST /roles": ({ name, home, varied }) => ({
     name,
     permissions: ["devices:read"],

@@ -39,6 +39,12 @@ const live = /\/eventlogs\/:name|\/system-tools\//;
 /** The answer to somebody who may: of live logs that the device is offline, of a channel that it is a WebSocket. */
 export function successOf({ route, key }: Subject): Outcome {
   if (live.test(route.path)) return refused(503, "device_offline");
+  // Nobody's organization has a provider, and no provider of this world an issuer.
+  if (route.path.startsWith("/sso/login/")) return refused(404, "sso_not_configured");
+  if (key === "POST /sso/providers/:id/test") return refused(409, "sso_incomplete_provider");
+  if (route.path.startsWith("/sso/link/") && key !== "GET /sso/link/options") {
+    return refused(404, "sso_provider_not_found");
+  }
   if (key === "GET /agents/:id/channel") return refused(426, "upgrade_required");
   return { status: route.status ?? 200, code: null };
 }
@@ -171,6 +177,11 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
     if (lacking) return lacking;
   }
   if (reference.kind === "role") return giving(world, cell, target, otherwise);
+  // Only system callers' providers and domains of partners name one.
+  if (/^POST \/sso\/(providers|domains)$/.test(key) && reference.field === "partnerId") {
+    const { orgId } = homeOf(world, actor);
+    return reachesOrganization(actor, orgId) ? otherwise : refused(404, "organization_not_found");
+  }
   if (key === "PATCH /users/:id") return granting(cell, reference, target, otherwise);
   // Ids that are unknown or out of reach are dropped.
   if (key === "PATCH /orgs/organizations/order") return otherwise;

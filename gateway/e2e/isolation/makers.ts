@@ -94,6 +94,10 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
         return ["/audit-logs/streams", { orgId, name, type: "archive" }];
       case "service_principal":
         return ["/service-principals", { orgId, name, scopes: ["devices:read"] }];
+      case "sso_provider":
+        return ["/sso/providers", { orgId, name, type: "oidc" }];
+      case "sso_domain":
+        return ["/sso/domains", { orgId, domain: `${name}.example` }];
       case "agent_version":
         return ["/agent-versions", releaseBody(name)];
       case "rollout":

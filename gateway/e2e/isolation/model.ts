@@ -25,6 +25,8 @@ export type Kind =
   | "dead_letter"
   | "event"
   | "role"
+  | "sso_provider"
+  | "sso_domain"
   | "agent_version"
   | "rollout";
 
@@ -163,5 +165,5 @@ export function closedToSiteRestricted({ method, path }: InterfaceRow): boolean 
   if (/^\/webhooks\/(dead-letters|:id\/deliveries)/.test(path)) return true;
   if (method === "GET") return false;
   if (path.startsWith("/orgs/sites")) return method !== "PATCH";
-  return /^\/(users|roles|api-keys|orgs|webhooks|events)/.test(path);
+  return /^\/(users|roles|api-keys|orgs|webhooks|events|sso\/(providers|domains))/.test(path);
 }

@@ -36,6 +36,7 @@ export async function send(
     method,
     headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
     ...(body === undefined ? {} : { body }),
+    redirect: "manual",
   });
   const text = await reply.text();
   const isObject = text.startsWith("{");
@@ -45,7 +46,16 @@ export async function send(
 let calls = 0;
 
 /** Of parameters that name nothing of ours. */
-export const examples = { name: "System", recordId: "1", source: "nowhere", os: "linux", arch: "amd64" };
+export const examples = {
+  name: "System",
+  recordId: "1",
+  source: "nowhere",
+  os: "linux",
+  arch: "amd64",
+  orgId: nobodys,
+  partnerId: nobodys,
+  providerId: nobodys,
+};
 
 /** Makes what the cell changes, then calls. */
 export async function perform(runner: Runner, cell: Cell): Promise<Performed> {

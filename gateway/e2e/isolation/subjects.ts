@@ -35,6 +35,8 @@ const collections: Record<string, Kind> = {
   "/webhooks": "webhook",
   "/webhooks/dead-letters": "dead_letter",
   "/events": "event",
+  "/sso/providers": "sso_provider",
+  "/sso/domains": "sso_domain",
   "/agent-versions": "agent_version",
   "/agent-versions/rollouts": "rollout",
 };
@@ -63,10 +65,16 @@ const selfRows = [
   "GET /orgs/partners/me",
   "PATCH /orgs/partners/me",
   "PATCH /orgs/organizations/order",
+  "GET /partners/me/login-branding",
+  "PUT /partners/me/login-branding",
+  "GET /sso/link/options",
+  "POST /sso/link/start/:providerId",
+  "DELETE /sso/link/:providerId",
   "GET /orgs/partners/me/agent-updates",
   "PUT /orgs/partners/me/agent-updates",
 ];
 const openRows = [
+  "GET /sso/presets",
   "GET /permissions",
   "GET /webhooks/event-types",
   "GET /agent-versions",
@@ -75,8 +83,8 @@ const openRows = [
   "POST /agent-versions/sync-:source",
 ];
 
-/** Ids that machines give, not records of ours. */
-const notOurs = ["hardwareId", "eventId", "recordId"];
+/** Ids that machines give, not records of ours; of links to providers only one's own exist. */
+const notOurs = ["hardwareId", "eventId", "recordId", "providerId", "clientId", "samlEntityId"];
 
 /** The device stands under another name than `id`. */
 const liveFamily = /^\/system-tools\/devices\/:deviceId\//;
@@ -93,6 +101,7 @@ const referenced: Record<string, Kind> = {
   deviceId: "device",
   deviceIds: "device",
   roleId: "role",
+  defaultRoleId: "role",
   keyId: "api_key",
   webhookId: "webhook",
   deliveryId: "delivery",

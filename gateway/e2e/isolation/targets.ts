@@ -92,6 +92,10 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
     if (!kinds.has(kind)) continue;
     for (const place of ["own", "sibling", "other"] as const) add(living, kind, { ...spots[place], siteId: null });
   }
+  for (const kind of ["sso_provider", "sso_domain"] as const) {
+    if (!kinds.has(kind)) continue;
+    for (const place of ["own", "sibling", "other"] as const) add(living, kind, { ...spots[place], siteId: null });
+  }
   if (kinds.has("audit_stream")) {
     for (const place of ["own", "sibling", "other"] as const) {
       add(living, "audit_stream", { ...spots[place], siteId: null });

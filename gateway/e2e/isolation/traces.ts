@@ -17,6 +17,8 @@ const tables: Partial<Record<Kind, { table: string; without: string }>> = {
   replay: { table: "webhook_dispatcher.webhook_replays", without: "" },
   dead_letter: { table: "webhook_dispatcher.webhook_dead_letters", without: "" },
   audit_stream: { table: "audit.audit_streams", without: "" },
+  sso_provider: { table: "identity.sso_providers", without: "" },
+  sso_domain: { table: "identity.sso_domains", without: "" },
   enrollment_key: { table: "identity.enrollment_keys", without: "" },
 };
 

@@ -14,6 +14,7 @@ import { auditReportRoutes } from "./audit-reports.ts";
 import { auditRetentionRoutes } from "./audit-retention.ts";
 import { auditStreamRoutes } from "./audit-streams.ts";
 import { authRoutes } from "./auth.ts";
+import { brandingRoutes } from "./branding.ts";
 import { deviceGroupRoutes } from "./device-groups.ts";
 import { deviceLogRoutes } from "./device-logs.ts";
 import { deviceUpdateRoutes } from "./device-updates.ts";
@@ -29,6 +30,10 @@ import { platformRoutes } from "./platform.ts";
 import { roleRoutes } from "./roles.ts";
 import { servicePrincipalRoutes } from "./service-principals.ts";
 import { siteRoutes } from "./sites.ts";
+import { ssoDomainRoutes } from "./sso-domains.ts";
+import { ssoLinkRoutes } from "./sso-links.ts";
+import { ssoLoginRoutes } from "./sso-login.ts";
+import { ssoProviderRoutes } from "./sso-providers.ts";
 import { tenantCredentialRoutes } from "./tenant-credentials.ts";
 import { userRoutes } from "./users.ts";
 import { webhookDeliveryRoutes } from "./webhook-deliveries.ts";
@@ -44,6 +49,11 @@ export const routes: readonly Route[] = [
   ...tenantCredentialRoutes,
   ...userRoutes,
   ...roleRoutes,
+  ...ssoProviderRoutes,
+  ...ssoLoginRoutes,
+  ...ssoLinkRoutes,
+  ...ssoDomainRoutes,
+  ...brandingRoutes,
   ...apiKeyRoutes,
   ...servicePrincipalRoutes,
   ...enrollmentKeyRoutes,

@@ -34,13 +34,18 @@ const verify = route({
   },
 });
 
+/** Empty for people without a password whose session an identity provider has just begun. */
+const ownPassword = z.string().max(1_024).meta({
+  description: "Empty in the ten minutes after a sign-in through an identity provider by people who have none.",
+});
+
 const setup = route({
   method: "POST",
   path: "/auth/mfa/totp/setup",
   access: { auth: "session" },
   tag,
   summary: "Begin TOTP enrollment",
-  body: z.object({ password }),
+  body: z.object({ password: ownPassword }),
   noStore: true,
   reply: z
     .object({

@@ -38,7 +38,11 @@ const registerOptions = route({
   description:
     "For `navigator.credentials.create()`. Their challenge is good once, for 5 minutes. Whoever has a factor must have " +
     "completed it in this session.",
-  body: z.object({ password: z.string().min(1).max(1_024) }),
+  body: z.object({
+    password: z.string().max(1_024).meta({
+      description: "Empty in the ten minutes after a sign-in through an identity provider by people who have none.",
+    }),
+  }),
   noStore: true,
   reply: objectOut.meta({ description: "PublicKeyCredentialCreationOptionsJSON" }),
   errors: ["invalid_credentials", "mfa_required", "limit_reached", "rate_limited", "overloaded"],

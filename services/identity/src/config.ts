@@ -1,4 +1,4 @@
-import { baseUrls, packageVersion, whole, withoutTrailing } from "@muster/kit";
+import { baseUrls, flag, packageVersion, whole, withoutTrailing } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 import type { LoginLimits } from "./rules/attempt-limit.ts";
@@ -68,6 +68,21 @@ export const settings = {
   ),
   PUBLIC_APP_URL: publicAddress("The same, where PUBLIC_URL is not set."),
   DASHBOARD_URL: publicAddress("The same, where neither is set."),
+  SSO_DNS_SERVERS: z
+    .string()
+    .default("")
+    .describe(
+      "Name servers asked for the TXT records of verified domains, address[:port], comma-separated; the system's by default.",
+    ),
+  EGRESS_TEST_EXCEPTIONS: z
+    .string()
+    .default("")
+    .describe(
+      "`[scheme://]name:port=address[,…]` that identity providers may be at although it is not public; tests only.",
+    ),
+  IS_HOSTED: flag(false).describe(
+    "One deployment for many partners: branding and a partner's sign-in are never shown unasked.",
+  ),
   PASSKEY_RP_ID: z
     .string()
     .optional()
@@ -138,4 +153,9 @@ export function forgotLimits(config: { FORGOT_PASSWORD_PER_ACCOUNT: number; FORG
     perAccount: { max: config.FORGOT_PASSWORD_PER_ACCOUNT, windowMs },
     perAddress: { max: config.FORGOT_PASSWORD_PER_ADDRESS, windowMs },
   };
+}
+
+/** Where people are sent back to: the app, else the public address. */
+export function appUrl(config: { PUBLIC_URL?: string; PUBLIC_APP_URL?: string; DASHBOARD_URL?: string }): string {
+  return config.DASHBOARD_URL ?? config.PUBLIC_APP_URL ?? publicUrl(config);
 }

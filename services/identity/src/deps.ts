@@ -1,15 +1,20 @@
 import type { Database } from "@muster/db";
-import { type Logger, type SecretBox, secretBox } from "@muster/kit";
+import { type Egress, judgeUrl, openEgress, parseExceptions } from "@muster/egress";
+import { type Caller, type Logger, type SecretBox, secretBox, systemCaller } from "@muster/kit";
 import { encryptionKeys, type ReplyBox, type ServiceContext } from "@muster/service";
 import type { z } from "zod";
+import { type KeySets, keySets } from "./clients/sso/key-sets.ts";
+import { type TxtRecords, txtRecords } from "./clients/sso/txt-records.ts";
 import { type TenancyDevices, tenancyDevices } from "./clients/tenancy-devices.ts";
-import { forgotLimits, loginLimits, publicUrl, type settings } from "./config.ts";
+import { appUrl, forgotLimits, loginLimits, publicUrl, type settings } from "./config.ts";
 import { type AccessTokens, accessTokens } from "./crypto/access-tokens.ts";
 import { type Passwords, passwords } from "./crypto/passwords.ts";
+import { type StateCookies, stateCookies } from "./crypto/sso-state.ts";
 import { type MailQueue, mailQueue } from "./emits/mail-queue.ts";
 import type { AttemptLimit, LoginLimits } from "./rules/attempt-limit.ts";
 import { enrollmentPeppers, type Pepper } from "./rules/enrollment-key.ts";
 import { type RelyingParty, relyingPartyOf } from "./rules/relying-party.ts";
+import type { OwnAddresses } from "./rules/sso/provider.ts";
 import { secretPurposes } from "./store/sealed-columns.ts";
 import { type UnknownKeys, unknownKeys } from "./store/unknown-keys.ts";
 
@@ -64,10 +69,29 @@ export type AgentDeps = {
   reservationSeconds: number;
 };
 
+export type SsoDeps = KeyDeps & {
+  system: Caller;
+  sessions: SessionDeps;
+  factors: FactorDeps;
+  /** Seals client secrets, round trips and providers' tokens. */
+  sealing: SecretBox;
+  cookies: StateCookies;
+  egress: Egress;
+  /** Judges a URL by its text alone. Throws EgressRefused. */
+  judge(url: string): void;
+  /** Signing keys of providers. */
+  keys: KeySets;
+  txt: TxtRecords;
+  own: OwnAddresses;
+  /** Where people are sent back to, without a trailing slash. */
+  appUrl: string;
+  isHosted: boolean;
+};
+
 export type EdgeDeps = { db: Database; now: () => Date; unknownKeys: UnknownKeys };
 
 type Context = Pick<
-  ServiceContext<z.infer<z.ZodObject<typeof settings>> & { CALLER_PRIVATE_KEYS: string }>,
+  ServiceContext<z.infer<z.ZodObject<typeof settings>> & { CALLER_PRIVATE_KEYS: string; NODE_ENV: string }>,
   "db" | "config" | "process"
 >;
 
@@ -136,6 +160,49 @@ export function identityDeps({ db, config, process }: Context) {
   const users: UserDeps = { ...keys, unknownTokens, mail, passwords: hashing };
   const accounts: AccountDeps = { ...factors, forgotLimits: forgotLimits(config) };
   const passkeys: FactorDeps & PasskeyDeps = { ...factors, relyingParty };
+  const exceptions = parseExceptions(config.EGRESS_TEST_EXCEPTIONS, config.NODE_ENV);
+  const egress = openEgress({ profile: "sso", exceptions });
+  process.onStop("identity providers", () => egress.close());
+  const sso: SsoDeps = {
+    ...keys,
+    system: systemCaller("identity"),
+    sessions,
+    factors,
+    sealing: boxOf(secretPurposes.sso),
+    egress,
+    judge: (address) => void judgeUrl(address, exceptions),
+    keys: keySets({ max: 500 }),
+    txt: txtRecords(config.SSO_DNS_SERVERS),
+    appUrl: appUrl(config),
+    isHosted: config.IS_HOSTED,
+    ...ssoAddresses(url, encryptionKeys(config), config.NODE_ENV),
+  };
   const edge: EdgeDeps = { db, now, unknownKeys: limited("api-key", config.UNKNOWN_KEYS_PER_MINUTE) };
-  return { sessions, factors, passkeys, accounts, users, keys, enrollmentKeys, agents, edge, mailBox, publicUrl: url };
+  return {
+    sessions,
+    factors,
+    passkeys,
+    accounts,
+    users,
+    keys,
+    enrollmentKeys,
+    agents,
+    sso,
+    edge,
+    mailBox,
+    publicUrl: url,
+  };
+}
+
+/** Addresses of ours that identity providers send browsers to, and the cookie that is sent to one of them alone. */
+export function ssoAddresses(publicAddress: string, sealingKeys: string, nodeEnv: string) {
+  const base = `${publicAddress}/api/v1/sso`;
+  const own: OwnAddresses = {
+    callbackUrl: `${base}/callback`,
+    acsUrl: `${base}/saml/acs`,
+    samlMetadataUrl: (providerId) => `${base}/saml/metadata/${providerId}`,
+  };
+  const { pathname: path, protocol } = new URL(own.callbackUrl);
+  const secure = protocol === "https:" || nodeEnv === "production";
+  return { own, cookies: stateCookies(sealingKeys, { path, secure, maxAgeSeconds: 600 }) };
 }

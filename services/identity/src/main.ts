@@ -1,6 +1,7 @@
 import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
 import { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
+import { BrandingService } from "@muster/proto/muster/identity/v1/branding_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
@@ -9,6 +10,10 @@ import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
+import { SsoDomainService } from "@muster/proto/muster/identity/v1/sso_domain_pb";
+import { SsoLinkService } from "@muster/proto/muster/identity/v1/sso_link_pb";
+import { SsoLoginService } from "@muster/proto/muster/identity/v1/sso_login_pb";
+import { SsoProviderService } from "@muster/proto/muster/identity/v1/sso_provider_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { register } from "@muster/rpc";
 import { askPurge, runService, startPurges } from "@muster/service";
@@ -21,10 +26,12 @@ import { bootstrapAdministrator } from "./jobs/bootstrap.ts";
 import { startEdgeCleanup } from "./jobs/edge-cleanup.ts";
 import { startMail } from "./jobs/send-mail.ts";
 import { startSessionCleanup } from "./jobs/session-cleanup.ts";
+import { startSsoCleanup } from "./jobs/sso-cleanup.ts";
 import { startSweeping } from "./jobs/sweep-reservations.ts";
 import { accountService } from "./rpc/account.ts";
 import { agentService } from "./rpc/agent.ts";
 import { apiKeyService } from "./rpc/api-key.ts";
+import { brandingService } from "./rpc/branding.ts";
 import { edgeService } from "./rpc/edge.ts";
 import { enrollmentKeyService } from "./rpc/enrollment-key.ts";
 import { mfaService } from "./rpc/mfa.ts";
@@ -33,6 +40,10 @@ import { refusalService } from "./rpc/refusal.ts";
 import { roleService } from "./rpc/role.ts";
 import { servicePrincipalService } from "./rpc/service-principal.ts";
 import { sessionService } from "./rpc/session.ts";
+import { ssoDomainService } from "./rpc/sso-domain.ts";
+import { ssoLinkService } from "./rpc/sso-link.ts";
+import { ssoLoginService } from "./rpc/sso-login.ts";
+import { ssoProviderService } from "./rpc/sso-provider.ts";
 import { userService } from "./rpc/user.ts";
 import { seededRoles } from "./rules/catalogue.ts";
 import { purgePlan } from "./store/purge.ts";
@@ -65,6 +76,8 @@ await runService({
     process.onStop("edge clean-up", () => cleanup.stop());
     const sessionCleanup = startSessionCleanup({ db, retentionDays: config.SESSION_RETENTION_DAYS, log, now });
     process.onStop("session clean-up", () => sessionCleanup.stop());
+    const ssoCleanup = startSsoCleanup({ db, txt: deps.sso.txt, log, now });
+    process.onStop("single sign-on clean-up", () => ssoCleanup.stop());
     const purges = startPurges({ db, service: "identity", log, plan: purgePlan });
     process.onStop("purges", () => purges.stop());
 
@@ -80,6 +93,11 @@ await runService({
       register(ServicePrincipalService, servicePrincipalService(deps.keys)),
       register(EnrollmentKeyService, enrollmentKeyService(deps.enrollmentKeys)),
       register(AgentService, agentService(deps.agents)),
+      register(SsoProviderService, ssoProviderService(deps.sso)),
+      register(SsoLoginService, ssoLoginService(deps.sso)),
+      register(SsoLinkService, ssoLinkService(deps.sso)),
+      register(SsoDomainService, ssoDomainService(deps.sso)),
+      register(BrandingService, brandingService(deps.sso)),
       register(EdgeService, edgeService(deps.edge)),
     ];
   },

@@ -7,11 +7,12 @@ import { tokenHash } from "../rules/opaque-token.ts";
 import { checkNewPassword } from "../rules/password-policy.ts";
 import { hasLeft } from "../rules/password-sign-in.ts";
 import { principalCaller } from "../rules/principal.ts";
+import { ssoRequired } from "../rules/sso/sso-required.ts";
 import { activateUser, findInvite, useInvite } from "../store/invites.ts";
 import { findPrincipal } from "../store/people.ts";
 import { refusedToken } from "../store/unknown-keys.ts";
 
-/** Sets an invited person's password, once. Throws `invalid_token`, and `validation_failed` on the password or the name. */
+/** Sets an invited person's password, once. Throws `invalid_token`, `sso_required`, and `validation_failed` on the password or the name. */
 export async function acceptInvite(
   deps: Pick<UserDeps, "db" | "passwords" | "unknownTokens" | "now">,
   context: CallContext,
@@ -25,6 +26,7 @@ export async function acceptInvite(
   if (invite.used_at || invite.expires_at <= now()) throw invalidToken();
   const person = await findPrincipal(db, invite.user_id);
   if (person?.status !== "invited" || hasLeft(person)) throw invalidToken();
+  if (person.sso_enforced) throw ssoRequired(person);
   checkNewPassword(password, person.email);
   const passwordHash = await passwords.hash(password, context);
   const caller = principalCaller(person);

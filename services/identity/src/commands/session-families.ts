@@ -27,12 +27,19 @@ export type NewFamily = {
   signedIn(): Promise<SignedIn>;
 };
 
-/** Prepares a sign-in of this person; `mfaAt` when a second factor was part of it, `newHash` when the password was rehashed. */
+/**
+ * Prepares a sign-in of this person; `mfaAt` when a second factor was part of it, `newHash` when the password was rehashed,
+ * `ssoProviderId` when an identity provider vouched for them.
+ */
 export function newFamily(
   deps: SessionFamilyDeps,
   context: CallContext,
   principal: PrincipalRow,
-  { mfaAt = null, newHash = null }: { mfaAt?: Date | null; newHash?: string | null } = {},
+  {
+    mfaAt = null,
+    newHash = null,
+    ssoProviderId = null,
+  }: { mfaAt?: Date | null; newHash?: string | null; ssoProviderId?: string | null } = {},
 ): NewFamily {
   const now = deps.now();
   const id = uuidv7(now.getTime());
@@ -50,6 +57,7 @@ export function newFamily(
         orgId: principal.org_id,
         familySecret: deps.box.seal(secret, familyPlace(id)),
         mfaAt,
+        ssoProviderId,
         ipAddress: context.meta.clientAddress,
         userAgent: context.meta.userAgent,
         now,
@@ -57,7 +65,8 @@ export function newFamily(
         expiresAt,
       });
       await recordLogin(tx, principal.user_id, newHash, now);
-      const details = { mfa: mfaAt !== null };
+      const method = ssoProviderId === null ? {} : { method: "sso", providerId: ssoProviderId };
+      const details = { mfa: mfaAt !== null, ...method };
       tx.emit(personEvent({ ...context, caller }, principal, { action: "user.login", details }, now));
       const began = { sessionId: id, mfa: mfaAt !== null };
       const facts = [

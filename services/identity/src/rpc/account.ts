@@ -25,8 +25,9 @@ import { tooManyFailures } from "../rules/attempt-limit.ts";
 import { deviceName } from "../rules/device-name.ts";
 import { tokenHash } from "../rules/opaque-token.ts";
 import { checkNewPassword } from "../rules/password-policy.ts";
-import { mayUsePassword } from "../rules/password-sign-in.ts";
+import { hasLeft, mayUsePassword } from "../rules/password-sign-in.ts";
 import { principalCaller } from "../rules/principal.ts";
+import { ssoRequired } from "../rules/sso/sso-required.ts";
 import { addFailures, type Counted, limitedUntil, lockToCount } from "../store/failures.ts";
 import { findPasswordReset, setPassword, usePasswordReset } from "../store/password-resets.ts";
 import { findOwnPassword, findPrincipal } from "../store/people.ts";
@@ -99,6 +100,8 @@ async function resetPassword(
   if (!link) throw await refusedToken(deps, context, invalidToken());
   if (link.used_at || link.expires_at <= deps.now()) throw invalidToken();
   const person = await findPrincipal(deps.db, link.user_id);
+  // To the holder of a link from before single sign-on was enforced it looks as if it had worked.
+  if (person?.status === "active" && !hasLeft(person) && person.sso_enforced) return {};
   if (!mayUsePassword(person)) throw invalidToken();
   checkNewPassword(password, person.email);
   const passwordHash = await deps.passwords.hash(password, context);
@@ -123,6 +126,7 @@ async function changePassword(
   { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
 ) {
   const { principal, sessionId } = await signedInPerson(deps, context);
+  if (principal.sso_enforced) throw ssoRequired(principal);
   checkNewPassword(newPassword, principal.email, "newPassword");
   if (newPassword === currentPassword) throw validationError({ newPassword: ["Must differ from the current one"] });
   const matches = await deps.passwords.verify(currentPassword, await findOwnPassword(deps.db, context), context);

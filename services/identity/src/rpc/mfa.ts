@@ -15,6 +15,7 @@ import {
   signedInPerson,
   stepUp,
 } from "../commands/complete-factor.ts";
+import { provesOwner } from "../commands/own-proof.ts";
 import { tryFactor, useCode, useTotp } from "../commands/second-factor.ts";
 import type { FactorDeps } from "../deps.ts";
 import { appliedEverywhere } from "../emits/applied-everywhere.ts";
@@ -22,7 +23,6 @@ import { personEvent } from "../emits/audit.ts";
 import { userChanged } from "../emits/auth.ts";
 import { totpEnrollment } from "../rules/totp.ts";
 import { confirmTotp, factorRemoved, findFactors, findTotp, putPendingTotp, removeTotp } from "../store/factors.ts";
-import { findOwnPassword } from "../store/people.ts";
 import { totpPlace } from "../store/sealed-columns.ts";
 
 /** Bytes of a TOTP secret: as many as HMAC-SHA-1 gives out (RFC 4226, section 4). */
@@ -47,12 +47,13 @@ export function mfaService(deps: FactorDeps): ServiceImpl<typeof MfaService> {
 }
 
 async function setupTotp(deps: FactorDeps, context: CallContext, password: string) {
-  const { principal } = await signedInPerson(deps, context);
+  const person = await signedInPerson(deps, context);
+  const { principal } = person;
   const userId = principal.user_id;
   const { totp } = await deps.db.tx(context, (tx) => findFactors(tx, userId), { readOnly: true });
   if (totp) throw alreadyEnabled();
   requireOwnFactor(deps, context, principal);
-  const matches = await deps.passwords.verify(password, await findOwnPassword(deps.db, context), context);
+  const matches = await provesOwner(deps, context, person, password);
   const secret = randomBytes(secretBytes);
   await tryFactor(deps, context, principal, { refusal: invalidPassword() }, async (tx) => {
     if (!matches) return null;
@@ -86,11 +87,12 @@ async function enableTotp(deps: FactorDeps, context: CallContext, code: string) 
 }
 
 async function disableTotp(deps: FactorDeps, context: CallContext, password: string, code: string) {
-  const { principal } = await signedInPerson(deps, context);
+  const person = await signedInPerson(deps, context);
+  const { principal } = person;
   const userId = principal.user_id;
   const { totp } = await deps.db.tx(context, (tx) => findFactors(tx, userId), { readOnly: true });
   if (!totp) throw notEnabled();
-  const matches = await deps.passwords.verify(password, await findOwnPassword(deps.db, context), context);
+  const matches = await provesOwner(deps, context, person, password);
   const refusal = matches ? invalidCode() : invalidPassword();
   const changed = await tryFactor(deps, context, principal, { refusal }, async (tx) => {
     if (!matches || !(await useCode(tx, deps, userId, code))) return null;

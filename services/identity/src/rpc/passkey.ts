@@ -16,6 +16,7 @@ import {
   stepUp,
   waitingSignIn,
 } from "../commands/complete-factor.ts";
+import { provesOwner } from "../commands/own-proof.ts";
 import { authenticationOptions, registrationOptions, usePasskey, verifiedPasskey } from "../commands/passkeys.ts";
 import { tryFactor } from "../commands/second-factor.ts";
 import type { FactorDeps, PasskeyDeps } from "../deps.ts";
@@ -25,7 +26,6 @@ import { userChanged } from "../emits/auth.ts";
 import { principalCaller } from "../rules/principal.ts";
 import { factorRemoved, lockPerson } from "../store/factors.ts";
 import { insertPasskey, listOwnPasskeys, type PasskeyRow, removePasskey, renamePasskey } from "../store/passkeys.ts";
-import { findOwnPassword } from "../store/people.ts";
 
 export type PasskeyServiceDeps = FactorDeps & PasskeyDeps;
 
@@ -74,9 +74,10 @@ export function passkeyService(deps: PasskeyServiceDeps): ServiceImpl<typeof Pas
 }
 
 async function beginRegistration(deps: PasskeyServiceDeps, context: CallContext, password: string) {
-  const { principal, sessionId } = await signedInPerson(deps, context);
+  const person = await signedInPerson(deps, context);
+  const { principal, sessionId } = person;
   requireOwnFactor(deps, context, principal);
-  const matches = await deps.passwords.verify(password, await findOwnPassword(deps.db, context), context);
+  const matches = await provesOwner(deps, context, person, password);
   const optionsJson = await tryFactor(deps, context, principal, { refusal: invalidPassword() }, async (tx) =>
     matches ? registrationOptions(deps, tx, principal, { sessionId }) : null,
   );

@@ -131,6 +131,12 @@ async function refresh(deps: SessionDeps, context: CallContext, text: string) {
     // Judged under its lock: of two tabs that come together one rotates, and the other is given the same successor.
     const current = await lockSession(tx, session.session_id);
     const verdict = current ? judgeRefresh(token, camel(current), now) : "ended";
+    // A session that a password began ends where single sign-on is enforced since.
+    const closed = session.began_by === "password" && principal.sso_enforced;
+    if (closed && (verdict === "rotate" || verdict === "repeat")) {
+      const only = { only: session.session_id };
+      return { revoked: await endSessions(tx, { ...context, caller }, principal, only, "sso_required", now) };
+    }
     if (verdict === "rotate") {
       const idle = new Date(now.getTime() + deps.idleDays * dayMs);
       await rotateSession(tx, session.session_id, token.generation, now, idle, context.meta.clientAddress);

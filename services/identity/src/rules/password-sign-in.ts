@@ -1,4 +1,9 @@
-type Person = { status: string; partner_status: string | null; org_status: string | null };
+type Person = {
+  status: string;
+  partner_status: string | null;
+  org_status: string | null;
+  sso_enforced: boolean;
+};
 
 /** A tenant in which nobody signs in any more. One that is suspended or waits lets its people in as far as to read why (403). */
 const ended = ["churned", "deleted"];
@@ -8,10 +13,13 @@ const ended = ["churned", "deleted"];
  * has ended, and one governed by a provider that enforces single sign-on, is refused here, so that it looks like every other refusal.
  */
 export function mayUsePassword<P extends Person>(person: P | null): person is P {
-  return person?.status === "active" && !hasLeft(person);
+  return person?.status === "active" && !hasLeft(person) && !person.sso_enforced;
 }
 
 /** Whether the person's partner or organization has ended. */
-export function hasLeft({ partner_status: partner, org_status: org }: Omit<Person, "status">): boolean {
+export function hasLeft({
+  partner_status: partner,
+  org_status: org,
+}: Omit<Person, "status" | "sso_enforced">): boolean {
   return [partner, org].some((status) => status !== null && ended.includes(status));
 }

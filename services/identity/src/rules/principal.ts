@@ -24,6 +24,8 @@ export type PrincipalRow = {
   /** Of the person's partner and organization: "deleted", or "unknown" to the copy; null where there is none. */
   partner_status: string | null;
   org_status: string | null;
+  /** A provider that enforces single sign-on governs the person: no password opens the account. */
+  sso_enforced: boolean;
 };
 
 type SessionFacts = { id: string; mfaAt: Date | null; expiresAt: Date };

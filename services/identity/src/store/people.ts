@@ -20,7 +20,7 @@ export async function findLogin(db: Database, email: string): Promise<LoginCandi
 
 const principalOf = (userId: string) => sql`
   SELECT user_id, email, name, department, role, permissions, scope, partner_id, org_id, org_access, org_ids,
-         status, version, mfa_enabled, site_restricted, site_ids, partner_status, org_status
+         status, version, mfa_enabled, site_restricted, site_ids, partner_status, org_status, sso_enforced
   FROM find_principal(${userId})`;
 
 /** The person with role, permissions and grants as of now, or null. */

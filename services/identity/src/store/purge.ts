@@ -13,6 +13,10 @@ export const purgePlan: PurgePlan = (_tx, tenant) => {
     { table: "service_principals", where },
     { table: "enrollment_keys", where },
     { table: "agent_tokens", where, walk: walked },
+    // Before people: what a provider hands out goes with it, links with either.
+    { table: "sso_providers", where },
+    { table: "sso_domains", where },
+    { table: "login_branding", where: tenant.kind === "partner" ? sql`partner_id = ${tenant.id}` : sql`false` },
     { table: "users", where },
     { table: "user_organizations", where, walk: walked },
     { table: "user_sites", where, walk: walked },

@@ -5,6 +5,7 @@ export const secretPurposes = {
   families: "session",
   totp: "totp",
   mail: "mail",
+  sso: "sso",
   replies: sealedReplies.purpose,
 } as const;
 
@@ -31,6 +32,38 @@ export const sealedColumns: readonly SealedColumn[] = [
     purpose: secretPurposes.mail,
     place: ([id = ""]) => mailPlace(id),
   },
+  {
+    table: "sso_providers",
+    key: [["id", "uuid"]],
+    column: "client_secret_sealed",
+    purpose: secretPurposes.sso,
+    place: ([id = ""]) => clientSecretPlace(id),
+  },
+  {
+    table: "sso_providers",
+    key: [["id", "uuid"]],
+    column: "saml_key_sealed",
+    purpose: secretPurposes.sso,
+    place: ([id = ""]) => samlKeyPlace(id),
+  },
+  {
+    table: "sso_login_sessions",
+    key: [["state_hash", "bytea"]],
+    column: "secrets_sealed",
+    purpose: secretPurposes.sso,
+    // PostgreSQL's text of bytes is `\x…`.
+    place: ([hash = ""]) => loginSecretsPlace(Buffer.from(hash.slice(2), "hex")),
+  },
+  {
+    table: "sso_identities",
+    key: [
+      ["provider_id", "uuid"],
+      ["user_id", "uuid"],
+    ],
+    column: "tokens_sealed",
+    purpose: secretPurposes.sso,
+    place: ([providerId = "", userId = ""]) => linkTokensPlace(providerId, userId),
+  },
   sealedReplies,
 ];
 
@@ -42,3 +75,15 @@ export const totpPlace = (userId: string) => `user_totp/${userId}/secret`;
 
 /** Where a mail's content stands, authenticated with it. */
 export const mailPlace = (id: string) => `mail/${id}/sealed`;
+
+/** Where a provider's client secret and our private key for it stand. */
+export const clientSecretPlace = (providerId: string) => `sso_providers/${providerId}/client_secret_sealed`;
+export const samlKeyPlace = (providerId: string) => `sso_providers/${providerId}/saml_key_sealed`;
+
+/** Where nonce and verifier of a round trip stand, or the result of an assertion. */
+export const loginSecretsPlace = (stateHash: Buffer) =>
+  `sso_login_sessions/${stateHash.toString("hex")}/secrets_sealed`;
+
+/** Where the tokens stand that a provider gave for a person. */
+export const linkTokensPlace = (providerId: string, userId: string) =>
+  `sso_identities/${providerId}/${userId}/tokens_sealed`;

@@ -12,6 +12,7 @@ export type SessionRow = {
   idle_expires_at: Date;
   expires_at: Date;
   revoked_at: Date | null;
+  began_by: "password" | "sso";
 };
 
 export type NewSession = {
@@ -21,6 +22,8 @@ export type NewSession = {
   orgId: string | null;
   familySecret: Buffer;
   mfaAt: Date | null;
+  /** The identity provider that vouched for the person; null for a password. */
+  ssoProviderId: string | null;
   ipAddress: string | null;
   userAgent: string | null;
   now: Date;
@@ -33,7 +36,7 @@ export async function findSession(db: Database, id: string): Promise<SessionRow 
   const [row] = await db.read<SessionRow>(
     { caller: null },
     sql`SELECT session_id, user_id, generation, family_secret, mfa_at, rotated_at, idle_expires_at, expires_at,
-               revoked_at
+               revoked_at, began_by
         FROM find_session(${id})`,
   );
   return row ?? null;
@@ -41,10 +44,10 @@ export async function findSession(db: Database, id: string): Promise<SessionRow 
 
 export async function insertSession(tx: Tx, s: NewSession): Promise<void> {
   await tx.execute(sql`
-    INSERT INTO sessions (id, user_id, partner_id, org_id, family_secret, mfa_at, ip_address, user_agent,
-                          created_at, rotated_at, idle_expires_at, expires_at)
-    VALUES (${s.id}, ${s.userId}, ${s.partnerId}, ${s.orgId}, ${s.familySecret}, ${s.mfaAt}, ${s.ipAddress},
-            ${s.userAgent}, ${s.now}, ${s.now}, ${s.idleExpiresAt}, ${s.expiresAt})`);
+    INSERT INTO sessions (id, user_id, partner_id, org_id, family_secret, mfa_at, began_by, sso_provider_id, ip_address,
+                          user_agent, created_at, rotated_at, idle_expires_at, expires_at)
+    VALUES (${s.id}, ${s.userId}, ${s.partnerId}, ${s.orgId}, ${s.familySecret}, ${s.mfaAt},
+            ${s.ssoProviderId === null ? "password" : "sso"}, ${s.ssoProviderId}, ${s.ipAddress}, ${s.userAgent}, ${s.now}, ${s.now}, ${s.idleExpiresAt}, ${s.expiresAt})`);
 }
 
 /** Moves the family from generation n to n + 1; false when somebody else already did, or the family has ended. */
@@ -65,7 +68,13 @@ export async function rotateSession(
 }
 
 /** Why a family ended before its time. */
-export type EndReason = "logout" | "revoked" | "password_change" | "password_reset" | "refresh_token_reuse";
+export type EndReason =
+  | "logout"
+  | "revoked"
+  | "password_change"
+  | "password_reset"
+  | "refresh_token_reuse"
+  | "sso_required";
 
 /** What is told of a family that has just ended. */
 export type EndedSession = { id: string; user_agent: string | null };
@@ -91,7 +100,7 @@ export async function revokeSessions(
 /** The family, held against other refreshes until the transaction ends; null when it is not there. */
 export async function lockSession(tx: Tx, id: string): Promise<SessionRow | null> {
   const [row] = await tx.query<SessionRow>(sql`
-    SELECT id AS session_id, user_id, generation, family_secret, mfa_at, rotated_at, idle_expires_at, expires_at, revoked_at
+    SELECT id AS session_id, user_id, generation, family_secret, mfa_at, rotated_at, idle_expires_at, expires_at, revoked_at, began_by
     FROM sessions WHERE id = ${id} FOR UPDATE`);
   return row ?? null;
 }
@@ -178,4 +187,14 @@ export async function stepUpSession(
     WHERE id = ${id} AND user_id = ${userId} AND revoked_at IS NULL AND idle_expires_at > ${now}
     RETURNING generation, family_secret, expires_at`);
   return row ?? null;
+}
+
+/** Whether an identity provider began this session of the caller's since then. */
+export async function beganLatelyBySso(db: Database, who: CallContext, id: string, since: Date): Promise<boolean> {
+  const rows = await db.read(
+    who,
+    sql`SELECT FROM sessions WHERE id = ${id} AND user_id = ${who.caller.actor.id} AND began_by = 'sso'
+          AND created_at >= ${since} AND revoked_at IS NULL`,
+  );
+  return rows.length > 0;
 }

@@ -1,0 +1,136 @@
+import { randomBytes } from "node:crypto";
+import { open, readFile, rm } from "node:fs/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import { dirname, join } from "node:path";
+import { listening, testCertificate, until } from "@muster/testing";
+import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import Provider from "oidc-provider";
+import { type Cluster, receiverHost } from "./cluster.ts";
+
+export type Account = {
+  sub: string;
+  email?: string;
+  email_verified?: boolean | string;
+  name?: string;
+  [claim: string]: unknown;
+};
+
+/** Changes the JSON of an answer on its way out. */
+export type Tamper = (body: Record<string, unknown>) => Record<string, unknown> | Promise<Record<string, unknown>>;
+
+export type Idp = Awaited<ReturnType<typeof startIdp>>;
+
+/** A real OpenID provider over HTTPS with a certificate of the test CA, at a port that the cluster's services may reach. */
+export async function startIdp(cluster: Cluster, options: { clients?: number } = {}) {
+  const folder = dirname(cluster.dataDir);
+  const ports = JSON.parse(await readFile(join(folder, "receivers.json"), "utf8")) as number[];
+  const port = await until("a free port for an identity provider", async () => {
+    for (const each of ports) {
+      try {
+        await (await open(join(folder, `receiver-${each}`), "wx")).close();
+        return each;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      }
+    }
+    return null;
+  });
+  const issuer = `https://${receiverHost}:${port}`;
+  const accounts = new Map<string, Account>();
+  const secret = randomBytes(32).toString("base64url");
+  const { privateKey } = await generateKeyPair("RS256", { extractable: true });
+  const key = { ...(await exportJWK(privateKey)), kid: "first", alg: "RS256", use: "sig" };
+  const redirectUri = `http://localhost:${new URL(cluster.url).port}/api/v1/sso/callback`;
+  const clients = Array.from({ length: options.clients ?? 3 }, (_, n) => ({
+    client_id: `muster-${n}`,
+    client_secret: secret,
+    redirect_uris: [redirectUri],
+    response_types: ["code" as const],
+    grant_types: ["authorization_code"],
+  }));
+  let current = "";
+  const provider = new Provider(issuer, {
+    clients,
+    jwks: { keys: [key] },
+    cookies: { keys: [randomBytes(16).toString("hex")] },
+    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "groups"] },
+    conformIdTokenClaims: false,
+    pkce: { required: () => true },
+    features: { devInteractions: { enabled: false } },
+    interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
+    findAccount: (_ctx, id) => ({ accountId: id, claims: () => ({ ...accounts.get(id), sub: id }) as Account }),
+    async loadExistingGrant(ctx) {
+      const { client, session } = ctx.oidc;
+      const grant = new ctx.oidc.provider.Grant({
+        ...(client ? { clientId: client.clientId } : {}),
+        ...(session?.accountId ? { accountId: session.accountId } : {}),
+      });
+      grant.addOIDCScope("openid email profile groups");
+      await grant.save();
+      return grant;
+    },
+  });
+  const tampers = new Map<string, Tamper>();
+  const seen: string[] = [];
+  const handle = provider.callback();
+
+  const listener = async (request: IncomingMessage, response: ServerResponse) => {
+    const { pathname } = new URL(request.url ?? "/", issuer);
+    seen.push(pathname);
+    if (pathname.startsWith("/interaction/")) {
+      // Whoever is to sign in does so without being asked.
+      await provider.interactionFinished(request, response, { login: { accountId: current } });
+      return;
+    }
+    const tamper = tampers.get(pathname);
+    if (tamper) rewrite(response, tamper);
+    await handle(request, response);
+  };
+  const server = createServer(testCertificate(), (request, response) => {
+    listener(request, response).catch((error: unknown) => {
+      response.destroy(error as Error);
+    });
+  });
+  const { close } = await listening(server, port);
+  return {
+    issuer,
+    secret,
+    clientId: (n = 0) => `muster-${n}`,
+    /** Paths that were asked for, oldest first. */
+    seen,
+    tampers,
+    privateKey,
+    /** Who signs in from now on. */
+    become(account: Account) {
+      accounts.set(account.sub, account);
+      current = account.sub;
+    },
+    /** An ID token of any claims, signed as asked. */
+    sign: (
+      claims: JWTPayload,
+      header: { alg: string; kid?: string; [name: string]: unknown },
+      by: CryptoKey | Uint8Array,
+    ) => new SignJWT(claims).setProtectedHeader(header).sign(by),
+    async close() {
+      server.closeAllConnections();
+      await close();
+      await rm(join(folder, `receiver-${port}`));
+    },
+  };
+}
+
+/** Passes what is sent through `tamper`; the provider writes each JSON body at once. */
+function rewrite(response: ServerResponse, tamper: Tamper): void {
+  const end = response.end.bind(response);
+  response.end = ((body?: string | Buffer) => {
+    const send = async () => {
+      const text = body === undefined ? "" : String(body);
+      const changed = text.startsWith("{") ? JSON.stringify(await tamper(JSON.parse(text))) : text;
+      response.setHeader("content-length", Buffer.byteLength(changed));
+      end(changed);
+    };
+    send().catch((error: unknown) => response.destroy(error as Error));
+    return response;
+  }) as typeof response.end;
+}

@@ -1,0 +1,174 @@
+import { z } from "zod";
+import { redirect } from "../http/reply.ts";
+import { noBody, type Route, route } from "../route.ts";
+import { signedIn, signedInOf } from "./auth.ts";
+import { branding, brandingOf } from "./branding.ts";
+import { id, idOut } from "./schemas.ts";
+
+const tag = "Single sign-on";
+
+/** Browsers that nobody knows yet: never shed, limited by address, and nothing of it is cached or told to the next page. */
+const open = {
+  access: { auth: "none" },
+  load: "vital",
+  deadline: "report",
+  perAddressPerMinute: "sso",
+  noStore: true,
+  noReferrer: true,
+  tag,
+} as const;
+
+const stateCookie = "service_sso_state";
+/** A query that a browser brings from elsewhere: what is no text, or too long, counts as absent. */
+const anyText = (most: number) => z.string().max(most).catch("").default("");
+
+const orgParams = z.object({ orgId: id });
+
+const check = route({
+  ...open,
+  method: "GET",
+  path: "/sso/check/:orgId",
+  summary: "What a sign-in page offers for an organization",
+  description: "Unknown, deleted and plain organizations are answered alike.",
+  params: orgParams,
+  reply: z
+    .object({
+      ssoEnabled: z.boolean(),
+      provider: z.object({ id: idOut, name: z.string(), type: z.enum(["oidc", "saml"]) }).nullable(),
+      enforceSSO: z.boolean(),
+      loginUrl: z.string().nullable().meta({ description: "Where a browser begins to sign in." }),
+    })
+    .meta({ id: "SsoCheck" }),
+  async handle({ params, rpc }, { services, publicUrl }) {
+    const reply = await services.ssoLogins.checkSso(params, await rpc());
+    if (reply.providerId === "") return { ssoEnabled: false, provider: null, enforceSSO: false, loginUrl: null };
+    const type = z.enum(["oidc", "saml"]).parse(reply.providerType);
+    return {
+      ssoEnabled: true,
+      provider: { id: reply.providerId, name: reply.providerName, type },
+      enforceSSO: reply.enforced,
+      loginUrl: `${publicUrl}/api/v1/sso/login/${params.orgId}`,
+    };
+  },
+});
+
+const login = {
+  ...open,
+  method: "GET",
+  query: z.object({
+    redirect: anyText(500).meta({ description: "Path of the app to go to afterwards; `/` when it is none." }),
+  }),
+  status: 302,
+  answers: {
+    302: {
+      description: "To the identity provider",
+      headers: { Location: "Its address.", "Set-Cookie": "Binds the sign-in to this browser." },
+    },
+  },
+  reply: noBody,
+  errors: ["sso_not_configured", "sso_incomplete_provider", "sso_discovery_failed", "rate_limited"],
+} as const;
+
+const loginOrganization = route({
+  ...login,
+  path: "/sso/login/:orgId",
+  summary: "Begin to sign in through an organization's provider",
+  params: orgParams,
+  async handle({ params, query, rpc }, { services }) {
+    const wanted = { orgId: params.orgId, redirect: query.redirect };
+    const begun = await services.ssoLogins.beginSsoLogin(wanted, await rpc());
+    return redirect(302, begun.location, ["Set-Cookie", begun.setCookie]);
+  },
+});
+
+const loginPartner = route({
+  ...login,
+  path: "/sso/login/partner/:partnerId",
+  summary: "Begin to sign in through a partner's own provider",
+  params: z.object({ partnerId: id }),
+  async handle({ params, query, rpc }, { services }) {
+    const wanted = { partnerId: params.partnerId, redirect: query.redirect };
+    const begun = await services.ssoLogins.beginSsoLogin(wanted, await rpc());
+    return redirect(302, begun.location, ["Set-Cookie", begun.setCookie]);
+  },
+});
+
+const callback = route({
+  ...open,
+  method: "GET",
+  path: "/sso/callback",
+  cookie: stateCookie,
+  summary: "Where an identity provider sends the browser back to",
+  query: z.object({
+    state: anyText(64),
+    code: anyText(4_096),
+    iss: anyText(500),
+    error: anyText(200),
+    error_description: anyText(1_000),
+    saml: anyText(64),
+  }),
+  status: 302,
+  answers: {
+    302: {
+      description:
+        "To the app: `#ssoCode=<code>` behind the page that was asked for, or `/login?error=sso_error&reason=<reason>`",
+      headers: { Location: "An address of the app.", "Set-Cookie": "Ends the cookie of the sign-in." },
+    },
+  },
+  reply: noBody,
+  async handle({ query, cookie, rpc }, { services, appUrl }) {
+    const { error_description: errorDescription, ...rest } = query;
+    const wanted = { ...rest, errorDescription, cookie: cookie ?? "" };
+    try {
+      const done = await services.ssoLogins.finishSsoLogin(wanted, await rpc());
+      return redirect(302, done.location, ["Set-Cookie", done.setCookie]);
+    } catch {
+      // Identity is away: the browser is not left with JSON. What failed stands in identity's log and in the RPC's metrics.
+      return redirect(302, `${appUrl}/login?error=sso_error&reason=internal`);
+    }
+  },
+});
+
+const exchange = route({
+  ...open,
+  method: "POST",
+  path: "/sso/exchange",
+  summary: "Exchange the one-time code of a callback for a session",
+  body: z.object({ code: z.string().min(1).max(255) }),
+  example: { code: "the text behind #ssoCode=" },
+  reply: signedIn,
+  errors: ["invalid_exchange_code", "rate_limited"],
+  async handle({ body, rpc }, { services }) {
+    return signedInOf(await services.ssoLogins.exchangeSsoCode(body, await rpc()));
+  },
+});
+
+const loginContext = route({
+  ...open,
+  method: "GET",
+  path: "/auth/login-context",
+  summary: "Branding and sign-in of the one partner of a deployment of its own",
+  description: "Both null on hosted deployments, and on those with several partners.",
+  reply: z.object({
+    branding: branding.nullable(),
+    partnerSso: z.object({ providerName: z.string(), loginUrl: z.string(), enforceSSO: z.boolean() }).nullable(),
+  }),
+  async handle({ rpc }, { services, publicUrl }) {
+    const reply = await services.ssoLogins.getLoginContext({}, await rpc());
+    const loginUrl = `${publicUrl}/api/v1/sso/login/partner/${reply.partnerId}`;
+    const partnerSso = { providerName: reply.providerName, loginUrl, enforceSSO: reply.enforced };
+    return {
+      branding: reply.branding ? brandingOf(reply.branding) : null,
+      partnerSso: reply.partnerId === "" ? null : partnerSso,
+    };
+  },
+});
+
+export const ssoLoginRoutes: readonly Route[] = [
+  check,
+  loginOrganization,
+  loginPartner,
+  callback,
+  exchange,
+  loginContext,
+];

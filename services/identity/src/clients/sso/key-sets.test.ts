@@ -1,0 +1,75 @@
+import { describe, expect, it } from "@jest/globals";
+import { keySets } from "./key-sets.ts";
+
+function provider() {
+  let nowMs = 0;
+  const asked: number[] = [];
+  let kids = ["a"];
+  const sets = keySets({ max: 2, now: () => nowMs });
+  return {
+    asked,
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+    rotate: (next: string[]) => {
+      kids = next;
+    },
+    get: (kid: string | null, key = "p1") =>
+      sets.get(key, kid, async () => {
+        asked.push(nowMs);
+        return new Response(JSON.stringify({ keys: kids.map((each) => ({ kid: each })) }));
+      }),
+  };
+}
+
+describe("a provider's keys", () => {
+  it("are asked for once in ten minutes while tokens name one of them", async () => {
+    const { get, pass, asked } = provider();
+    await get("a");
+    pass(599_000);
+    await get("a");
+    await get(null);
+    expect(asked).toEqual([0]);
+    pass(1_000);
+    await get("a");
+    expect(asked).toEqual([0, 600_000]);
+  });
+
+  it("are asked for anew when a token names another, at once after a rotation", async () => {
+    const { get, rotate, pass, asked } = provider();
+    await get("a");
+    pass(1_000);
+    rotate(["b"]);
+    expect(await get("b")).toContain('"b"');
+    expect(asked).toEqual([0, 1_000]);
+  });
+
+  it("are asked for once a minute whatever key ids strangers invent", async () => {
+    const { get, pass, asked } = provider();
+    await get("a");
+    for (let i = 0; i < 50; i++) await get(`invented-${i}`);
+    expect(asked).toEqual([0, 0]);
+    pass(60_000);
+    await get("invented");
+    expect(asked).toEqual([0, 0, 60_000]);
+  });
+
+  it("are asked for by one of many that come together", async () => {
+    const { get, asked } = provider();
+    await Promise.all(Array.from({ length: 20 }, () => get("a")));
+    expect(asked).toEqual([0]);
+  });
+
+  it("of the least lately asked provider are forgotten first", async () => {
+    const { get, asked } = provider();
+    for (const key of ["p1", "p2", "p3", "p1"]) await get("a", key);
+    expect(asked).toHaveLength(4);
+  });
+
+  it("that are none are not kept", async () => {
+    const sets = keySets({ max: 2 });
+    await expect(sets.get("p", "a", async () => new Response("{}"))).rejects.toThrow("no key set");
+    await expect(sets.get("p", "a", async () => new Response("", { status: 500 }))).rejects.toThrow("500");
+    await expect(sets.get("p", "a", async () => Response.json({ keys: [] }))).resolves.toContain("keys");
+  });
+});

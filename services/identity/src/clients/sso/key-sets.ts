@@ -1,0 +1,52 @@
+/** A JSON Web Key Set, as it came. */
+type KeySet = { keys: { kid?: unknown }[] };
+type Entry = { text: string; kids: ReadonlySet<unknown>; fetchedAtMs: number };
+
+export type KeySets = {
+  /** The keys behind a URL as JSON; fetched anew when they are old, or when none has this id and nobody asked within the last minute. */
+  get(key: string, kid: string | null, fetch: () => Promise<Response>): Promise<string>;
+};
+
+const lifeMs = 10 * 60_000;
+const againMs = 60_000;
+
+/**
+ * Signing keys of identity providers. A rotation is seen with the first token that names the new key; tokens with invented key ids make
+ * no more than a question a minute.
+ */
+export function keySets({ max, now = Date.now }: { max: number; now?: () => number }): KeySets {
+  const entries = new Map<string, Entry>();
+  const asked = new Map<string, number>();
+  const under = new Map<string, Promise<string>>();
+
+  const refill = async (key: string, fetch: () => Promise<Response>): Promise<string> => {
+    const reply = await fetch();
+    if (reply.status !== 200) throw new Error(`the keys answered ${reply.status}`);
+    const text = await reply.text();
+    const { keys } = JSON.parse(text) as Partial<KeySet>;
+    if (!Array.isArray(keys)) throw new Error("the keys are no key set");
+    entries.delete(key);
+    entries.set(key, { text, kids: new Set(keys.map((each) => each?.kid)), fetchedAtMs: now() });
+    for (const oldest of entries.keys()) {
+      if (entries.size <= max) break;
+      entries.delete(oldest);
+      asked.delete(oldest);
+    }
+    return text;
+  };
+
+  return {
+    async get(key, kid, fetch) {
+      const entry = entries.get(key);
+      const isFresh = entry !== undefined && now() - entry.fetchedAtMs < lifeMs;
+      const isKnown = kid === null || entry?.kids.has(kid) === true;
+      const askedLately = now() - (asked.get(key) ?? Number.NEGATIVE_INFINITY) < againMs;
+      if (isFresh && (isKnown || askedLately)) return entry.text;
+      // For a key that nobody knows: not again for a minute.
+      if (isFresh) asked.set(key, now());
+      const running = under.get(key) ?? refill(key, fetch).finally(() => under.delete(key));
+      under.set(key, running);
+      return running;
+    },
+  };
+}

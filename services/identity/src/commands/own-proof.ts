@@ -1,0 +1,24 @@
+import type { CallContext } from "@muster/kit";
+import type { FactorDeps } from "../deps.ts";
+import type { PrincipalRow } from "../rules/principal.ts";
+import { findOwnPassword } from "../store/people.ts";
+import { beganLatelyBySso } from "../store/sessions.ts";
+
+/** Age of a session that stands for a password which its person does not have. */
+const freshMs = 10 * 60_000;
+
+/**
+ * Whether the caller proves once more to be the owner of the account: by the password, or, for people who have none or whose provider
+ * leaves them none, by a session that an identity provider began in the last ten minutes.
+ */
+export async function provesOwner(
+  deps: Pick<FactorDeps, "db" | "passwords" | "now">,
+  context: CallContext,
+  { principal, sessionId }: { principal: PrincipalRow; sessionId: string },
+  password: string,
+): Promise<boolean> {
+  const hash = await findOwnPassword(deps.db, context);
+  if (hash !== null && !principal.sso_enforced) return deps.passwords.verify(password, hash, context);
+  const since = new Date(deps.now().getTime() - freshMs);
+  return beganLatelyBySso(deps.db, context, sessionId, since);
+}

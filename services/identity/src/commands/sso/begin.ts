@@ -1,0 +1,70 @@
+import { randomBytes } from "node:crypto";
+import { AppError, type CallContext } from "@muster/kit";
+import { checkEndpoints } from "../../clients/sso/discovery.ts";
+import { authorizationRequest, type OidcProvider } from "../../clients/sso/oidc.ts";
+import type { SsoDeps } from "../../deps.ts";
+import { tokenHash } from "../../rules/opaque-token.ts";
+import { endpointsOf, missingOf } from "../../rules/sso/endpoints.ts";
+import type { ProviderRow } from "../../rules/sso/provider.ts";
+import { redirectPath } from "../../rules/sso/redirect-path.ts";
+import { clientSecretPlace, loginSecretsPlace } from "../../store/sealed-columns.ts";
+import { insertLogin } from "../../store/sso/logins.ts";
+import { incomplete } from "./prepare-provider.ts";
+
+/** Life of a round trip. */
+export const roundTripMs = 10 * 60_000;
+
+export type Begun = { location: string; setCookie: string };
+
+/** Whose round trip it is: anybody's that signs in, or a person's that links their account. */
+export type TripOwner = { kind: "login"; redirect: string } | { kind: "link"; userId: string; sessionId: string };
+
+/**
+ * Begins a round trip: where the browser goes, and the cookie that binds it. Where the provider leads is judged anew. Throws
+ * `sso_incomplete_provider`, `sso_discovery_failed`, and `rate_limited` when a thousand are under way.
+ */
+export async function beginRoundTrip(
+  deps: SsoDeps,
+  _context: CallContext,
+  provider: ProviderRow,
+  owner: TripOwner,
+): Promise<Begun> {
+  const now = deps.now();
+  const missing = missingOf(provider, now);
+  if (missing.length > 0) throw incomplete(missing);
+  const state = randomBytes(32).toString("base64url");
+  const stateHash = tokenHash(state);
+  const oidc = oidcProviderOf(deps, provider);
+  const { authorizationUrl, tokenUrl, userInfoUrl, jwksUrl } = oidc.endpoints;
+  await checkEndpoints(deps.egress, [authorizationUrl, tokenUrl, userInfoUrl, jwksUrl]);
+  const { url, secrets } = await authorizationRequest(oidc, { redirectUri: deps.own.callbackUrl, state });
+  const begun = await insertLogin(
+    deps.db,
+    {
+      state_hash: stateHash,
+      provider_id: provider.id,
+      generation: provider.generation,
+      kind: owner.kind,
+      user_id: owner.kind === "link" ? owner.userId : null,
+      session_id: owner.kind === "link" ? owner.sessionId : null,
+      redirect_url: owner.kind === "link" ? "/profile" : redirectPath(owner.redirect),
+      request_id: null,
+      secrets_sealed: deps.sealing.seal(Buffer.from(JSON.stringify(secrets)), loginSecretsPlace(stateHash)),
+    },
+    now,
+    new Date(now.getTime() + roundTripMs),
+  );
+  if (!begun) throw new AppError("rate_limited", "Too many sign-ins are under way", { retryAfterSeconds: 60 });
+  return { location: url, setCookie: deps.cookies.set(state) };
+}
+
+/** The provider as the OpenID Connect client takes it. Throws `sso_incomplete_provider`. */
+export function oidcProviderOf({ sealing }: Pick<SsoDeps, "sealing">, row: ProviderRow): OidcProvider {
+  const endpoints = endpointsOf(row);
+  if (row.issuer === null || endpoints === null) throw incomplete(["issuer"]);
+  if (row.client_id === null) throw incomplete(["clientId"]);
+  if (row.client_secret_sealed === null) throw incomplete(["clientSecret"]);
+  const secret = sealing.open(row.client_secret_sealed, clientSecretPlace(row.id)).toString();
+  const { id, generation, issuer, scopes } = row;
+  return { id, generation, issuer, scopes, endpoints, clientId: row.client_id, clientSecret: secret };
+}

@@ -1,0 +1,169 @@
+import { type CallContext, systemCaller } from "@muster/kit";
+import type { FinishSsoLoginRequest } from "@muster/proto/muster/identity/v1/sso_login_pb";
+import { type OidcSecrets, redeem } from "../../clients/sso/oidc.ts";
+import type { SsoDeps } from "../../deps.ts";
+import { countUnknownTrip, noteTripEnd } from "../../emits/sso-facts.ts";
+import { tokenHash } from "../../rules/opaque-token.ts";
+import { saysMfa } from "../../rules/sso/amr.ts";
+import { oidcPerson } from "../../rules/sso/claims.ts";
+import { isAllowedDomain } from "../../rules/sso/email-domain.ts";
+import { defaultMapping } from "../../rules/sso/presets.ts";
+import type { ProviderRow } from "../../rules/sso/provider.ts";
+import { failureReasons, linkReasons, RoundTripEnded, type Step } from "../../rules/sso/reasons.ts";
+import { loginSecretsPlace } from "../../store/sealed-columns.ts";
+import { consumeLogin, findLogin, type LoginRow } from "../../store/sso/logins.ts";
+import { readProvider } from "../../store/sso/providers.ts";
+import { oidcProviderOf } from "./begin.ts";
+import { type Arrival, letIn } from "./let-in.ts";
+import { linkAccount } from "./link-account.ts";
+
+/** What the steps of one callback find out, each from those before. */
+type Trip = {
+  request: FinishSsoLoginRequest;
+  step: Step;
+  stateHash: Buffer;
+  login: LoginRow | null;
+  provider: ProviderRow | null;
+  arrival: Arrival | null;
+  location: string | null;
+};
+
+type StepFunction = (deps: SsoDeps, context: CallContext, trip: Trip) => Promise<void> | void;
+
+/** The checks of a callback (docs/sso.md#the-callback), in their order; each may end it by throwing RoundTripEnded. */
+const callbackSteps: readonly (readonly [Step, StepFunction])[] = [
+  ["cookie", checkCookie],
+  ["consume", consume],
+  ["generation", checkGeneration],
+  ["idp_error", checkProviderError],
+  ["tokens", readAnswer],
+  ["claims", checkClaims],
+  ["email_verified", checkEmailVerified],
+  ["allowed_domains", checkDomains],
+  ["person", admit],
+];
+
+/** What an identity provider sent a browser back with, up to an address of the app: always answered, whatever goes wrong. */
+export async function finishRoundTrip(
+  deps: SsoDeps,
+  context: CallContext,
+  request: FinishSsoLoginRequest,
+): Promise<{ location: string; setCookie: string }> {
+  const stateHash = tokenHash(request.state);
+  const trip: Trip = { request, step: "cookie", stateHash, login: null, provider: null, arrival: null, location: null };
+  try {
+    for (const [step, run] of callbackSteps) {
+      trip.step = step;
+      await run(deps, context, trip);
+    }
+    return { location: trip.location ?? deps.appUrl, setCookie: deps.cookies.end };
+  } catch (error) {
+    const ended =
+      error instanceof RoundTripEnded ? error : new RoundTripEnded(trip.step, "internal", "", { cause: error });
+    if (ended.reason === "internal")
+      deps.log.error({ err: error, step: trip.step }, "sign-in through a provider failed");
+    await noteEnd(deps, context, trip, ended).catch((err: unknown) =>
+      deps.log.error({ err, step: ended.step }, "end of a sign-in not recorded"),
+    );
+    return { location: failureAddress(deps, trip, ended), setCookie: deps.cookies.end };
+  }
+}
+
+function failureAddress({ appUrl }: SsoDeps, { login }: Trip, { reason }: RoundTripEnded): string {
+  if (login?.kind === "link") return `${appUrl}/profile?ssoLinkError=${reason}`;
+  return `${appUrl}/login?error=sso_error&reason=${reason}`;
+}
+
+async function noteEnd(deps: SsoDeps, context: CallContext, trip: Trip, ended: RoundTripEnded): Promise<void> {
+  // A cookie that does not fit ends the trip before it is used up; its provider is known all the same.
+  const login = trip.login ?? (await findLogin(deps.db, trip.stateHash));
+  const provider = trip.provider ?? (login ? await readProvider(deps.db, login.provider_id) : null);
+  if (!login || !provider) return countUnknownTrip(ended.reason);
+  const { step, reason, detail } = ended;
+  const email = trip.arrival?.claimed.email ?? null;
+  await deps.db.tx({ ...context, caller: systemCaller("identity") }, (tx) =>
+    noteTripEnd(tx, context, provider, { kind: login.kind, step, reason, detail, email }, deps.now()),
+  );
+}
+
+function checkCookie({ cookies }: SsoDeps, _context: CallContext, { request }: Trip): void {
+  if (request.state === "" || request.state.length > 64 || !cookies.matches(request.cookie, request.state)) {
+    throw new RoundTripEnded("cookie", "invalid_callback", "the browser is not the one that began this sign-in");
+  }
+}
+
+async function consume({ db, now }: SsoDeps, _context: CallContext, trip: Trip): Promise<void> {
+  trip.login = await consumeLogin(db, trip.stateHash, now());
+  if (trip.login) return;
+  throw new RoundTripEnded("consume", "session_expired", "the sign-in took longer than 10 minutes, or was used before");
+}
+
+/** The provider as it was when the sign-in began, and in a state in which this kind of round trip counts. */
+async function checkGeneration({ db }: SsoDeps, _context: CallContext, trip: Trip): Promise<void> {
+  const login = trip.login as LoginRow;
+  trip.provider = await readProvider(db, login.provider_id);
+  if (!trip.provider || !isUsable(trip.provider, login)) {
+    throw new RoundTripEnded("generation", "provider_changed", "the provider was changed during the sign-in");
+  }
+}
+
+export const usableStatuses = (kind: LoginRow["kind"]) => (kind === "link" ? ["active", "testing"] : ["active"]);
+const isUsable = ({ generation, status }: ProviderRow, login: LoginRow) =>
+  generation === login.generation && usableStatuses(login.kind).includes(status);
+
+function checkProviderError(_deps: SsoDeps, _context: CallContext, { request }: Trip): void {
+  if (request.error !== "") {
+    const told = [request.error, request.errorDescription].filter((each) => each !== "").join(": ");
+    throw new RoundTripEnded("idp_error", "idp_error", told.slice(0, 1_000));
+  }
+  if (request.code === "") throw new RoundTripEnded("idp_error", "invalid_callback", "the callback has no code");
+}
+
+async function readAnswer(deps: SsoDeps, _context: CallContext, trip: Trip): Promise<void> {
+  const provider = trip.provider as ProviderRow;
+  const { secrets_sealed: sealed } = trip.login as LoginRow;
+  if (sealed === null) throw new RoundTripEnded("tokens", "session_expired", "the sign-in was used before");
+  const secrets = JSON.parse(deps.sealing.open(sealed, loginSecretsPlace(trip.stateHash)).toString()) as OidcSecrets;
+  const { state, code, iss } = trip.request;
+  const ready = oidcProviderOf(deps, provider);
+  const answer = await redeem(deps, ready, { state, code, iss }, { redirectUri: deps.own.callbackUrl, secrets });
+  const mapping = provider.attribute_mapping ?? defaultMapping.oidc;
+  const [idToken = {}] = answer.sources;
+  trip.arrival = {
+    claimed: oidcPerson(answer.sub, answer.sources, mapping),
+    mfa: provider.trust_idp_mfa && saysMfa(idToken.amr),
+    profile: Object.assign({}, ...[...answer.sources].reverse()),
+    tokens: { access: answer.accessToken, refresh: answer.refreshToken, expiresInSeconds: answer.expiresInSeconds },
+  };
+}
+
+function checkClaims(_deps: SsoDeps, _context: CallContext, { arrival }: Trip): void {
+  if (arrival?.claimed.email) return;
+  throw new RoundTripEnded("claims", "email_missing", "the provider sent no usable e-mail address");
+}
+
+function checkEmailVerified(_deps: SsoDeps, _context: CallContext, { arrival }: Trip): void {
+  if (arrival?.claimed.emailVerified !== false) return;
+  throw new RoundTripEnded("email_verified", "email_unverified", "the provider says that the address is not verified");
+}
+
+function checkDomains(_deps: SsoDeps, _context: CallContext, { arrival, provider }: Trip): void {
+  if (isAllowedDomain(arrival?.claimed.email ?? "", provider?.allowed_domains ?? [])) return;
+  throw new RoundTripEnded("allowed_domains", "domain_not_allowed", "the address is of none of the allowed domains");
+}
+
+async function admit(deps: SsoDeps, context: CallContext, trip: Trip): Promise<void> {
+  const login = trip.login as LoginRow;
+  const provider = trip.provider as ProviderRow;
+  const arrival = trip.arrival as Arrival;
+  if (login.kind === "link") {
+    await linkAccount(deps, context, { login, provider, arrival });
+    trip.location = `${deps.appUrl}/profile?ssoLinked=1`;
+    return;
+  }
+  const code = await letIn(deps, context, { login, provider, arrival });
+  trip.location = `${deps.appUrl}${login.redirect_url}#ssoCode=${code}`;
+}
+
+/** Every reason that an address of the app can name. */
+export const shownReasons = [...failureReasons, ...linkReasons];

@@ -1,0 +1,211 @@
+import { randomBytes } from "node:crypto";
+import type { Tx } from "@muster/db";
+import { type CallContext, type Caller, systemCaller, uuidv7 } from "@muster/kit";
+import type { SsoDeps } from "../../deps.ts";
+import { personEvent } from "../../emits/audit.ts";
+import { userChanged } from "../../emits/auth.ts";
+import { noteTripEnd } from "../../emits/sso-facts.ts";
+import { tokenHash } from "../../rules/opaque-token.ts";
+import { hasLeft } from "../../rules/password-sign-in.ts";
+import { principalCaller } from "../../rules/principal.ts";
+import type { Claimed } from "../../rules/sso/claims.ts";
+import { domainOf } from "../../rules/sso/email-domain.ts";
+import type { Place, ProviderRow } from "../../rules/sso/provider.ts";
+import { RoundTripEnded } from "../../rules/sso/reasons.ts";
+import { type Verdict, whoIsLetIn } from "../../rules/sso/who-is-let-in.ts";
+import { lockAdministration } from "../../store/administration.ts";
+import { withdrawInvites } from "../../store/invites.ts";
+import { readPerson } from "../../store/people.ts";
+import { linkTokensPlace } from "../../store/sealed-columns.ts";
+import { isVerified } from "../../store/sso/domains.ts";
+import {
+  acceptWithoutPassword,
+  findInPlace,
+  findLinked,
+  isAccountTaken,
+  isElsewhere,
+  isLinkTaken,
+  putLink,
+} from "../../store/sso/identities.ts";
+import { insertCode, type LoginRow } from "../../store/sso/logins.ts";
+import { holdProvider } from "../../store/sso/providers.ts";
+import { inTurnOf } from "../administer.ts";
+import { provision } from "./provision.ts";
+
+/** Who came back from a provider, and with what. */
+export type Arrival = {
+  claimed: Claimed;
+  /** The provider is trusted with second factors, and saw one. */
+  mfa: boolean;
+  /** All claims, for the link. */
+  profile: Record<string, unknown>;
+  tokens: { access: string | null; refresh: string | null; expiresInSeconds: number | null };
+};
+
+export type Arrived = { login: LoginRow; provider: ProviderRow; arrival: Arrival };
+
+/** Life of an exchange code. */
+export const codeMs = 2 * 60_000;
+const maxProfileBytes = 16 * 1024;
+
+export const placeOf = ({ partner_id, org_id }: ProviderRow): Place => ({ partnerId: partner_id, orgId: org_id });
+
+/**
+ * Lets the person behind a verified answer in, in one transaction that judges the provider again: the link, an accepted invitation or a
+ * new account, and the one-time code for it. Throws RoundTripEnded at step `person`.
+ */
+export async function letIn(deps: SsoDeps, context: CallContext, arrived: Arrived): Promise<string> {
+  const who = { ...context, caller: systemCaller("identity") };
+  const run = (mayProvision: boolean) => deps.db.tx(who, (tx) => admitIn(deps, context, tx, arrived, mayProvision));
+  // New people are made one at a time in each partner, and waiting for that holds no connection.
+  const runProvisioning = () => inTurnOf(deps.db, arrived.provider.partner_id, () => run(true));
+  let outcome = await run(false).catch(onceMore(() => run(false)));
+  if (outcome.kind === "wants_account") outcome = await runProvisioning().catch(onceMore(runProvisioning));
+  if (outcome.kind === "refused") throw outcome.ended;
+  if (outcome.kind === "wants_account") throw new Error("an account was wanted twice");
+  return outcome.code;
+}
+
+/** Two first sign-ins of one person came together: the second finds what the first has made. */
+const onceMore =
+  <T>(again: () => Promise<T>) =>
+  (error: unknown): Promise<T> => {
+    if (isAccountTaken(error) || isLinkTaken(error)) return again();
+    throw error;
+  };
+
+type Outcome =
+  | { kind: "in"; code: string }
+  | { kind: "wants_account" }
+  // Returned, not thrown: nothing was written, and the connection stays whole.
+  | { kind: "refused"; ended: RoundTripEnded };
+
+const refused = (reason: RoundTripEnded["reason"], detail: string): Outcome => ({
+  kind: "refused",
+  ended: new RoundTripEnded("person", reason, detail),
+});
+
+async function admitIn(
+  deps: SsoDeps,
+  context: CallContext,
+  tx: Tx,
+  { login, provider, arrival }: Arrived,
+  mayProvision: boolean,
+): Promise<Outcome> {
+  const now = deps.now();
+  const place = placeOf(provider);
+  // Before the provider: whoever changes people or roles takes them in this order.
+  if (mayProvision) await lockAdministration(tx, "system", place.partnerId);
+  const held = await holdProvider(tx, provider, ["active"]);
+  if (!held) return refused("provider_changed", "the provider was changed during the sign-in");
+  const verdict = await judge(tx, held, arrival);
+  if (verdict.kind === "refused") return refused(verdict.reason, detailOf(verdict.reason));
+  if (verdict.kind === "provision" && !mayProvision) return { kind: "wants_account" };
+  const entered = await enter(deps, context, tx, held, arrival, verdict);
+  if ("kind" in entered) return entered;
+  const person = await readPerson(tx, entered.userId);
+  // Thrown: an account may have been made for a place that has ended, and goes with the transaction.
+  if (person?.status !== "active") throw new RoundTripEnded("person", "user_disabled", detailOf("user_disabled"));
+  if (hasLeft(person)) throw new RoundTripEnded("person", "tenant_inactive", detailOf("tenant_inactive"));
+  await keepLink(deps, tx, held, arrival, entered.userId, now);
+  const code = randomBytes(32).toString("base64url");
+  const expiresAt = new Date(now.getTime() + codeMs);
+  const { id: provider_id, generation } = held;
+  const { mfa } = arrival;
+  await insertCode(
+    tx,
+    tokenHash(code),
+    { user_id: entered.userId, provider_id, generation, mfa, expires_at: expiresAt },
+    now,
+  );
+  const { email } = arrival.claimed;
+  await noteTripEnd(tx, context, held, { kind: login.kind, step: "code", reason: null, detail: null, email }, now);
+  return { kind: "in", code };
+}
+
+async function judge(tx: Tx, provider: ProviderRow, { claimed }: Arrival): Promise<Verdict> {
+  const place = placeOf(provider);
+  const email = claimed.email ?? "";
+  const domain = domainOf(email);
+  // One after the other: they share a connection, and the first two take locks.
+  const linked = await findLinked(tx, provider.id, claimed.externalId);
+  const found = linked ? null : await findInPlace(tx, place, email, provider.id);
+  return whoIsLetIn({
+    provisions: provider.org_id === null ? "never" : provider.auto_provision ? "on" : "off",
+    emailVerified: claimed.emailVerified,
+    domainVerified: domain !== null && (await isVerified(tx, place, domain)),
+    linked,
+    found,
+    elsewhere: linked || found ? false : await isElsewhere(tx, place, email),
+  });
+}
+
+async function enter(
+  deps: SsoDeps,
+  context: CallContext,
+  tx: Tx,
+  provider: ProviderRow,
+  { claimed }: Arrival,
+  verdict: Exclude<Verdict, { kind: "refused" }>,
+): Promise<{ userId: string } | Outcome> {
+  const now = deps.now();
+  if (verdict.kind === "provision") {
+    const made = await provision(tx, context, provider, claimed, uuidv7(now.getTime()), now);
+    return made === null ? refused("default_role_invalid", detailOf("default_role_invalid")) : { userId: made };
+  }
+  const { userId, how } = verdict;
+  if (how !== "accepted") return { userId };
+  const invited = await readPerson(tx, userId);
+  if (!invited || hasLeft(invited)) return refused("tenant_inactive", detailOf("tenant_inactive"));
+  const version = await acceptWithoutPassword(tx, userId, now);
+  if (version === null) return refused("user_not_found", "the invitation was taken back");
+  await withdrawInvites(tx, userId);
+  const caller: Caller = principalCaller(invited);
+  const details = { method: "sso", providerId: provider.id };
+  tx.emit(userChanged(userId, version));
+  tx.emit(personEvent({ ...context, caller }, invited, { action: "user.invite.accept", details }, now));
+  return { userId };
+}
+
+/** The link of the person to the provider, made or brought up to date, with the provider's own tokens sealed. */
+export async function keepLink(
+  { sealing }: Pick<SsoDeps, "sealing">,
+  tx: Tx,
+  provider: ProviderRow,
+  { claimed, profile, tokens }: Arrival,
+  userId: string,
+  now: Date,
+): Promise<void> {
+  const held = JSON.stringify({ accessToken: tokens.access, refreshToken: tokens.refresh });
+  const text = JSON.stringify(profile);
+  const kept = await putLink(
+    tx,
+    {
+      providerId: provider.id,
+      userId,
+      place: placeOf(provider),
+      externalId: claimed.externalId,
+      email: claimed.email,
+      profile: text.length <= maxProfileBytes ? profile : {},
+      tokensSealed:
+        tokens.access === null ? null : sealing.seal(Buffer.from(held), linkTokensPlace(provider.id, userId)),
+      tokenExpiresAt:
+        tokens.expiresInSeconds === null ? null : new Date(now.getTime() + tokens.expiresInSeconds * 1_000),
+    },
+    now,
+  );
+  if (!kept) throw new RoundTripEnded("person", "identity_in_use", "another account has this identity");
+}
+
+const details: Partial<Record<RoundTripEnded["reason"], string>> = {
+  link_required:
+    "an account with this address exists; its owner links it from their profile, or the domain is verified",
+  domain_not_verified: "the provider does not say that the address is verified, and its domain is not verified here",
+  user_not_found: "nobody here has this address, and accounts are not made automatically",
+  invite_required: "nobody of the partner has this address; an administrator invites people first",
+  no_org_access: "the account of this address belongs to another place",
+  user_disabled: "the account is disabled",
+  tenant_inactive: "the organization or its partner has ended",
+  default_role_invalid: "whoever saved the default role may not grant it any more; save it again",
+};
+const detailOf = (reason: RoundTripEnded["reason"]) => details[reason] ?? "";

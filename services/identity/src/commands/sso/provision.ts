@@ -1,0 +1,37 @@
+import type { Tx } from "@muster/db";
+import { type CallContext, systemCaller } from "@muster/kit";
+import { personEvent } from "../../emits/audit.ts";
+import { principalCaller } from "../../rules/principal.ts";
+import type { Claimed } from "../../rules/sso/claims.ts";
+import { mayProvision } from "../../rules/sso/may-provision.ts";
+import type { ProviderRow } from "../../rules/sso/provider.ts";
+import { readPerson } from "../../store/people.ts";
+import { readRole } from "../../store/roles.ts";
+import { insertProvisioned } from "../../store/sso/identities.ts";
+
+/**
+ * Makes an account with the provider's default role, under the lock of the partner's administration. Null when whoever saved the role may
+ * not grant it as it is now: then nobody is made until somebody entitled saves it again.
+ */
+export async function provision(
+  tx: Tx,
+  context: CallContext,
+  provider: ProviderRow,
+  { email, name }: Claimed,
+  id: string,
+  now: Date,
+): Promise<string | null> {
+  const place = { partnerId: provider.partner_id, orgId: provider.org_id };
+  const system = systemCaller("identity");
+  const role = provider.default_role_id === null ? null : await readRole(tx, system, provider.default_role_id);
+  const by = provider.default_role_by === null ? null : await readPerson(tx, provider.default_role_by);
+  if (!role || !by || !mayProvision({ caller: principalCaller(by), status: by.status }, role, place)) return null;
+  const address = email ?? "";
+  const shown = name ?? address.slice(0, address.lastIndexOf("@"));
+  await insertProvisioned(tx, id, { email: address, name: shown, place, roleId: role.id }, now);
+  const person = { user_id: id, name: shown, org_id: place.orgId, partner_id: place.partnerId };
+  const after = { email: address, name: shown, scope: "organization", roleId: role.id, role: role.key ?? role.name };
+  const details = { method: "sso", providerId: provider.id, changes: { before: {}, after } };
+  tx.emit(personEvent({ ...context, caller: system }, person, { action: "user.create", details }, now));
+  return id;
+}

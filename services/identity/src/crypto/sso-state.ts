@@ -1,0 +1,41 @@
+import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
+
+export const stateCookieName = "service_sso_state";
+
+export type StateCookies = {
+  /** A whole Set-Cookie value that binds a round trip to the browser that began it. */
+  set(state: string): string;
+  /** One that ends it. */
+  end: string;
+  /** Whether the cookie was made for this state, by any key that is still in the ring; in constant time. */
+  matches(cookie: string, state: string): boolean;
+};
+
+/**
+ * The state cookie: base64url HMAC-SHA-256 of the state, under a key derived from each encryption key.
+ * `keys` is `id:base64[,…]`; the first makes, all check.
+ */
+export function stateCookies(
+  keys: string,
+  { path, secure, maxAgeSeconds }: { path: string; secure: boolean; maxAgeSeconds: number },
+): StateCookies {
+  const ring = keys.split(",").map((entry) => {
+    const material = Buffer.from(entry.trim().split(":")[1] ?? "", "base64");
+    return Buffer.from(hkdfSync("sha256", material, "", "muster/secret/sso-state", 32));
+  });
+  const macOf = (key: Buffer, state: string) => createHmac("sha256", key).update(state).digest();
+  const attributes = `Path=${path}; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
+  return {
+    set: (state) =>
+      `${stateCookieName}=${macOf(ring[0] as Buffer, state).toString("base64url")}; Max-Age=${maxAgeSeconds}; ${attributes}`,
+    end: `${stateCookieName}=; Max-Age=0; ${attributes}`,
+    matches(cookie, state) {
+      const given = Buffer.from(cookie, "base64url");
+      // Every key is tried, so that the time says nothing of which one fits.
+      return ring.reduce((found, key) => {
+        const mac = macOf(key, state);
+        return (given.length === mac.length && timingSafeEqual(given, mac)) || found;
+      }, false);
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import type { Tx } from "@muster/db";
+import { type CallContext, type Caller, counter, type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
+import { auditEvent } from "@muster/service";
+import type { ProviderRow } from "../rules/sso/provider.ts";
+import type { Step } from "../rules/sso/reasons.ts";
+import { countRefusal } from "../store/refusals.ts";
+import { insertAttempt } from "../store/sso/attempts.ts";
+import type { DomainRow } from "../store/sso/domains.ts";
+
+type Who = { caller: Caller; meta: RequestMeta };
+
+const signIns = counter("identity_sso_sign_ins_total", "Round trips through identity providers by how they ended.", [
+  "type",
+  "outcome",
+  "reason",
+]);
+
+export type ProviderAction = `sso.provider.${"create" | "update" | "delete" | "status.update" | "test"}`;
+
+/** Writes the audit row of something that was done to a provider, in the chain of its place. */
+export function recordProvider(
+  tx: Tx,
+  who: Who,
+  row: Pick<ProviderRow, "id" | "name" | "org_id" | "partner_id">,
+  action: ProviderAction,
+  details: Record<string, unknown>,
+  now: Date,
+): void {
+  const resource = { type: "sso_provider", id: row.id, name: row.name };
+  tx.emit(
+    auditEvent("identity", who, { action, resource, orgId: row.org_id, partnerId: row.partner_id, details }, now),
+  );
+}
+
+/** The same for a domain. */
+export function recordDomain(
+  tx: Tx,
+  who: Who,
+  row: Pick<DomainRow, "id" | "domain" | "org_id" | "partner_id">,
+  action: `sso.domain.${"create" | "verify" | "delete"}`,
+  details: Record<string, unknown>,
+  now: Date,
+): void {
+  const resource = { type: "sso_domain", id: row.id, name: row.domain };
+  tx.emit(
+    auditEvent("identity", who, { action, resource, orgId: row.org_id, partnerId: row.partner_id, details }, now),
+  );
+}
+
+/** How a round trip ended. */
+export type TripEnd = {
+  kind: "login" | "link";
+  step: Step;
+  reason: string | null;
+  detail: string | null;
+  email: string | null;
+};
+
+/** Keeps a round trip's end for the provider's administrators; one that failed is audited, the first of its reason in a minute. */
+export async function noteTripEnd(
+  tx: Tx,
+  { meta }: Pick<CallContext, "meta">,
+  provider: ProviderRow,
+  { kind, step, reason, detail, email }: TripEnd,
+  now: Date,
+): Promise<void> {
+  const outcome = reason === null ? "success" : "failure";
+  signIns.inc({ type: provider.type, outcome, reason: reason ?? "" });
+  await insertAttempt(tx, {
+    id: uuidv7(now.getTime()),
+    provider_id: provider.id,
+    partner_id: provider.partner_id,
+    org_id: provider.org_id,
+    kind,
+    outcome,
+    step,
+    reason,
+    detail,
+    email,
+    address: meta.clientAddress,
+    user_agent: meta.userAgent,
+    request_id: meta.requestId,
+    created_at: now,
+  });
+  if (reason === null || !(await countRefusal(tx, provider.id, `user.login.failed/${reason}`, now))) return;
+  tx.emit(
+    auditEvent(
+      "identity",
+      { caller: systemCaller("identity"), meta },
+      {
+        action: "user.login.failed",
+        resource: { type: "sso_provider", id: provider.id, name: provider.name },
+        orgId: provider.org_id,
+        partnerId: provider.partner_id,
+        details: { method: "sso", providerId: provider.id, kind, step, reason, ...(email === null ? {} : { email }) },
+        result: "failure",
+        errorMessage: reason,
+      },
+      now,
+    ),
+  );
+}
+
+/** A round trip that ended before its provider was known. */
+export function countUnknownTrip(reason: string): void {
+  signIns.inc({ type: "unknown", outcome: "failure", reason });
+}

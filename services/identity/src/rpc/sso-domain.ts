@@ -1,0 +1,146 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Tx } from "@muster/db";
+import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
+import { type SsoDomain, SsoDomainSchema, SsoDomainService } from "@muster/proto/muster/identity/v1/sso_domain_pb";
+import { callContext } from "@muster/rpc";
+import { idempotentTx, requireScope, requireWholeOrganization } from "@muster/service";
+import { domainFault, newDomainToken, recordName, recordValue } from "../commands/sso/check-domain.ts";
+import { newPlace, requireOwner } from "../commands/sso/owner.ts";
+import type { SsoDeps } from "../deps.ts";
+import { recordDomain } from "../emits/sso-facts.ts";
+import { asciiDomain, unclaimable } from "../rules/sso/email-domain.ts";
+import {
+  countDomains,
+  type DomainRow,
+  deleteDomain,
+  findDomain,
+  insertDomain,
+  isDomainTaken,
+  listDomains,
+  lockDomain,
+  noteCheck,
+} from "../store/sso/domains.ts";
+import { auditRefusals } from "./audit-refusals.ts";
+import { requireManager, requireReader } from "./guards.ts";
+import { organizationFilter } from "./list-filters.ts";
+
+/** Domains of one organization, or of one partner's own. */
+const maxDomains = 500;
+
+/** Domains that places have shown to be their own (docs/sso.md#verified-domains). */
+export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainService> {
+  const { db, now } = deps;
+  const requireWriter = (context: CallContext) => {
+    requireManager(context, deps);
+    requireWholeOrganization(context);
+  };
+  const reach = async (context: CallContext, id: string): Promise<DomainRow> => {
+    const row = isUuid(id) ? await findDomain(db, context, id) : null;
+    if (!row) throw domainNotFound();
+    requireOwner(context, row);
+    return row;
+  };
+
+  const handlers: ServiceImpl<typeof SsoDomainService> = {
+    async listSsoDomains(request, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const ofPartner = request.scope === "partner";
+      if (ofPartner) requireScope(context, "partner");
+      const filter = {
+        orgId: await organizationFilter(deps, context, request.orgId),
+        ofPartner: ofPartner ? true : context.caller.scope === "system" ? null : false,
+      };
+      const { rows, info } = await listDomains(db, context, filter, clampPage(request.page ?? {}));
+      return { domains: rows.map(domainMessage), page: info };
+    },
+
+    async createSsoDomain(request, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const at = now();
+      const domain = asciiDomain(request.domain);
+      const fault = domain === null ? "Must be a domain name" : unclaimable(domain);
+      if (domain === null || fault) throw validationError({ domain: [fault ?? ""] });
+      const place = await newPlace(deps, context, request);
+      const make = async (tx: Tx) => {
+        if ((await countDomains(tx, place)) >= maxDomains) {
+          throw new AppError("limit_reached", "No more domains can be claimed here", { facts: { limit: maxDomains } });
+        }
+        const createdBy = context.caller.actor.id;
+        const wanted = { id: uuidv7(at.getTime()), place, domain, token: newDomainToken(), createdBy };
+        const row = await insertDomain(tx, wanted, at);
+        if (!row) throw new AppError("name_taken", "This domain was claimed here before");
+        recordDomain(tx, context, row, "sso.domain.create", { changes: { before: {}, after: { domain } } }, at);
+        return { domain: domainMessage(row) };
+      };
+      return idempotentTx(db, context, SsoDomainService.method.createSsoDomain, request, make);
+    },
+
+    async verifySsoDomain({ id }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const { domain, token } = await reach(context, id);
+      // Asked before the transaction: it holds no connection while name servers think.
+      const fault = await domainFault(deps.txt, domain, token);
+      const row = await db
+        .tx(context, async (tx) => {
+          const at = now();
+          const before = await lockDomain(tx, context.caller, id);
+          if (!before) throw domainNotFound();
+          const after = await noteCheck(tx, id, fault, at);
+          const details = { verified: after.verified_at !== null, ...(fault === null ? {} : { error: fault }) };
+          recordDomain(tx, context, after, "sso.domain.verify", details, at);
+          return after;
+        })
+        .catch((error: unknown) => {
+          if (isDomainTaken(error)) throw new AppError("domain_taken", "This domain is verified elsewhere");
+          throw error;
+        });
+      return { domain: domainMessage(row) };
+    },
+
+    async deleteSsoDomain({ id }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      await reach(context, id);
+      await db.tx(context, async (tx) => {
+        const row = await lockDomain(tx, context.caller, id);
+        if (!row) throw domainNotFound();
+        await deleteDomain(tx, id);
+        const before = { domain: row.domain, verified: row.verified_at !== null };
+        recordDomain(tx, context, row, "sso.domain.delete", { changes: { before, after: {} } }, now());
+      });
+      return {};
+    },
+  };
+  const find = async (context: CallContext, id: string) => {
+    const row = await findDomain(db, context, id);
+    return row && { ...row, name: row.domain };
+  };
+  return auditRefusals(deps, handlers, {
+    createSsoDomain: { action: "sso.domain.create" },
+    verifySsoDomain: { action: "sso.domain.verify", find },
+    deleteSsoDomain: { action: "sso.domain.delete", find },
+  });
+}
+
+function domainMessage(row: DomainRow): SsoDomain {
+  return create(SsoDomainSchema, {
+    id: row.id,
+    orgId: row.org_id ?? "",
+    partnerId: row.org_id === null ? row.partner_id : "",
+    domain: row.domain,
+    recordName: recordName(row.domain),
+    recordValue: recordValue(row.token),
+    verifiedAt: row.verified_at ? timestampFromDate(row.verified_at) : undefined,
+    lastCheckedAt: row.last_checked_at ? timestampFromDate(row.last_checked_at) : undefined,
+    lastError: row.last_error ?? "",
+    createdBy: row.created_by,
+    createdAt: timestampFromDate(row.created_at),
+  });
+}
+
+const domainNotFound = () => new AppError("sso_domain_not_found", "Domain not found");

@@ -1,0 +1,64 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { AppError, type CallContext, isUuid, systemCaller } from "@muster/kit";
+import type { SsoLinkService } from "@muster/proto/muster/identity/v1/sso_link_pb";
+import { callContext } from "@muster/rpc";
+import { requireOwnFactor, signedInPerson } from "../commands/complete-factor.ts";
+import { beginRoundTrip } from "../commands/sso/begin.ts";
+import type { SsoDeps } from "../deps.ts";
+import { personEvent } from "../emits/audit.ts";
+import type { PrincipalRow } from "../rules/principal.ts";
+import { deleteLink, hasPassword, lockLinks } from "../store/sso/identities.ts";
+import { listLinkable, readProvider } from "../store/sso/providers.ts";
+import { providerNotFound } from "./sso-provider.ts";
+
+/** Links of one's own account. */
+export function ssoLinkService(deps: SsoDeps): ServiceImpl<typeof SsoLinkService> {
+  const { db, now } = deps;
+  const ownPerson = async (context: CallContext) => {
+    const person = await signedInPerson(deps, context);
+    requireOwnFactor(deps.factors, context, person.principal);
+    return person;
+  };
+  /** Providers of the person's own place; those that are only tried out are for whoever administers them. */
+  const optionsOf = async (principal: PrincipalRow) => {
+    if (principal.partner_id === null) return [];
+    const place = { partnerId: principal.partner_id, orgId: principal.org_id };
+    const administers = principal.permissions.includes("organizations:write") && !principal.site_restricted;
+    const options = await listLinkable(db, place, administers ? ["active", "testing"] : ["active"], principal.user_id);
+    return options;
+  };
+
+  return {
+    async listSsoLinks(_request, handler) {
+      const { principal } = await ownPerson(callContext(handler));
+      return { options: await optionsOf(principal) };
+    },
+
+    async startSsoLink({ providerId }, handler) {
+      const context = callContext(handler);
+      const { principal, sessionId } = await ownPerson(context);
+      const isOption = (await optionsOf(principal)).some(({ id }) => id === providerId);
+      const provider = isOption ? await readProvider(db, providerId) : null;
+      if (!provider) throw providerNotFound();
+      return beginRoundTrip(deps, context, provider, { kind: "link", userId: principal.user_id, sessionId });
+    },
+
+    async removeSsoLink({ providerId }, handler) {
+      const context = callContext(handler);
+      const { principal } = await ownPerson(context);
+      const userId = principal.user_id;
+      const byPassword = !principal.sso_enforced && (await hasPassword(db, userId));
+      await db.tx({ ...context, caller: systemCaller("identity") }, async (tx) => {
+        const links = await lockLinks(tx, userId);
+        if (!isUuid(providerId) || !links.some((link) => link.provider_id === providerId)) throw providerNotFound();
+        const others = links.filter((link) => link.provider_id !== providerId && link.is_active);
+        if (!byPassword && others.length === 0) {
+          throw new AppError("last_sign_in_method", "This is the only way into the account");
+        }
+        await deleteLink(tx, providerId, userId);
+        tx.emit(personEvent(context, principal, { action: "sso.identity.unlink", details: { providerId } }, now()));
+      });
+      return {};
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { AppError, isUuid } from "@muster/kit";
+import type { SsoLoginService } from "@muster/proto/muster/identity/v1/sso_login_pb";
+import { callContext } from "@muster/rpc";
+import { beginRoundTrip } from "../commands/sso/begin.ts";
+import { exchangeCode } from "../commands/sso/exchange.ts";
+import { finishRoundTrip } from "../commands/sso/finish.ts";
+import type { SsoDeps } from "../deps.ts";
+import { onlyPartner } from "../store/sso/branding.ts";
+import { findActiveProvider, placeIsEnforced } from "../store/sso/providers.ts";
+import { brandingMessage } from "./branding.ts";
+
+/** Round trips through identity providers, for browsers that nobody knows yet. */
+export function ssoLoginService(deps: SsoDeps): ServiceImpl<typeof SsoLoginService> {
+  const { db } = deps;
+  return {
+    async checkSso({ orgId }) {
+      const provider = isUuid(orgId) ? await findActiveProvider(db, { orgId }) : null;
+      if (!provider) return {};
+      const { id: providerId, name: providerName, type: providerType } = provider;
+      const place = { partnerId: provider.partner_id, orgId: provider.org_id };
+      return { providerId, providerName, providerType, enforced: await placeIsEnforced(db, place) };
+    },
+
+    async beginSsoLogin({ orgId, partnerId, redirect }, handler) {
+      const wanted = partnerId === "" ? { orgId } : { partnerId };
+      const provider = isUuid(orgId || partnerId) ? await findActiveProvider(db, wanted) : null;
+      if (!provider) {
+        throw new AppError("sso_not_configured", "No active SSO provider for this organization");
+      }
+      return beginRoundTrip(deps, callContext(handler), provider, { kind: "login", redirect });
+    },
+
+    finishSsoLogin: (request, handler) => finishRoundTrip(deps, callContext(handler), request),
+
+    exchangeSsoCode: ({ code }, handler) => exchangeCode(deps, callContext(handler), code),
+
+    async getLoginContext() {
+      const partner = deps.isHosted ? null : await onlyPartner(db);
+      if (!partner) return {};
+      const { partnerId, branding } = partner;
+      const provider = await findActiveProvider(db, { partnerId });
+      const isEmpty = Object.values(branding).every((value) => value === null);
+      return {
+        ...(isEmpty ? {} : { branding: brandingMessage(branding) }),
+        ...(provider
+          ? { partnerId, providerName: provider.name, enforced: await placeIsEnforced(db, { partnerId, orgId: null }) }
+          : {}),
+      };
+    },
+  };
+}

@@ -1,0 +1,252 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Tx } from "@muster/db";
+import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
+import { SsoProviderService } from "@muster/proto/muster/identity/v1/sso_provider_pb";
+import { callContext } from "@muster/rpc";
+import { idempotentTx, requireScope, requireWholeOrganization } from "@muster/service";
+import { checkEndpoints, discover } from "../clients/sso/discovery.ts";
+import { newPlace, requireOwner } from "../commands/sso/owner.ts";
+import { incomplete, prepareProvider, seenRole } from "../commands/sso/prepare-provider.ts";
+import type { SsoDeps } from "../deps.ts";
+import { changesBetween } from "../emits/key-facts.ts";
+import { recordProvider } from "../emits/sso-facts.ts";
+import { endpointsOf, missingOf } from "../rules/sso/endpoints.ts";
+import { ssoPresets } from "../rules/sso/presets.ts";
+import type { ProviderRow } from "../rules/sso/provider.ts";
+import { newProviderFields, providerChange, requireChange } from "../rules/sso/provider-fields.ts";
+import { listAttempts } from "../store/sso/attempts.ts";
+import {
+  countProviders,
+  deleteProvider,
+  findProvider,
+  insertProvider,
+  listProviders,
+  lockProvider,
+  setProviderStatus,
+  writeProvider,
+} from "../store/sso/providers.ts";
+import { auditRefusals } from "./audit-refusals.ts";
+import { requireManager, requireReader } from "./guards.ts";
+import { organizationFilter } from "./list-filters.ts";
+import { attemptMessage, mappingMessage, providerMessage } from "./sso-provider-message.ts";
+
+/** Providers of one organization, or of one partner's own. */
+const maxProviders = 500;
+const statuses = ["inactive", "testing", "active"];
+/** A change is judged without a lock, since that may ask the issuer; so often it begins anew when another came between. */
+const maxTries = 3;
+
+/** Identity providers. */
+export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProviderService> {
+  const { db, now } = deps;
+  const message = (row: ProviderRow) => providerMessage(row, deps.own);
+
+  const requireWriter = (context: CallContext) => {
+    requireManager(context, deps);
+    requireWholeOrganization(context);
+  };
+  const reach = async (context: CallContext, id: string): Promise<ProviderRow> => {
+    const row = isUuid(id) ? await findProvider(db, context, id) : null;
+    if (!row) throw providerNotFound();
+    return row;
+  };
+  const lock = async (tx: Tx, context: CallContext, id: string): Promise<ProviderRow> => {
+    const row = await lockProvider(tx, context.caller, id);
+    if (!row) throw providerNotFound();
+    return row;
+  };
+
+  const handlers: ServiceImpl<typeof SsoProviderService> = {
+    async listSsoPresets(_request, handler) {
+      requireReader(callContext(handler));
+      return {
+        presets: ssoPresets.map(({ urlTemplate, mapping, ...preset }) => ({
+          ...preset,
+          issuerTemplate: preset.type === "oidc" ? urlTemplate : "",
+          ssoUrlTemplate: preset.type === "saml" ? urlTemplate : "",
+          attributeMapping: mappingMessage(mapping),
+        })),
+      };
+    },
+
+    async listSsoProviders(request, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const ofPartner = request.scope === "partner";
+      if (ofPartner) requireScope(context, "partner");
+      const filter = {
+        orgId: await organizationFilter(deps, context, request.orgId),
+        ofPartner: ofPartner ? true : context.caller.scope === "system" ? null : false,
+      };
+      const { rows, info } = await listProviders(db, context, filter, clampPage(request.page ?? {}));
+      return { providers: rows.map(message), page: info };
+    },
+
+    async getSsoProvider({ id }, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      return { provider: message(await reach(context, id)) };
+    },
+
+    async createSsoProvider(request, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const at = now();
+      if (!request.input) throw validationError({}, ["Required"]);
+      const { type, ...fields } = newProviderFields(request.input);
+      if (fields.defaultRoleId !== null) {
+        await seenRole(
+          deps,
+          context,
+          fields.defaultRoleId,
+          request.ownerScope === "partner" ? "partner" : "organization",
+        );
+      }
+      const place = await newPlace(deps, context, request);
+      const id = uuidv7(at.getTime());
+      const values = await prepareProvider(deps, context, { id, type, place, before: null }, fields);
+      const make = async (tx: Tx) => {
+        if ((await countProviders(tx, place)) >= maxProviders) {
+          throw new AppError("limit_reached", "No more providers can be made here", { facts: { limit: maxProviders } });
+        }
+        const row = await insertProvider(tx, id, place, type, values, context.caller.actor.id, at);
+        const changes = { before: {}, after: visibleFields(row) };
+        recordProvider(tx, context, row, "sso.provider.create", { type, status: row.status, changes }, at);
+        return { provider: message(row) };
+      };
+      return idempotentTx(db, context, SsoProviderService.method.createSsoProvider, request, make);
+    },
+
+    async updateSsoProvider({ id, updateMask, input }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const paths = updateMask?.paths ?? [];
+      requireChange(paths);
+      if (!input) throw validationError({}, ["Required"]);
+      for (let tried = 1; ; tried++) {
+        const before = await reach(context, id);
+        requireOwner(context, before);
+        const fields = providerChange(paths, input, before.type);
+        requireChange(paths);
+        const place = { partnerId: before.partner_id, orgId: before.org_id };
+        const values = await prepareProvider(deps, context, { id, type: before.type, place, before }, fields);
+        const changed = await db.tx(context, async (tx) => {
+          const locked = await lock(tx, context, id);
+          if (locked.generation !== before.generation) return null;
+          const at = now();
+          const row = await writeProvider(tx, id, values, at);
+          const details = changesBetween(visibleFields(before), visibleFields(row));
+          if (fields.clientSecret !== undefined) details.changedFields.push("clientSecret");
+          recordProvider(tx, context, row, "sso.provider.update", details, at);
+          return row;
+        });
+        if (changed) return { provider: message(changed) };
+        if (tried === maxTries) throw new AppError("unavailable", "The provider is being changed by somebody else");
+      }
+    },
+
+    async deleteSsoProvider({ id }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      requireOwner(context, await reach(context, id));
+      await db.tx(context, async (tx) => {
+        const row = await lock(tx, context, id);
+        await deleteProvider(tx, id);
+        const changes = { before: visibleFields(row), after: {} };
+        const details = { type: row.type, status: row.status, changes };
+        recordProvider(tx, context, row, "sso.provider.delete", details, now());
+      });
+      return {};
+    },
+
+    async setSsoProviderStatus({ id, status }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      if (!statuses.includes(status)) throw validationError({ status: [`One of ${statuses.join(", ")}`] });
+      requireOwner(context, await reach(context, id));
+      const row = await db.tx(context, async (tx) => {
+        const at = now();
+        const before = await lock(tx, context, id);
+        const missing = status === "active" ? missingOf(before, at) : [];
+        if (missing.length > 0) throw incomplete(missing);
+        if (before.status === status) return before;
+        const after = await setProviderStatus(tx, id, status, at);
+        const changes = { before: { status: before.status }, after: { status } };
+        recordProvider(tx, context, after, "sso.provider.status.update", { status, changes }, at);
+        return after;
+      });
+      return { provider: message(row) };
+    },
+
+    async testSsoProvider({ id }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      const row = await reach(context, id);
+      requireOwner(context, row);
+      const result = await testProvider(deps, row).catch(async (failure: unknown) => {
+        const step = failure instanceof AppError ? failure.facts.step : "internal";
+        await db.tx(context, async (tx) =>
+          recordProvider(tx, context, row, "sso.provider.test", { success: false, step }, now()),
+        );
+        throw failure;
+      });
+      await db.tx(context, async (tx) =>
+        recordProvider(tx, context, row, "sso.provider.test", { success: true }, now()),
+      );
+      return result;
+    },
+
+    async listSsoAttempts({ id, page }, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      const { id: providerId } = await reach(context, id);
+      const { rows, info } = await listAttempts(db, context, providerId, clampPage(page ?? {}));
+      return { attempts: rows.map(attemptMessage), page: info };
+    },
+  };
+  const find = (context: CallContext, id: string) => findProvider(db, context, id);
+  return auditRefusals(deps, handlers, {
+    createSsoProvider: { action: "sso.provider.create" },
+    updateSsoProvider: { action: "sso.provider.update", find },
+    deleteSsoProvider: { action: "sso.provider.delete", find },
+    setSsoProviderStatus: { action: "sso.provider.status.update", find },
+    testSsoProvider: { action: "sso.provider.test", find },
+  });
+}
+
+/** Asks the issuer anew, and looks where every endpoint that sign-in would use leads. */
+async function testProvider({ egress }: SsoDeps, row: ProviderRow) {
+  if (row.issuer === null) throw incomplete(["issuer"]);
+  const discovered = await discover(egress, row.issuer);
+  const used = endpointsOf({ ...row, discovered }) ?? discovered;
+  const { authorizationUrl, tokenUrl, jwksUrl } = used;
+  const userInfoUrl = used.userInfoUrl ?? "";
+  await checkEndpoints(egress, [authorizationUrl, tokenUrl, used.userInfoUrl, jwksUrl]);
+  return { issuer: row.issuer, authorizationUrl, tokenUrl, userInfoUrl, jwksUrl };
+}
+
+/** The fields of a provider that people set, under the names that they set them by. */
+const visibleFields = (row: ProviderRow) => ({
+  name: row.name,
+  preset: row.preset,
+  issuer: row.issuer,
+  clientId: row.client_id,
+  scopes: row.scopes,
+  attributeMapping: row.attribute_mapping,
+  autoProvision: row.auto_provision,
+  defaultRoleId: row.default_role_id,
+  allowedDomains: row.allowed_domains,
+  enforceSSO: row.enforce_sso,
+  trustIdpMfa: row.trust_idp_mfa,
+  authorizationUrl: row.authorization_url,
+  tokenUrl: row.token_url,
+  userInfoUrl: row.user_info_url,
+  jwksUrl: row.jwks_url,
+  samlEntityId: row.saml_entity_id,
+  samlSsoUrl: row.saml_sso_url,
+  samlCertificates: row.saml_certificates.map(({ fingerprint }) => fingerprint),
+  samlMetadataUrl: row.saml_metadata_url,
+  samlWantEncrypted: row.saml_want_encrypted,
+});
+
+export const providerNotFound = () => new AppError("sso_provider_not_found", "SSO provider not found");

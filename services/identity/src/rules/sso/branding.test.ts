@@ -1,0 +1,42 @@
+import { describe, expect, it } from "@jest/globals";
+import { AppError } from "@muster/kit";
+import { newBranding } from "./branding.ts";
+
+const none = { logoUrl: "", accentColor: "", headline: "" };
+const image = (kind: string, hex: string, bytes = 0) =>
+  `data:image/${kind};base64,${Buffer.concat([Buffer.from(hex, "hex"), Buffer.alloc(bytes)]).toString("base64")}`;
+const png = "89504e470d0a1a0a";
+
+function fieldsOf(change: Partial<typeof none>): string[] {
+  try {
+    newBranding({ ...none, ...change });
+    return [];
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return Object.keys((error.facts.details as { fieldErrors: object }).fieldErrors);
+  }
+}
+
+describe("branding", () => {
+  it.each<[string, Partial<typeof none>, string[]]>([
+    ["an https logo", { logoUrl: "https://acme.example/logo.png" }, []],
+    ["an http logo", { logoUrl: "http://acme.example/logo.png" }, ["logo_url"]],
+    ["a logo with a password", { logoUrl: "https://a:b@acme.example/logo.png" }, ["logo_url"]],
+    ["a script", { logoUrl: "javascript:alert(1)" }, ["logo_url"]],
+    ["a PNG", { logoUrl: image("png", png) }, []],
+    ["a JPEG", { logoUrl: image("jpeg", "ffd8ffe0") }, []],
+    ["a WebP", { logoUrl: image("webp", "524946460000000057454250") }, []],
+    ["a JPEG that says PNG", { logoUrl: image("png", "ffd8ffe0") }, ["logo_url"]],
+    ["an SVG", { logoUrl: image("svg+xml", "3c737667") }, ["logo_url"]],
+    ["an image of more than 256 KiB", { logoUrl: image("png", png, 256 * 1024) }, ["logo_url"]],
+    ["a colour", { accentColor: "#0A7c66" }, []],
+    ["a colour's name", { accentColor: "red" }, ["accent_color"]],
+    ["a short colour", { accentColor: "#fff" }, ["accent_color"]],
+    ["a headline of 120 characters", { headline: "a".repeat(120) }, []],
+    ["a headline of 121", { headline: "a".repeat(121) }, ["headline"]],
+    ["two lines", { headline: "a\nb" }, ["headline"]],
+    ["all that is wrong at once", { logoUrl: "x", accentColor: "x" }, ["logo_url", "accent_color"]],
+  ])("%s", (_case, change, fields) => {
+    expect(fieldsOf(change)).toEqual(fields);
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, it } from "@jest/globals";
+import { type ClaimSource, oidcPerson } from "./claims.ts";
+
+const mapping = { email: "email", name: "name", firstName: "given_name", lastName: "family_name", groups: "groups" };
+const personOf = (...sources: ClaimSource[]) => oidcPerson("sub", sources, mapping);
+
+describe("the person behind claims", () => {
+  it.each<[string, unknown, boolean | null]>([
+    ["true", true, true],
+    ["a text", "true", true],
+    ["false", false, false],
+    ["false as text", "false", false],
+    ["nothing", undefined, null],
+    ["a number", 1, null],
+    ["another text", "yes", null],
+  ])("is verified when the provider says %s", (_case, said, verified) => {
+    expect(personOf({ email: "a@b.example", email_verified: said }).emailVerified).toBe(verified);
+  });
+
+  it("takes address and verification from one source, the first that has an address", () => {
+    const verified = { email: "b@b.example", email_verified: true };
+    expect(personOf({ email: "a@b.example" }, verified)).toMatchObject({ email: "a@b.example", emailVerified: null });
+    expect(personOf({ email_verified: true }, { email: "a@b.example" })).toMatchObject({ emailVerified: null });
+    expect(personOf({ name: "A" }, verified)).toMatchObject({ email: "b@b.example", emailVerified: true, name: "A" });
+  });
+
+  it("trusts no verification of an address that comes from another claim", () => {
+    const upn = { ...mapping, email: "upn" };
+    expect(oidcPerson("sub", [{ upn: "a@b.example", email_verified: true }], upn).emailVerified).toBeNull();
+    expect(oidcPerson("sub", [{ upn: "a@b.example", email_verified: false }], upn).emailVerified).toBe(false);
+  });
+
+  it.each<[string, ClaimSource, string | null]>([
+    ["its name", { name: "Ada L", given_name: "A", family_name: "L" }, "Ada L"],
+    ["first and last name without one", { given_name: "Ada", family_name: "L" }, "Ada L"],
+    ["one of them", { given_name: "Ada" }, "Ada"],
+    ["nothing that breaks a line", { name: "a\nb" }, null],
+    ["nothing", {}, null],
+  ])("is called by %s", (_case, claims, name) => {
+    expect(personOf(claims).name).toBe(name);
+  });
+
+  it.each([
+    ["a@b.example", true],
+    ["a b@c.example", false],
+    ["a", false],
+    ["<a@b.example>", false],
+    [["a@b.example"], false],
+    [null, false],
+  ])("has the address %j: %s", (email, has) => {
+    expect(personOf({ email }).email !== null).toBe(has);
+  });
+
+  it("keeps 200 groups that are texts", () => {
+    expect(personOf({ groups: ["a", 1, "b", null] }).groups).toEqual(["a", "b"]);
+    expect(personOf({ groups: "a" }).groups).toEqual([]);
+    expect(personOf({ groups: Array(300).fill("g") }).groups).toHaveLength(200);
+  });
+});

@@ -1,0 +1,60 @@
+import { nameFault, nameMax } from "@muster/kit";
+import type { AttributeMapping } from "./presets.ts";
+
+/** What an identity provider says of a person. */
+export type Claimed = {
+  externalId: string;
+  email: string | null;
+  /** Null: it does not say. */
+  emailVerified: boolean | null;
+  name: string | null;
+  groups: string[];
+};
+
+export type ClaimSource = Readonly<Record<string, unknown>>;
+
+const maxGroups = 200;
+const emailForm = /^[^\s@<>"]{1,64}@[^\s@<>"]{1,190}$/;
+
+/**
+ * The person behind OpenID Connect claims. E-mail and its verification come from one source, the first that has the e-mail: what one
+ * document says of an address says nothing of another's. `email` mapped to another claim is never verified.
+ */
+export function oidcPerson(sub: string, sources: readonly ClaimSource[], mapping: AttributeMapping): Claimed {
+  const source = sources.find((claims) => emailOf(claims[mapping.email]) !== null) ?? {};
+  const merged: ClaimSource = Object.assign({}, ...[...sources].reverse());
+  return {
+    externalId: sub,
+    email: emailOf(source[mapping.email]),
+    emailVerified: verifiedOf(source.email_verified, mapping.email === "email"),
+    name: displayName(merged, mapping),
+    groups: groupsOf(mapping.groups === undefined ? undefined : merged[mapping.groups]),
+  };
+}
+
+/** `name`, else first and last name; null when neither is a name we can keep. */
+export function displayName(claims: ClaimSource, mapping: AttributeMapping): string | null {
+  const { firstName, lastName } = mapping;
+  const parts = [firstName, lastName].map((claim) => (claim === undefined ? "" : textOf(claims[claim])));
+  const candidates = [textOf(claims[mapping.name]), parts.filter((part) => part !== "").join(" ")];
+  return candidates.map((text) => text.slice(0, nameMax)).find((text) => nameFault(text) === null) ?? null;
+}
+
+/** Strings alone, the first 200 of them. */
+export function groupsOf(value: unknown): string[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter((item): item is string => typeof item === "string" && item.length <= 255).slice(0, maxGroups);
+}
+
+export function emailOf(value: unknown): string | null {
+  const text = textOf(value);
+  return text.length <= 255 && emailForm.test(text) ? text : null;
+}
+
+const textOf = (value: unknown) => (typeof value === "string" ? value.trim() : "");
+
+/** Some providers send a text. False counts whatever claim the e-mail came from; true only of the claim that it speaks of. */
+function verifiedOf(value: unknown, isStandardClaim: boolean): boolean | null {
+  if (value === false || value === "false") return false;
+  return isStandardClaim && (value === true || value === "true") ? true : null;
+}

@@ -1,0 +1,14 @@
+/** Whether a provider closes the password door of its place, and why it does not. */
+export type Enforcement =
+  | { inForce: true; reason: null }
+  | { inForce: false; reason: "not_wanted" | "not_active" | "not_proven" };
+
+/**
+ * Nobody locks themselves out: what a provider enforces waits until it is active and an administrator of the place has signed in
+ * through it as it is now.
+ */
+export function enforcementOf(provider: { enforceSso: boolean; status: string; provenAt: Date | null }): Enforcement {
+  if (!provider.enforceSso) return { inForce: false, reason: "not_wanted" };
+  if (provider.status !== "active") return { inForce: false, reason: "not_active" };
+  return provider.provenAt === null ? { inForce: false, reason: "not_proven" } : { inForce: true, reason: null };
+}

@@ -1,0 +1,68 @@
+import type { AttributeMapping, ProviderType } from "./presets.ts";
+
+/** What discovery found, as far as sign-in needs it. */
+export type Discovered = {
+  authorizationUrl: string;
+  tokenUrl: string;
+  userInfoUrl: string | null;
+  jwksUrl: string;
+  tokenAuthMethods: string[];
+  signingAlgorithms: string[];
+  /** The provider names itself in its callbacks (RFC 9207). */
+  sendsIss: boolean;
+};
+
+export type StoredCertificate = {
+  pem: string;
+  fingerprint: string;
+  notBefore: string;
+  notAfter: string;
+  source: "manual" | "metadata";
+  /** When the metadata stopped naming it. */
+  goneAt?: string;
+};
+
+export type ProviderRow = {
+  id: string;
+  partner_id: string;
+  org_id: string | null;
+  name: string;
+  type: ProviderType;
+  status: "inactive" | "testing" | "active";
+  preset: string | null;
+  issuer: string | null;
+  client_id: string | null;
+  client_secret_sealed: Buffer | null;
+  scopes: string;
+  attribute_mapping: AttributeMapping | null;
+  auto_provision: boolean;
+  default_role_id: string | null;
+  default_role_by: string | null;
+  allowed_domains: string[];
+  enforce_sso: boolean;
+  proven_at: Date | null;
+  trust_idp_mfa: boolean;
+  authorization_url: string | null;
+  token_url: string | null;
+  user_info_url: string | null;
+  jwks_url: string | null;
+  discovered: Discovered | null;
+  saml_entity_id: string | null;
+  saml_sso_url: string | null;
+  saml_certificates: StoredCertificate[];
+  saml_metadata_url: string | null;
+  saml_metadata_at: Date | null;
+  saml_want_encrypted: boolean;
+  saml_key_sealed: Buffer | null;
+  saml_sp_certificate: string | null;
+  generation: number;
+  created_by: string;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** Where a provider belongs: an organization, or with null its partner. */
+export type Place = { partnerId: string; orgId: string | null };
+
+/** Addresses of ours that are registered at identity providers. */
+export type OwnAddresses = { callbackUrl: string; acsUrl: string; samlMetadataUrl(providerId: string): string };

@@ -1,0 +1,17 @@
+const most = 500;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const misleading = /[\u0000-\u0020\u007f\\]/;
+
+/**
+ * Where in the app a browser goes after signing in: a path of this origin with its query, else `/`. Nothing that some client could read
+ * as another host: one leading slash, no backslash, no control character, no encoded slash behind the first.
+ */
+export function redirectPath(wanted: string): string {
+  if (wanted.length > most || !wanted.startsWith("/") || misleading.test(wanted)) return "/";
+  if (wanted.includes("//") || /^\/(?:%2f|%5c)/i.test(wanted) || wanted.includes("#")) return "/";
+  const base = "https://app.invalid";
+  if (!URL.canParse(wanted, base)) return "/";
+  const url = new URL(wanted, base);
+  const path = `${url.pathname}${url.search}`;
+  return url.origin === base && !path.startsWith("//") && path.length <= most ? path : "/";
+}

@@ -1,0 +1,92 @@
+import { describe, expect, it } from "@jest/globals";
+import { type Candidate, type Facts, whoIsLetIn } from "./who-is-let-in.ts";
+
+const account = (change: Partial<Candidate> = {}): Candidate => ({
+  userId: "u1",
+  status: "active",
+  hasPassword: true,
+  linkedOtherwise: false,
+  ...change,
+});
+const linked = { userId: "u1", status: "active" } as const;
+
+/** In, or the reason, for each of: true, omitted; without and with a verified domain. */
+function rowOf(facts: Partial<Facts>): string[] {
+  const all = [
+    [true, false],
+    [null, false],
+    [true, true],
+    [null, true],
+  ] as const;
+  return all.map(([emailVerified, domainVerified]) => {
+    const verdict = whoIsLetIn({
+      provisions: "on",
+      linked: null,
+      found: null,
+      elsewhere: false,
+      ...facts,
+      emailVerified,
+      domainVerified,
+    });
+    return verdict.kind === "refused" ? verdict.reason : verdict.kind === "in" ? verdict.how : verdict.kind;
+  });
+}
+
+describe("who is let in", () => {
+  it.each<[string, Partial<Facts>, string[]]>([
+    ["linked", { linked }, ["linked", "linked", "linked", "linked"]],
+    [
+      "linked and disabled",
+      { linked: { userId: "u1", status: "disabled" } },
+      ["user_disabled", "user_disabled", "user_disabled", "user_disabled"],
+    ],
+    ["an account with a password", { found: account() }, ["link_required", "link_required", "matched", "matched"]],
+    [
+      "an account without a password",
+      { found: account({ hasPassword: false }) },
+      ["matched", "domain_not_verified", "matched", "matched"],
+    ],
+    [
+      "an invitation",
+      { found: account({ status: "invited", hasPassword: false }) },
+      ["accepted", "domain_not_verified", "accepted", "accepted"],
+    ],
+    [
+      "a disabled account",
+      { found: account({ status: "disabled" }) },
+      ["user_disabled", "user_disabled", "user_disabled", "user_disabled"],
+    ],
+    [
+      "an account that is linked to somebody else at the provider",
+      { found: account({ hasPassword: false, linkedOtherwise: true }) },
+      ["link_required", "link_required", "link_required", "link_required"],
+    ],
+    ["an account elsewhere", { elsewhere: true }, ["no_org_access", "no_org_access", "no_org_access", "no_org_access"]],
+    ["nobody, of an organization", {}, ["provision", "domain_not_verified", "provision", "provision"]],
+    [
+      "nobody, without automatic accounts",
+      { provisions: "off" },
+      ["user_not_found", "user_not_found", "user_not_found", "user_not_found"],
+    ],
+    [
+      "nobody, of a partner",
+      { provisions: "never" },
+      ["invite_required", "invite_required", "invite_required", "invite_required"],
+    ],
+  ])("%s", (_case, facts, expected) => {
+    expect(rowOf(facts)).toEqual(expected);
+  });
+
+  it.each<[string, Partial<Facts>]>([
+    ["linked", { linked }],
+    ["an account", { found: account() }],
+    ["an invitation", { found: account({ status: "invited" }) }],
+    ["nobody", {}],
+  ])("an address that the provider calls unverified lets in nobody: %s", (_case, facts) => {
+    const base = { provisions: "on", linked: null, found: null, elsewhere: false, domainVerified: true } as const;
+    expect(whoIsLetIn({ ...base, ...facts, emailVerified: false })).toEqual({
+      kind: "refused",
+      reason: "email_unverified",
+    });
+  });
+});

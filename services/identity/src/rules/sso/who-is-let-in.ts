@@ -1,0 +1,56 @@
+import type { FailureReason } from "./reasons.ts";
+
+/** An account or invitation, as far as letting it in goes. */
+export type Candidate = {
+  userId: string;
+  status: "invited" | "active" | "disabled";
+  hasPassword: boolean;
+  /** Linked to this provider under another external id. */
+  linkedOtherwise: boolean;
+};
+
+export type Facts = {
+  /** The organization's provider makes accounts, a partner's never does. */
+  provisions: "on" | "off" | "never";
+  emailVerified: boolean | null;
+  /** The provider's own place has shown the e-mail's domain to be its own. */
+  domainVerified: boolean;
+  /** The account of the link, when the external id is known. */
+  linked: Pick<Candidate, "userId" | "status"> | null;
+  /** By e-mail, of the provider's place alone. */
+  found: Candidate | null;
+  /** Somebody of another place has an account with the e-mail. */
+  elsewhere: boolean;
+};
+
+export type Verdict =
+  | { kind: "in"; userId: string; how: "linked" | "matched" | "accepted" }
+  | { kind: "provision" }
+  | { kind: "refused"; reason: FailureReason };
+
+const refused = (reason: FailureReason): Verdict => ({ kind: "refused", reason });
+
+/**
+ * Who a claimed identity is here, if anybody. Links first: a link was made by its person, or when the address was proven. An account with
+ * a password is matched by address only where the domain is verified, so that no identity provider takes an account over.
+ */
+export function whoIsLetIn({ provisions, emailVerified, domainVerified, linked, found, elsewhere }: Facts): Verdict {
+  if (emailVerified === false) return refused("email_unverified");
+  if (linked !== null) {
+    return linked.status === "active"
+      ? { kind: "in", userId: linked.userId, how: "linked" }
+      : refused(linked.status === "disabled" ? "user_disabled" : "link_required");
+  }
+  const isProven = emailVerified === true || domainVerified;
+  if (found !== null) {
+    if (found.status === "disabled") return refused("user_disabled");
+    if (found.linkedOtherwise) return refused("link_required");
+    if (found.hasPassword && !domainVerified) return refused("link_required");
+    if (!isProven) return refused("domain_not_verified");
+    return { kind: "in", userId: found.userId, how: found.status === "invited" ? "accepted" : "matched" };
+  }
+  if (elsewhere) return refused("no_org_access");
+  if (provisions === "never") return refused("invite_required");
+  if (provisions === "off") return refused("user_not_found");
+  return isProven ? { kind: "provision" } : refused("domain_not_verified");
+}

@@ -1,0 +1,49 @@
+import { type Database, sql, type Tx } from "@muster/db";
+import type { CallContext, Page } from "@muster/kit";
+import { type ListPage, readNewestPage } from "@muster/service";
+import { inPlaceSight } from "./providers.ts";
+
+export type AttemptRow = {
+  id: string;
+  provider_id: string;
+  partner_id: string;
+  org_id: string | null;
+  kind: "login" | "link";
+  outcome: "success" | "failure";
+  step: string;
+  reason: string | null;
+  detail: string | null;
+  email: string | null;
+  address: string | null;
+  user_agent: string | null;
+  request_id: string | null;
+  created_at: Date;
+};
+
+/** Kept of each provider. */
+const kept = 50;
+
+/** Notes how a round trip ended; of each provider the newest 50 stay. */
+export async function insertAttempt(tx: Tx, a: AttemptRow): Promise<void> {
+  await tx.execute(sql`
+    INSERT INTO sso_attempts (id, provider_id, partner_id, org_id, kind, outcome, step, reason, detail, email, address,
+                              user_agent, request_id, created_at)
+    VALUES (${a.id}, ${a.provider_id}, ${a.partner_id}, ${a.org_id}, ${a.kind}, ${a.outcome}, ${a.step}, ${a.reason},
+            ${a.detail?.slice(0, 4_096) ?? null}, ${a.email}, ${a.address}, ${a.user_agent}, ${a.request_id}, ${a.created_at})`);
+  await tx.execute(sql`
+    DELETE FROM sso_attempts t WHERE t.provider_id = ${a.provider_id} AND t.id IN (
+      SELECT id FROM sso_attempts WHERE provider_id = ${a.provider_id} ORDER BY created_at DESC, id DESC OFFSET ${kept})`);
+}
+
+export function listAttempts(
+  db: Database,
+  who: CallContext,
+  providerId: string,
+  page: Page,
+): Promise<ListPage<AttemptRow>> {
+  const columns = sql`t.id, t.provider_id, t.partner_id, t.org_id, t.kind, t.outcome, t.step, t.reason, t.detail,
+    t.email, t.address, t.user_agent, t.request_id, t.created_at`;
+  const where = sql`t.provider_id = ${providerId}`;
+  const list = { table: sql`sso_attempts`, columns, where, sight: inPlaceSight(who.caller) };
+  return readNewestPage<AttemptRow>(db, who, list, page);
+}
