@@ -1,4 +1,5 @@
 import { type Egress, guardedRequest } from "@muster/egress";
+import { withoutTrailing } from "@muster/kit";
 import { z } from "zod";
 import { compareVersions, isPrerelease, parseVersion } from "../rules/version.ts";
 import { type ReleaseSource, SourceBusy, type SourceFile, type SourceRelease } from "./release-source.ts";
@@ -34,7 +35,7 @@ export type GithubOptions = {
 
 /** Releases of a repository by the GitHub REST API (2022-11-28), or by a host that answers alike. */
 export function githubSource({ egress, apiUrl, repository, token }: GithubOptions): ReleaseSource {
-  const base = `${apiUrl.replace(/\/+$/, "")}/repos/${repository}`;
+  const base = `${withoutTrailing(apiUrl, "/")}/repos/${repository}`;
   const headers = {
     "user-agent": "muster-agent-release",
     "x-github-api-version": "2022-11-28",

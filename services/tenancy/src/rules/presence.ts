@@ -39,7 +39,7 @@ function hasEndedUpdate({ updating_component: component, updating_version: versi
   const now =
     { agent: said.agentVersion, watchdog: said.watchdogVersion, helper: said.helperVersion }[component] ?? null;
   // As releases name versions: without a leading v and without build metadata.
-  return now !== null && now.replace(/^v/, "").replace(/\+.*$/, "") === version;
+  return now !== null && now.replace(/^v/, "").replace(/\+.*$/s, "") === version;
 }
 
 /** What a heartbeat changes beside its time; null when nothing that others are told of. */
