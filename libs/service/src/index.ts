@@ -1,7 +1,7 @@
 export { type AuditFact, auditEvent, auditPartition } from "./audit-event.ts";
 export { encryptionKeys, encryptionSettings } from "./encryption-keys.ts";
 export { requireMfa, requirePermission, requireScope } from "./guards.ts";
-export { idempotentTx, type ReplyBox, sealedReplies } from "./idempotent.ts";
+export { idempotentTx, type ReplyBox, reachedBefore, sealedReplies } from "./idempotent.ts";
 export {
   inSight,
   type ListPage,
