@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { routes } from "../../src/routes/index.ts";
 import { type Cluster, sharedCluster } from "../cluster.ts";
 import { personActor } from "./actors.ts";
 import { bodyOf, queryOf } from "./bodies.ts";
 import { servedKinds } from "./cells.ts";
-import { ownerOf } from "./database.ts";
+import { type Owner, ownerOf } from "./database.ts";
 import { type Makers, makersFor } from "./makers.ts";
 import type { Actor } from "./model.ts";
 import { type Answer, examples, nobodys, send } from "./run.ts";
@@ -25,6 +25,7 @@ const table = rows.map((row) => [`${row.method} ${row.path}`, row] as const);
 type Said = { first: Answer; lost: Answer; again: Answer };
 
 let cluster: Cluster;
+let owner: Owner;
 let makers: Makers;
 let world: World;
 let person: Actor;
@@ -32,10 +33,9 @@ const said = new Map<string, Said>();
 
 beforeAll(async () => {
   cluster = await sharedCluster();
-  const owner = await ownerOf(cluster);
+  owner = await ownerOf(cluster);
   makers = await makersFor(cluster, owner);
   world = await makeWorld(owner, makers, servedKinds(knownSubjects(routes)));
-  await owner.close();
   const { own, sibling } = world.spots;
   const place = { partnerId: String(own.partnerId), orgAccess: "selected" as const, orgIds: [String(own.orgId)] };
   person = await personActor(cluster, world, { name: "partner list", role: "partner-admin", place, spot: own });
@@ -54,6 +54,8 @@ beforeAll(async () => {
     said.set(key, { first: first.get(key), lost: lost.get(key), again: again.get(key) } as Said);
   }
 }, 240_000);
+
+afterAll(() => owner?.close());
 
 async function grant(orgId: string): Promise<void> {
   const { status } = await makers.root.call("PATCH", `/users/${person.id}`, { orgIds: [orgId] });

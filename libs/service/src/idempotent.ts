@@ -61,13 +61,11 @@ export function idempotentTx<I extends DescMessage, O extends DescMessage, R>(
   const place = replyPlace([asked.caller, asked.rpc, key]);
   return db.tx(context, async (tx) => {
     const stored = await takeIdempotencyKey(tx, asked);
-    const reached = await reach(tx);
-    if (stored) {
-      if (!stored.sha256.equals(asked.sha256)) {
-        throw new AppError("idempotency_conflict", "The Idempotency-Key was used for another request");
-      }
-      return fromBinary(output, box.open(stored.reply, place));
+    if (stored && !stored.sha256.equals(asked.sha256)) {
+      throw new AppError("idempotency_conflict", "The Idempotency-Key was used for another request");
     }
+    const reached = await reach(tx);
+    if (stored) return fromBinary(output, box.open(stored.reply, place));
     const reply = create(output, await run(tx, reached));
     await storeReply(tx, asked, box.seal(Buffer.from(toBinary(output, reply)), place));
     return reply;
