@@ -15,4 +15,6 @@ export default {
   globalTeardown: "./deploy/local/jest/global-teardown.mjs",
   testTimeout: 60_000,
   maxWorkers: 2,
+  // Modules of finished files are never given back (node --experimental-vm-modules): a worker that holds this much is started anew.
+  workerIdleMemoryLimit: "1200MB",
 };

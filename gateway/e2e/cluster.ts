@@ -101,6 +101,7 @@ async function start(directory: string, env: Record<string, string>): Promise<{ 
       NATS_SERVER_BIN: process.env.MUSTER_TEST_NATS_BIN,
       // What webhooks reach on this machine: see receiver.ts.
       STREAMS_PER_ORGANIZATION: "1000",
+      STAGED_ROLLOUTS_MAX: "1000",
       EGRESS_TEST_EXCEPTIONS: receiverPorts.map((each) => `${receiverHost}:${each}=127.0.0.1`).join(","),
       NODE_EXTRA_CA_CERTS: testCaFile,
       ...env,

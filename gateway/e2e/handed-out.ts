@@ -27,6 +27,8 @@ const secretLooks = [
   /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/,
   /^[A-Z2-7]{4}(-[A-Z2-7]{4}){3}$/,
 ];
+/** Digests of files that everybody may download. */
+const publicFields = /^sha256$/;
 const urlFields = /url$/i;
 /** The same answer twice is what these are for. */
 const repeats = /^\/auth\/(refresh|mfa\/verify|mfa\/passkeys\/authenticate\/verify)$/;
@@ -93,7 +95,7 @@ function secretsIn(value: unknown, name = ""): { name: string; value: string }[]
   if (typeof value === "object" && value !== null) {
     return Object.entries(value).flatMap(([field, each]) => secretsIn(each, field));
   }
-  if (typeof value !== "string" || value.length < 8) return [];
+  if (typeof value !== "string" || value.length < 8 || publicFields.test(name)) return [];
   if (secretFields.test(name) || secretLooks.some((look) => look.test(value))) return [{ name, value }];
   if (!urlFields.test(name) || !URL.canParse(value)) return [];
   const parameters = [...new URL(value).searchParams].filter(([parameter]) => secretFields.test(parameter));

@@ -40,6 +40,7 @@ import type { Route } from "./route.ts";
 import { agentChannel } from "./routes/agent-logs.ts";
 import { routes as allRoutes } from "./routes/index.ts";
 import { createServices, type TransportName } from "./services.ts";
+import { createUpdateAnswers } from "./update-answers.ts";
 
 export type App = {
   port: number;
@@ -183,13 +184,21 @@ export async function startGateway(options: AppOptions): Promise<App> {
   });
   const authenticate = createAuthenticate({ tokens, sessions, keys: apiKeys, agents, clientAddress });
 
+  const updates = createUpdateAnswers({
+    updates: services.decisions,
+    call: ownCall,
+    max: config.AGENT_CACHE_MAX,
+    log,
+  });
+
   const gateway = createGateway({
     routes,
     deps: {
       services,
       sessions,
       publicUrl: config.PUBLIC_URL,
-      heartbeats: createHeartbeats({ presence: services.presence, call: ownCall, rethrow }),
+      heartbeats: createHeartbeats({ presence: services.presence, updates, call: ownCall, rethrow }),
+      updates,
       health: createHealthProbe({ probes: services.probes, version, call: ownCall }),
       jwksText: async () => (await keys.current()).text,
       openApiText() {
@@ -225,6 +234,8 @@ export async function startGateway(options: AppOptions): Promise<App> {
   });
   acceptChannels(gateway.server, {
     hub: channels,
+    answers: gateway.answers,
+    clientAddress,
     find: buildRouteTable(routes),
     readHeaders: createHeaderReader(config.EDGE_CLIENT_ADDRESS_HEADER ?? null),
     authenticate,
@@ -252,6 +263,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
       // Channels are connections of the server, too: it is closed when the last agent has left.
       await Promise.all([gateway.close(config.DRAIN_GRACE_MS), channels.drain(config.CHANNEL_RECONNECT_SPREAD_MS)]);
       lag.stop();
+      await updates.stop();
       keys.close();
       // Identity may be gone already: then the lease runs out, and what is unspent leaves with its minute.
       const goodbye = (err: unknown) => log.info({ err }, "identity not told that this gateway stops");
@@ -309,6 +321,8 @@ function transportsOf(config: Config, signer: Signer): Record<TransportName, Rpc
   const transports = Object.fromEntries(entries) as Record<ServiceName, RpcTransport>;
   return {
     ...transports,
+    decisions: to("agent-release", 4),
+    downloads: to("agent-release", connections),
     edge: to("identity"),
     live: to("device-logs", liveConnections),
   };

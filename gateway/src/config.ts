@@ -1,4 +1,4 @@
-import { flag, processSettings, whole, withoutTrailing } from "@muster/kit";
+import { baseUrls, flag, processSettings, whole, withoutTrailing } from "@muster/kit";
 import { z } from "zod";
 import { privateCidrs } from "./http/client-address.ts";
 
@@ -7,13 +7,6 @@ const list = (text: string) =>
     .split(",")
     .map((item) => item.trim())
     .filter((item) => item !== "");
-
-const baseUrls = (service: string) =>
-  z
-    .string()
-    .transform(list)
-    .refine((urls) => urls.length > 0 && urls.every((url) => URL.canParse(url)), "must be one or more base URLs")
-    .describe(`Base URLs of the ${service} service's RPC port, comma-separated; used in turn.`);
 
 const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
 
@@ -27,12 +20,12 @@ export const configSchema = z.object({
     .default("http://localhost:3000")
     .transform((url) => withoutTrailing(url, "/"))
     .describe("Address at which clients reach this platform."),
-  IDENTITY_URL: baseUrls("identity"),
-  TENANCY_URL: baseUrls("tenancy"),
-  AUDIT_URL: baseUrls("audit"),
-  DEVICE_LOGS_URL: baseUrls("device-logs"),
-  WEBHOOK_DISPATCHER_URL: baseUrls("webhook-dispatcher"),
-  AGENT_RELEASE_URL: baseUrls("agent-release"),
+  IDENTITY_URL: baseUrls("identity", "used in turn"),
+  TENANCY_URL: baseUrls("tenancy", "used in turn"),
+  AUDIT_URL: baseUrls("audit", "used in turn"),
+  DEVICE_LOGS_URL: baseUrls("device-logs", "used in turn"),
+  WEBHOOK_DISPATCHER_URL: baseUrls("webhook-dispatcher", "used in turn"),
+  AGENT_RELEASE_URL: baseUrls("agent-release", "used in turn"),
   NATS_URL: z.string().describe("nats://host:port of the message bus, several comma-separated."),
   NATS_NKEY_SEED: z.string().describe("NKey seed of the gateway's NATS user."),
   CALLER_PRIVATE_KEYS: z.string().describe("id:base64 Ed25519 PKCS#8 keys that sign caller tokens; the first signs."),

@@ -2,6 +2,7 @@ import type { SessionCache } from "./auth/session-cache.ts";
 import type { HealthProbe } from "./health.ts";
 import type { Heartbeats } from "./heartbeats.ts";
 import type { Services } from "./services.ts";
+import type { UpdateAnswers } from "./update-answers.ts";
 
 /** What handlers work with, opened once by main.ts. */
 export type Deps = {
@@ -11,6 +12,8 @@ export type Deps = {
   publicUrl: string;
   health: HealthProbe;
   heartbeats: Heartbeats;
+  /** After each change of releases, rollouts or settings: what this gateway remembers must not be older. */
+  updates: Pick<UpdateAnswers, "refresh">;
   /** Public keys of access tokens as JWKS text. Throws AppError `unavailable` while none could be loaded. */
   jwksText(): Promise<string>;
   /** The OpenAPI document of all rows as JSON text. */

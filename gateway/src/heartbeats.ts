@@ -1,30 +1,49 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions, Client } from "@connectrpc/connect";
+import type { Offer } from "@muster/proto/muster/release/v1/update_pb";
 import type { HeartbeatSchema, PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { batched } from "./auth/batched.ts";
+import type { UpdateAnswers, UpdateReport } from "./update-answers.ts";
 
-/** What tenancy made of a heartbeat; status is empty when there is no such device. */
-export type Heard = { status: string; heartbeatIntervalSeconds: number };
+/** What became of a heartbeat; status is empty when there is no such device. */
+export type Heard = { status: string; heartbeatIntervalSeconds: number; offers: readonly Offer[] };
 
-export type Heartbeats = (heartbeat: MessageInitShape<typeof HeartbeatSchema>) => Promise<Heard>;
+type Told = Omit<MessageInitShape<typeof HeartbeatSchema>, "$typeName" | "knownVersion" | "updateEnded"> & {
+  deviceId: string;
+};
+export type Heartbeats = (heartbeat: Told, report: UpdateReport | null) => Promise<Heard>;
 
 const timeoutMs = 5_000;
 /** Tenancy takes at most as many in one transaction. */
 const batches = { max: 500, callsMax: 2 };
+const endings = ["locked", "failed", "rolled_back"];
 
-/** Passes heartbeats on, those of one moment together; each resolves once it is committed. Throws AppError. */
+/**
+ * Passes heartbeats on, those of one moment together; each resolves once it is committed and agent-release has said what the device is
+ * to do, when anything may have changed for it. Throws AppError.
+ */
 export function createHeartbeats(options: {
-  presence: Client<typeof PresenceService>;
+  presence: Pick<Client<typeof PresenceService>, "recordHeartbeats">;
+  updates: UpdateAnswers;
   /** Options of a call made in the gateway's own name. */
   call(timeoutMs: number): Promise<CallOptions>;
   rethrow(thrown: unknown): never;
 }): Heartbeats {
-  const { presence, call, rethrow } = options;
-  return batched(async (heartbeats) => {
+  const { presence, updates, call, rethrow } = options;
+  const record = batched(async (heartbeats: readonly MessageInitShape<typeof HeartbeatSchema>[]) => {
     const reply = await presence
       .recordHeartbeats({ heartbeats: [...heartbeats] }, await call(timeoutMs))
       .catch(rethrow);
     const { results, heartbeatIntervalSeconds } = reply;
-    return results.map(({ status }) => ({ status, heartbeatIntervalSeconds }));
+    return results.map(({ status, facts }) => ({ status, facts, heartbeatIntervalSeconds }));
   }, batches);
+
+  return async (heartbeat, report) => {
+    const knownVersion = report === null ? updates.knownVersion(heartbeat.deviceId) : 0n;
+    const updateEnded = report !== null && endings.includes(report.state);
+    const { status, facts, ...heard } = await record({ ...heartbeat, knownVersion, updateEnded });
+    if (!facts) return { ...heard, status, offers: [] };
+    const answer = await updates.ask(facts, report);
+    return { ...heard, status: answer?.updating ? "updating" : status, offers: answer?.offers ?? [] };
+  };
 }

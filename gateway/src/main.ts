@@ -1,12 +1,11 @@
-import { readFileSync } from "node:fs";
 import { openBus } from "@muster/bus";
-import { type Process, redactConfig, runProcess, sleep, startConfig } from "@muster/kit";
+import { type Process, packageVersion, redactConfig, runProcess, sleep, startConfig } from "@muster/kit";
 import { createSigner } from "@muster/rpc";
 import { type App, startGateway } from "./app.ts";
 import { followAuthStream } from "./auth/auth-stream.ts";
 import { type Config, configSchema } from "./config.ts";
 
-const version = String(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version);
+const version = packageVersion(import.meta.url);
 
 const loaded = startConfig("gateway", configSchema);
 if (!loaded) process.exit(1);

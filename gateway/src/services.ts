@@ -21,6 +21,11 @@ import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
+import { DownloadService } from "@muster/proto/muster/release/v1/download_pb";
+import { ReleaseService } from "@muster/proto/muster/release/v1/release_pb";
+import { RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
+import { SettingsService } from "@muster/proto/muster/release/v1/settings_pb";
+import { UpdateService } from "@muster/proto/muster/release/v1/update_pb";
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
@@ -64,11 +69,18 @@ export type Services = {
   auditProof: Client<typeof AuditProofService>;
   deviceLogs: Client<typeof DeviceLogService>;
   liveLogs: Client<typeof LiveLogService>;
+  releases: Client<typeof ReleaseService>;
+  rollouts: Client<typeof RolloutService>;
+  updateSettings: Client<typeof SettingsService>;
+  updates: Client<typeof UpdateService>;
+  /** What heartbeats ask, over connections of its own: no call of a person holds it up. */
+  decisions: Client<typeof UpdateService>;
+  downloads: Client<typeof DownloadService>;
   probes: Record<ServiceName, Client<typeof ProbeService>>;
 };
 
-/** One transport per service; `edge` to identity and `live` to device-logs are apart, so that slow calls hold nobody else up. */
-export type TransportName = ServiceName | "edge" | "live";
+/** One transport per service; `edge` to identity, `live` to device-logs, `decisions` and `downloads` to agent-release are apart, so that slow calls hold nobody else up. */
+export type TransportName = ServiceName | "edge" | "live" | "decisions" | "downloads";
 
 /** Typed clients over their transports. */
 export function createServices(transports: Record<TransportName, Transport>): Services {
@@ -105,6 +117,12 @@ export function createServices(transports: Record<TransportName, Transport>): Se
     auditProof: createClient(AuditProofService, transports.audit),
     deviceLogs: createClient(DeviceLogService, transports["device-logs"]),
     liveLogs: createClient(LiveLogService, transports.live),
+    releases: createClient(ReleaseService, transports["agent-release"]),
+    rollouts: createClient(RolloutService, transports["agent-release"]),
+    updateSettings: createClient(SettingsService, transports["agent-release"]),
+    updates: createClient(UpdateService, transports["agent-release"]),
+    decisions: createClient(UpdateService, transports.decisions),
+    downloads: createClient(DownloadService, transports.downloads),
     probes: Object.fromEntries(probes) as Services["probes"],
   };
 }

@@ -56,6 +56,8 @@ export type Surroundings = {
   instances: readonly Instance[];
   /** Where audit rows are archived before they are deleted, and checkpoints kept outside of the database. */
   archiveDir: string;
+  /** Where binaries of agent releases are stored, unless a bucket is. */
+  releaseDir: string;
   /** The first administrator; the password only until it is made. */
   admin: { email: string; password: string | undefined };
 };
@@ -108,6 +110,9 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
       // Unless the person has a bucket for them.
       ...(process.env.STREAM_S3_BUCKET ? {} : { STREAM_DIRECTORY: around.archiveDir }),
     };
+  }
+  if (program === "agent-release") {
+    return { ...service, ...(process.env.RELEASE_S3_BUCKET ? {} : { RELEASE_STORE_DIR: around.releaseDir }) };
   }
   if (program !== "identity") return service;
   const { password } = around.admin;

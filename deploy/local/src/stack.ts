@@ -84,6 +84,7 @@ export class Stack {
 
     const admin = { email: this.#config.adminEmail, password: first.password };
     const archiveDir = join(dataDir, "archive");
+    const releaseDir = join(dataDir, "releases");
     const around = {
       host,
       publicUrl: publicUrl(host, port),
@@ -93,6 +94,7 @@ export class Stack {
       keys,
       instances,
       archiveDir,
+      releaseDir,
       admin,
     };
     const programs = new Map<string, Program>();

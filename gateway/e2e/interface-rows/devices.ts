@@ -61,6 +61,8 @@ export const deviceRows: AreaRows = {
     POST /agents/:id/rotate-token`,
     ),
     ...rows(7, { permission: "devices:write" }, "POST /devices/:id/approve"),
+    ...rows(16, { permission: "devices:read" }, "GET /devices/:id/update-decision"),
+    ...rows(16, { permission: "devices:write" }, "POST /devices/:id/update"),
     ...rows(
       7,
       { permission: "devices:read" },

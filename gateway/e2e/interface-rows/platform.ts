@@ -4,8 +4,8 @@ import { type AreaRows, open, rows, system } from "./row.ts";
 export const platformRows: AreaRows = {
   interface: [
     ...rows(2, open, "GET {base}/health"),
-    ...rows(null, { permission: "platform:admin", mfa: true }, "POST /agent-versions/promote"),
-    ...rows(null, { permission: "platform:admin", mfa: true, scopes: system }, "POST /agent-versions/sync-:source"),
+    ...rows(16, { permission: "platform:admin", mfa: true }, "POST /agent-versions/promote"),
+    ...rows(16, { permission: "platform:admin", mfa: true, scopes: system }, "POST /agent-versions/sync-:source"),
   ],
   additional: [
     ...rows(
@@ -14,6 +14,30 @@ export const platformRows: AreaRows = {
       `
     GET /openapi.json
     GET {base}/.well-known/jwks.json`,
+    ),
+    ...rows(
+      16,
+      { permission: "agent-releases:read" },
+      `
+    GET /agent-versions
+    GET /agent-versions/rollouts
+    GET /agent-versions/rollouts/:id
+    GET /agent-versions/rollouts/:id/progress
+    GET /agent-versions/rollouts/:id/devices`,
+    ),
+    ...rows(
+      16,
+      { permission: "platform:admin", mfa: true, scopes: system },
+      `
+    POST /agent-versions
+    POST /agent-versions/:id/yank
+    DELETE /agent-versions/:id
+    POST /agent-versions/rollouts
+    PATCH /agent-versions/rollouts/:id
+    POST /agent-versions/rollouts/:id/pause
+    POST /agent-versions/rollouts/:id/resume
+    POST /agent-versions/rollouts/:id/complete
+    POST /agent-versions/rollouts/:id/cancel`,
     ),
   ],
 };

@@ -53,5 +53,10 @@ export const tenantRows: AreaRows = {
     DELETE /orgs/sites/:id`,
     ),
   ],
-  additional: [],
+  additional: [
+    ...rows(16, { ...read, scopes: partner }, "GET /orgs/partners/me/agent-updates"),
+    ...rows(16, { permission: "partner:policy", mfa: true, scopes: partner }, "PUT /orgs/partners/me/agent-updates"),
+    ...rows(16, read, "GET /orgs/organizations/:id/agent-updates"),
+    ...rows(16, { ...write, mfa: true }, "PUT /orgs/organizations/:id/agent-updates"),
+  ],
 };

@@ -2,6 +2,7 @@ import { exampleOf } from "../../src/openapi/examples.ts";
 import { routes } from "../../src/routes/index.ts";
 import type { Spot } from "./makers.ts";
 import type { Actor } from "./model.ts";
+import { knownVersion, releaseBody } from "./releases.ts";
 import type { Reference } from "./subjects.ts";
 
 /** What the body of a call is made from. */
@@ -39,6 +40,11 @@ const fillers: Record<string, (from: Ingredients) => unknown> = {
 
 /** Bodies that depend on who calls, and on the field that is varied. */
 const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
+  "POST /agent-versions": ({ name }) => releaseBody(name),
+  "POST /agent-versions/rollouts": () => ({ component: "helper", version: knownVersion, percent: 1 }),
+  "PATCH /agent-versions/rollouts/:id": () => ({ percent: 50 }),
+  "PUT /orgs/partners/me/agent-updates": () => ({ windowStart: "01:00" }),
+  "PUT /orgs/organizations/:id/agent-updates": () => ({ windowStart: "01:00", windowEnd: "05:00" }),
   "POST /device-groups": ofSite,
   "POST /enrollment-keys": ofSite,
   "POST /users": newUser,

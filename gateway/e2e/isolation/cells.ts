@@ -60,7 +60,7 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
       return [{ ...whole, expected: away ?? onNothing(actor, subject) ?? success }];
     case "self": {
       // What a session does to itself is not tried here: an empty body shows that it would come through.
-      const cells = [{ ...whole, expected: away ?? onOneself(subject) ?? success }];
+      const cells = [{ ...whole, expected: away ?? onOneself(actor, subject) ?? success }];
       return away ? cells : [...cells, ...varied(world, cells[0] as Cell, success)];
     }
     case "list": {
@@ -102,11 +102,13 @@ function onNothing(actor: Actor, { key, route }: Subject): Outcome | null {
   if (key === "POST /auth/mfa/passkeys/authenticate/options") {
     return actor.as === "anonymous" ? refused(401, "unauthenticated") : refused(409, "mfa_not_enabled");
   }
+  if (key === "POST /agent-versions/sync-:source") return refused(404, "release_source_not_found");
   return route.method === "GET" ? null : invalid;
 }
 
 /** What an empty body, or an id that is nobody's, comes to on one's own session; null for rows that take neither. */
-function onOneself({ route }: Subject): Outcome | null {
+function onOneself(actor: Actor, { route, key }: Subject): Outcome | null {
+  if (key === "PUT /orgs/partners/me/agent-updates" && actor.orgIds !== "all") return refused(403, "scope_not_allowed");
   if (!route.path.startsWith("/auth/")) return null;
   if (route.body) return invalid;
   if (!route.path.endsWith("/:id")) return null;

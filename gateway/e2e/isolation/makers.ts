@@ -5,6 +5,7 @@ import { enroller } from "../enrolled.ts";
 import { operator, roleId } from "../people.ts";
 import type { Owner } from "./database.ts";
 import type { Kind, State, Target } from "./model.ts";
+import { knownVersion, releaseBody } from "./releases.ts";
 import { webhookMakers } from "./webhooks.ts";
 
 /** Where a record is to stand. */
@@ -50,6 +51,9 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     "org-viewer": await roleId(root, "org-viewer"),
   };
 
+  const known = await root.call("POST", "/agent-versions", releaseBody("matrix"));
+  if (known.status !== 201 && known.status !== 409) throw new Error(`registering a version answered ${known.status}`);
+
   const principalKeys: Target[] = [];
   const hooks = await webhookMakers(cluster, root, owner);
 
@@ -90,6 +94,10 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
         return ["/audit-logs/streams", { orgId, name, type: "archive" }];
       case "service_principal":
         return ["/service-principals", { orgId, name, scopes: ["devices:read"] }];
+      case "agent_version":
+        return ["/agent-versions", releaseBody(name)];
+      case "rollout":
+        return ["/agent-versions/rollouts", { component: "helper", version: knownVersion, percent: 1 }];
       case "enrollment_key": {
         const expiresAt = new Date(Date.now() + lifeMs).toISOString();
         return ["/enrollment-keys", { orgId, name, expiresAt, ...(siteId ? { siteId } : {}) }];
@@ -100,7 +108,7 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
   }
 
   async function make(kind: Kind, spot: Spot): Promise<Target> {
-    const name = `${run}-${spot.place}-${kind.replace("_", "-")}-${randomUUID().slice(0, 8)}`;
+    const name = `${run}-${spot.place}-${kind.replace("_", "-").slice(0, 13)}-${randomUUID().slice(0, 8)}`;
     if (kind === "device") {
       const wanted = { hostname: name, ...(spot.siteId ? { siteId: spot.siteId } : {}) };
       return targetAt(kind, spot, await enroll(spot.orgId ?? "", wanted), name);

@@ -24,7 +24,9 @@ export type Kind =
   | "replay"
   | "dead_letter"
   | "event"
-  | "role";
+  | "role"
+  | "agent_version"
+  | "rollout";
 
 /** `orphaned`: its organization was deleted. `ended`: decommissioned, still to be read. */
 export type State = "living" | "orphaned" | "ended" | "deleted" | "missing" | "malformed";
@@ -122,12 +124,14 @@ const seededScopes: Record<Scope, readonly Scope[]> = {
 };
 
 const staying: readonly Kind[] = ["audit_log", "user", "role"];
+/** The platform's own: there for everybody who may call their routes. */
+export const ofPlatform: readonly Kind[] = ["agent_version", "rollout"];
 const bySite: readonly Kind[] = ["site", "device", "device_group"];
 
 /** Whether a record is within the caller's tenant, organizations and sites. */
 export function reaches(actor: Actor, target: Target): boolean {
   if (actor.as === "anonymous" || actor.as === "agent") return false;
-  if (actor.scope === "system") return true;
+  if (actor.scope === "system" || ofPlatform.includes(target.kind)) return true;
   if (isSeeded(target)) return seededScopes[actor.scope].some((scope) => target.place === `seeded ${scope}`);
   if (target.partnerId !== actor.partnerId) return false;
   if (target.kind === "partner") return actor.scope === "partner";

@@ -45,7 +45,7 @@ export async function send(
 let calls = 0;
 
 /** Of parameters that name nothing of ours. */
-export const examples = { name: "System", recordId: "1" };
+export const examples = { name: "System", recordId: "1", source: "nowhere" };
 
 /** Makes what the cell changes, then calls. */
 export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
@@ -130,6 +130,8 @@ async function renew({ makers, world }: Runner, { actor, subject }: Cell, target
   const isListed = target.kind === "organization" && actor.scope === "partner" && actor.orgIds !== "all";
   if (isListed || (target.kind === "site" && actor.siteIds !== null)) return take(world.granted);
   if (target.state !== "living") return target;
+  // Nobody else's organization is their own.
+  if (target.kind === "organization" && actor.scope === "organization") return target;
   return subject.key === "POST /devices/:id/approve" ? makers.makeClone(target) : makers.make(target.kind, target);
 }
 

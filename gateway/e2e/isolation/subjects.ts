@@ -35,6 +35,8 @@ const collections: Record<string, Kind> = {
   "/webhooks": "webhook",
   "/webhooks/dead-letters": "dead_letter",
   "/events": "event",
+  "/agent-versions": "agent_version",
+  "/agent-versions/rollouts": "rollout",
 };
 
 /** Lists whose path is not that of a collection. */
@@ -57,8 +59,21 @@ const ofOrganization: Record<string, Kind> = {
 };
 
 /** Rows about the caller's own partner, and rows that are the same for everybody who may call them. */
-const selfRows = ["GET /orgs/partners/me", "PATCH /orgs/partners/me", "PATCH /orgs/organizations/order"];
-const openRows = ["GET /permissions", "GET /webhooks/event-types"];
+const selfRows = [
+  "GET /orgs/partners/me",
+  "PATCH /orgs/partners/me",
+  "PATCH /orgs/organizations/order",
+  "GET /orgs/partners/me/agent-updates",
+  "PUT /orgs/partners/me/agent-updates",
+];
+const openRows = [
+  "GET /permissions",
+  "GET /webhooks/event-types",
+  "GET /agent-versions",
+  "GET /agent-versions/rollouts",
+  "POST /agent-versions/promote",
+  "POST /agent-versions/sync-:source",
+];
 
 /** Ids that machines give, not records of ours. */
 const notOurs = ["hardwareId", "eventId", "recordId"];

@@ -110,6 +110,7 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
     if (!kinds.has(kind)) continue;
     for (const place of ["own", "sibling", "other"] as const) add(living, kind, { ...spots[place], siteId: null });
   }
+  for (const kind of ["agent_version", "rollout"] as const) if (kinds.has(kind)) add(living, kind, nowhere);
   await Promise.all(wanted);
   for (const hook of living.filter(({ kind }) => kind === "webhook")) {
     living.push({ ...hook, kind: "delivery", id: makers.deliveryOf(hook.id), marker: null });

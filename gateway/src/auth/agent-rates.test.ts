@@ -31,6 +31,12 @@ describe("the hourly limit of agents", () => {
     expect(rates.count("b")).toMatchObject({ admitted: true, remaining: 299, afterSeconds: 3_600 });
   });
 
+  it("never says to wait for more than 3,600 s, whatever fraction of a second it is", () => {
+    nowMs += 500;
+    expect(rates.count("c")).toMatchObject({ admitted: true, afterSeconds: 3_600 });
+    nowMs -= 500;
+  });
+
   it("begins anew after an hour", () => {
     nowMs += 3_600_000;
     expect(rates.count("a")).toMatchObject({ admitted: true, remaining: 299 });

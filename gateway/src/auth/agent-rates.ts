@@ -49,8 +49,9 @@ export function createAgentRates(options: {
       window.left -= 1;
       if (window.used < own) {
         window.used += 1;
-        const resetSeconds = Math.ceil(window.endsAtMs / 1000);
-        const afterSeconds = Math.max(1, resetSeconds - Math.floor(atMs / 1000));
+        const atSeconds = Math.floor(atMs / 1000);
+        const resetSeconds = Math.min(Math.ceil(window.endsAtMs / 1000), atSeconds + hourMs / 1000);
+        const afterSeconds = Math.max(1, resetSeconds - atSeconds);
         return { admitted: true, limit, remaining: limit - window.used, resetSeconds, afterSeconds };
       }
       const leased = rates.count({ kind: "agent", id: deviceId, limit: limit - own, generation: 0 });

@@ -54,6 +54,7 @@ export type RateLimiterOptions = {
 export const settleEveryMs = 500;
 /** Life of a refusal here, at most: what another gateway gives back is found again. */
 export const refusalMs = 5_000;
+const hourSeconds = 3_600;
 const askingMax = 4;
 const batchMax = 500;
 const usesMax = 2_000;
@@ -68,7 +69,7 @@ const refused = counted.labels("refused");
 const asks = counter("gateway_rate_reserves_total", "Calls that reserved requests, by outcome.", ["outcome"]);
 const bucketsGauge = gauge("gateway_rate_credentials", "Credentials whose requests this gateway counts.");
 
-/** Exact hourly limits by short grants from identity (docs/decisions/0009-rate-limit-by-grants.md). */
+/** Exact hourly limits by short grants from identity (docs/decisions/0067-an-hour-in-slots-of-two-seconds.md). */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { reserve, settle, log, nowMs = () => performance.now(), now = Date.now } = options;
   const buckets = new Map<string, Bucket>();
@@ -83,13 +84,15 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const nowSeconds = () => Math.floor((now() + skewMs) / 1000);
   const rateOf = (bucket: Bucket, isAdmitted: boolean, resetAtMs: number): Rate => {
     if (!isAdmitted) refused.inc();
-    const resetSeconds = Math.ceil(resetAtMs / 1000);
+    const atSeconds = nowSeconds();
+    // Never more than an hour away, though both are whole seconds.
+    const resetSeconds = Math.min(Math.ceil(resetAtMs / 1000), atSeconds + hourSeconds);
     return {
       admitted: isAdmitted,
       limit: bucket.limit,
       remaining: isAdmitted ? bucket.left + unspentTokens(bucket) : 0,
       resetSeconds,
-      afterSeconds: Math.max(1, resetSeconds - nowSeconds()),
+      afterSeconds: Math.max(1, resetSeconds - atSeconds),
     };
   };
 

@@ -2,11 +2,13 @@ import type { IncomingMessage, Server } from "node:http";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { AppError, type Logger, uuidv7 } from "@muster/kit";
+import { AppError, clientNetwork, type Logger, uuidv7 } from "@muster/kit";
 import type { AgentRates } from "../auth/agent-rates.ts";
 import { agentDigestOf } from "../auth/agent-token.ts";
 import { type AccessRules, type Authenticate, bearerToken, checkAccess, checkOwnId } from "../auth/authenticate.ts";
 import { EdgeError, errorReply } from "../errors.ts";
+import type { Answers } from "../http/answers.ts";
+import type { ClientAddressRule } from "../http/client-address.ts";
 import type { HeaderReader, Inbound } from "../http/headers.ts";
 import { jsonType } from "../http/reply.ts";
 import type { FindRoute } from "../http/route-table.ts";
@@ -19,12 +21,14 @@ import type { ChannelHub } from "./hub.ts";
 
 export type UpgradeOptions = {
   hub: ChannelHub;
+  answers: Pick<Answers, "afterLast">;
   find: FindRoute;
   readHeaders: HeaderReader;
   authenticate: Authenticate;
   accessRules: AccessRules;
   agentRates: AgentRates;
-  shedder: Pick<Shedder, "enter" | "leave">;
+  shedder: Pick<Shedder, "enter" | "enterShare" | "leave">;
+  clientAddress: ClientAddressRule;
   now: () => number;
   draining: () => boolean;
   log: Logger;
@@ -35,7 +39,8 @@ export type UpgradeOptions = {
  * served as what it is: with this listener there, Node would leave it to us.
  */
 export function acceptChannels(server: Server, options: UpgradeOptions): void {
-  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+  const take = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (socket.destroyed) return;
     if (request.headers.upgrade?.toLowerCase() !== "websocket" || request.method !== "GET") {
       return replay(server, request, socket as Socket, head);
     }
@@ -49,6 +54,10 @@ export function acceptChannels(server: Server, options: UpgradeOptions): void {
       },
       (error: unknown) => refuse(socket, error, options.log),
     );
+  };
+  // Node leaves the connection to us as soon as it has read the offer: replies to what was asked before it come first.
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    options.answers.afterLast(socket, () => take(request, socket, head));
   });
 }
 
@@ -59,10 +68,14 @@ async function admit(options: UpgradeOptions, request: IncomingMessage): Promise
   if (!match || row !== agentChannel) throw new AppError("not_found", "Not found");
   if (options.draining()) throw new AppError("unavailable", "This gateway is stopping", { retryAfterSeconds: 1 });
   options.shedder.enter("ingest");
+  let owner: string | null = null;
   try {
+    const unknown = `unknown of ${clientNetwork(options.clientAddress(request.socket.remoteAddress, inbound))}`;
+    options.shedder.enterShare("ingest", unknown, "network");
+    owner = unknown;
     return await admitAgent(options, request, inbound, match.params);
   } finally {
-    options.shedder.leave("ingest", null);
+    options.shedder.leave("ingest", owner);
   }
 }
 

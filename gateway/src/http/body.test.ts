@@ -160,6 +160,19 @@ describe("a request body", () => {
 });
 
 describe("slow and broken clients", () => {
+  it("a connection that was opened and never used is closed without a word", async () => {
+    expect(await rawReplies(gateway.port, "")).toEqual([]);
+  });
+
+  it("a connection that rests after its reply is closed without another", async () => {
+    const resting = await startTestGateway(services, {
+      env: { HEADERS_TIMEOUT_MS: "500", KEEP_ALIVE_TIMEOUT_MS: "1500" },
+    });
+    const replies = await rawReplies(resting.port, "GET /health HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect(replies.map(({ status }) => status)).toEqual([200]);
+    await resting.close();
+  });
+
   it("headers that do not come are timed out", async () => {
     const [reply] = await rawReplies(gateway.port, "GET /health HTTP/1.1\r\nHost: a\r\n");
     expect([reply?.status, reply?.json.code]).toEqual([408, "request_timeout"]);

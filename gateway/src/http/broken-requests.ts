@@ -1,15 +1,19 @@
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import { type IncomingMessage, type Server, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { counter, type Logger, uuidv7 } from "@muster/kit";
 import { EdgeError, errorReply } from "../errors.ts";
+import type { Answers } from "./answers.ts";
 import { jsonType } from "./reply.ts";
 
 const broken = counter("gateway_broken_requests_total", "Requests the HTTP parser refused, by its code.", ["code"]);
 
+const timedOut = "ERR_HTTP_REQUEST_TIMEOUT";
+
 /** What the parser and the timers of Node report, as one of ours. */
 const knownProblems: Record<string, () => EdgeError> = {
   HPE_HEADER_OVERFLOW: () => new EdgeError("headers_too_large", "Request headers are larger than 16 KiB"),
-  ERR_HTTP_REQUEST_TIMEOUT: () => new EdgeError("request_timeout", "Request did not arrive in time"),
+  [timedOut]: () => new EdgeError("request_timeout", "Request did not arrive in time"),
   HPE_CHUNK_EXTENSIONS_OVERFLOW: () => new EdgeError("payload_too_large", "Request body is framed wastefully"),
 };
 
@@ -17,32 +21,23 @@ const knownProblems: Record<string, () => EdgeError> = {
  * Answers requests that never became one: our error body and an end to the connection, where a reply can still be told apart
  * from the one before.
  */
-export function handleBrokenRequests(server: Server, log: Logger): void {
-  const underWay = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
-  server.prependListener("request", track);
-  server.prependListener("checkContinue", track);
-
-  function track(request: IncomingMessage, response: ServerResponse): void {
-    const { socket } = request;
-    const state = underWay.get(socket);
-    if (state === undefined) underWay.set(socket, { request, response });
-    else {
-      state.request = request;
-      state.response = response;
-    }
-  }
-
+export function handleBrokenRequests(server: Server, answers: Answers, log: Logger): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     const code = error.code ?? "unknown";
     broken.labels(code.startsWith("HPE_") || code.startsWith("ERR_HTTP") ? code : "connection").inc();
     log.debug({ err: error }, "request could not be read");
+    // Opened and never used: an answer to nothing would be taken for the answer to the next request.
+    if (code === timedOut && isUnused(socket)) {
+      socket.end(() => socket.destroy());
+      return;
+    }
     if (!socket.writable || code === "ECONNRESET") {
       socket.destroy();
       return;
     }
     const problem = knownProblems[code]?.() ?? new EdgeError("bad_request", "Request could not be read");
     const refuse = () => socket.end(rawReply(problem), () => socket.destroy());
-    const last = underWay.get(socket);
+    const last = answers.last(socket);
     if (last === undefined || last.response.writableFinished) {
       refuse();
       return;
@@ -57,6 +52,11 @@ export function handleBrokenRequests(server: Server, log: Logger): void {
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
     socket.end(rawReply(new EdgeError("bad_request", "Request target must begin with /")), () => socket.destroy());
   });
+}
+
+/** Whether no byte of a request ever came. */
+function isUnused(socket: Duplex): boolean {
+  return (socket as Partial<Socket>).bytesRead === 0;
 }
 
 function rawReply(problem: EdgeError): string {

@@ -162,7 +162,72 @@ describe("failures", () => {
   });
 });
 
+describe("replies and caches", () => {
+  it.each([
+    ["of a caller who is known", "/api/v1/auth/me", true, 200, "private, no-store"],
+    ["that refuse a caller", "/api/v1/auth/me", false, 401, "private, no-store"],
+    ["that anybody gets", "/health", false, 200, undefined],
+  ])("%s", async (_what, path, signedIn, status, expected) => {
+    const { token } = await services.signIn();
+    const reply = await at(path, ...(signedIn ? [`Authorization: Bearer ${token}`] : []));
+    expect([reply.status, reply.headers.get("cache-control")]).toEqual([status, expected]);
+  });
+});
+
+describe("offers to upgrade", () => {
+  const offer = (id: string, ...lines: string[]) =>
+    [
+      "GET /health HTTP/1.1",
+      "Host: a",
+      `X-Request-Id: ${id}`,
+      "Connection: Upgrade",
+      "Upgrade: h2c",
+      ...lines,
+      "",
+      "",
+    ].join("\r\n");
+  const plain = (id: string, path = "/health", ...lines: string[]) =>
+    [`GET ${path} HTTP/1.1`, "Host: a", `X-Request-Id: ${id}`, ...lines, "", ""].join("\r\n");
+  const idsOf = (replies: readonly { headers: Map<string, string> }[]) =>
+    replies.map(({ headers }) => headers.get("x-request-id"));
+
+  it("behind one another are all answered, in order", async () => {
+    const bytes = `${offer("1")}${offer("2")}${offer("3")}${plain("4", "/health", "Connection: close")}`;
+    const replies = await rawReplies(gateway.port, bytes);
+    expect([idsOf(replies), replies.map(({ status }) => status)]).toEqual([
+      ["1", "2", "3", "4"],
+      [200, 200, 200, 200],
+    ]);
+  });
+
+  it("of a channel behind a request are answered after it", async () => {
+    const websocket = [
+      "GET /api/v1/agents/0190a000-0000-7000-8000-000000000000/channel HTTP/1.1",
+      "Host: a",
+      "Connection: Upgrade",
+      "Upgrade: websocket",
+      "Sec-WebSocket-Version: 13",
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+      "",
+      "",
+    ].join("\r\n");
+    const replies = await rawReplies(gateway.port, `${plain("1", "/api/v1/auth/me")}${plain("2")}${websocket}`);
+    expect(replies.map(({ status }) => status)).toEqual([401, 200, 401]);
+    expect(idsOf(replies).slice(0, 2)).toEqual(["1", "2"]);
+  });
+});
+
 describe("draining", () => {
+  it("answers 503 where something that it needs is gone already", async () => {
+    const other = await startTestGateway(services, { routes: [...routes, ...edgeRows] });
+    const ask = () => rawRequest(other.port, ["GET /api/v1/test/broken HTTP/1.1", "Host: a"]);
+    expect((await ask()).status).toBe(500);
+    other.readiness.state = "draining";
+    const reply = await ask();
+    expect([reply.status, reply.json.code, reply.headers.get("retry-after")]).toEqual([503, "unavailable", "1"]);
+    await other.close();
+  });
+
   it("closes connections with their replies and ends requests under way", async () => {
     const other = await startTestGateway(services);
     const socket = await openSocket(other.port);

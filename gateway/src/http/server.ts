@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { AppError, type Logger, uuidv7 } from "@muster/kit";
+import { toAppError } from "@muster/rpc";
 import { EdgeError, errorReply } from "../errors.ts";
 import type { Route } from "../route.ts";
+import { type Answers, trackAnswers } from "./answers.ts";
 import { isStillSending } from "./body.ts";
 import { handleBrokenRequests } from "./broken-requests.ts";
 import { boundConnections } from "./connections.ts";
@@ -47,6 +49,8 @@ export type GatewayOptions = ExchangeOptions & {
 
 export type Gateway = {
   server: Server;
+  /** What its connections are being answered. */
+  answers: Answers;
   listen(port: number, host: string): Promise<number>;
   /** Refuses new connections, lets requests under way end, cuts what is left after the grace. */
   close(graceMs: number): Promise<void>;
@@ -119,9 +123,15 @@ export function createGateway(options: GatewayOptions): Gateway {
       const body = answered === null ? result : answered.body;
       const lines = joined(answered?.lines ?? null, exchange.rate && rateLines(exchange.rate), corsLines);
       if (answered !== null && body === null) {
-        sendBare(response, status, requestId, joined(privacyOf(found.row), lines, closing()));
+        sendBare(
+          response,
+          status,
+          requestId,
+          joined(privacyOf(found.row, cachingOf(answered.lines)), lines, closing()),
+        );
       } else if (body instanceof Streamed) {
-        await sendStream(response, status, requestId, body, joined(privacyOf(found.row), lines, closing()));
+        const own = cachingOf(body.lines) ?? (answered && cachingOf(answered.lines));
+        await sendStream(response, status, requestId, body, joined(privacyOf(found.row, own), lines, closing()));
       } else sendResult(response, status, requestId, found, body, lines);
     } catch (thrown) {
       error = thrown;
@@ -150,8 +160,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   ): void => {
     const rendered = result instanceof Rendered ? result : null;
     if (options.validateReplies) checkReply(row, result);
-    const cached = rendered?.cacheControl && !row.noStore ? ["Cache-Control", rendered.cacheControl] : null;
-    const lines = joined(privacyOf(row), cached);
+    const lines = privacyOf(row, row.noStore ? null : (rendered?.cacheControl ?? null));
     const text = rendered?.text ?? JSON.stringify(result);
     sendText(response, status, requestId, text, rendered?.contentType ?? jsonType, joined(lines, moreLines, closing()));
   };
@@ -165,8 +174,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     moreLines: readonly string[] | null,
   ): number => {
     const requestId = knownId ?? requestIdOf(request.rawHeaders) ?? uuidv7();
-    const reply = errorReply(thrown, requestId);
-    const privacy = served === null ? null : privacyOf(served.row);
+    const reply = errorReply(whileStopping(thrown, options.draining()), requestId);
+    const privacy = served === null ? null : privacyOf(served.row, null);
     if (privacy !== null) reply.headers.push(...privacy);
     // What is left of a body would be read as the next request, or for ever.
     const unread = !request.complete && (request.headers.expect !== undefined || givesUpBody.has(reply.code));
@@ -207,10 +216,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   boundConnections(server, options.connectionsMax);
   server.on("checkContinue", serve);
   server.on("checkExpectation", serve);
-  handleBrokenRequests(server, log);
+  const answers = trackAnswers(server);
+  handleBrokenRequests(server, answers, log);
 
   return {
     server,
+    answers,
     listen: (port, host) =>
       new Promise((resolve, reject) => {
         server.once("error", reject);
@@ -231,17 +242,45 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
+/** What a request needs may be gone while the process stops: then a failure that nobody expected is no fault, and another gateway serves. */
+function whileStopping(thrown: unknown, stopping: boolean): unknown {
+  const isUnexpected = !(thrown instanceof EdgeError) && toAppError(thrown).code === "internal";
+  if (!stopping || !isUnexpected) return thrown;
+  return new AppError("unavailable", "Service is temporarily unavailable", { cause: thrown, retryAfterSeconds: 1 });
+}
+
 const givesUpBody: ReadonlySet<string> = new Set(["payload_too_large", "request_timeout"]);
 const isTooLarge = (thrown: unknown) => thrown instanceof EdgeError && thrown.code === "payload_too_large";
 const noStore: readonly string[] = ["Cache-Control", "no-store"];
+const privately: readonly string[] = ["Cache-Control", "private, no-store"];
 const noReferrer: readonly string[] = ["Referrer-Policy", "no-referrer"];
-const neither: readonly string[] = [...noStore, ...noReferrer];
 const closeIt: readonly string[] = ["Connection", "close"];
 
-/** Lines that keep a row's reply out of caches and its address out of Referer. */
-function privacyOf({ noStore: secret, noReferrer: hidden }: Route): readonly string[] | null {
-  if (hidden) return secret ? neither : noReferrer;
-  return secret ? noStore : null;
+/**
+ * Lines that keep a row's reply out of caches and its address out of Referer. What is answered to a caller who is known is theirs alone, unless
+ * the reply has its own `Cache-Control`, which is null without one and "" when it stands among the lines already.
+ */
+function privacyOf(
+  { access, noStore: secret, noReferrer: hidden }: Route,
+  own: string | null,
+): readonly string[] | null {
+  const caching =
+    own !== null
+      ? own === ""
+        ? null
+        : ["Cache-Control", own]
+      : access.auth !== "none"
+        ? privately
+        : secret
+          ? noStore
+          : null;
+  return joined(caching, hidden ? noReferrer : null);
+}
+
+/** "" when the lines say themselves how they may be cached, else null. */
+function cachingOf(lines: readonly string[]): "" | null {
+  for (let i = 0; i < lines.length; i += 2) if (lines[i]?.toLowerCase() === "cache-control") return "";
+  return null;
 }
 
 /** A status that the row does not name is a fault of ours: the document would not hold it. */

@@ -1,6 +1,7 @@
 import { AppError } from "@muster/kit";
+import type { Offer } from "@muster/proto/muster/release/v1/update_pb";
 import { z } from "zod";
-import { type Route, route } from "../route.ts";
+import { apiPrefix, type Route, route } from "../route.ts";
 import { addressIn, id, idOut, idParams, nameIn, timeOut } from "./schemas.ts";
 
 const tag = "Agents";
@@ -95,6 +96,32 @@ const metrics = z
   .record(z.string().regex(/^[A-Za-z0-9_.:/-]{1,64}$/, "Letters, digits and _ . : / -, at most 64"), z.number())
   .refine((all) => Object.keys(all).length <= 50, "At most 50 metrics");
 
+const offered = z
+  .object({
+    attemptId: idOut,
+    component: z.enum(["agent", "watchdog", "helper"]),
+    version: z.string(),
+    url: z.string(),
+    size: z.int(),
+    sha256: z.string(),
+    manifest: z.string().nullable().meta({ description: "C2SP signed note; null when the release has none." }),
+  })
+  .meta({ id: "OfferedUpdate" });
+
+function offerOf(offer: Offer, publicUrl: string): z.input<typeof offered> {
+  const { attemptId, component, version, os, arch, size, sha256, manifest } = offer;
+  const query = new URLSearchParams({ component, version });
+  return {
+    attemptId,
+    component: component as "agent",
+    version,
+    url: `${publicUrl}${apiPrefix}/agents/download/${os}/${arch}?${query}`,
+    size: Number(size),
+    sha256,
+    manifest: manifest || null,
+  };
+}
+
 const heartbeat = route({
   method: "POST",
   path: "/agents/:id/heartbeat",
@@ -109,6 +136,18 @@ const heartbeat = route({
     status: z.string().max(50).nullish().meta({ description: "What the agent says of itself." }),
     metrics: metrics.nullish(),
     ipAddresses: z.array(addressIn).max(32).nullish(),
+    helperVersion: optionalVersion,
+    update: z
+      .object({
+        component: z.enum(["agent", "watchdog", "helper"]),
+        version: versionIn,
+        state: z.enum(["downloading", "installing", "locked", "failed", "rolled_back"]),
+        error: z.string().max(500).nullish(),
+      })
+      .nullish()
+      .meta({
+        description: "How the update that was offered goes; an agent that never says so is judged by its versions.",
+      }),
   }),
   example: { agentVersion: "1.0.0", metrics: { cpu: 0.25 } },
   load: "ingest",
@@ -116,25 +155,40 @@ const heartbeat = route({
     status: z.enum(["online", "updating", "quarantined"]).meta({ description: "Of the device." }),
     serverTime: timeOut,
     heartbeatIntervalSeconds: interval,
+    upgradeTo: z.string().nullable().meta({ description: "Version that the agent is to update to now." }),
+    watchdogUpgradeTo: z.string().nullable(),
+    helperUpgradeTo: z.string().nullable(),
+    updates: z.array(offered).meta({ description: "At most one; empty when there is nothing to do." }),
   }),
-  async handle({ session, body, meta }, { heartbeats }) {
-    const { agentVersion, watchdogVersion, ...said } = body;
+  async handle({ session, body, meta }, { heartbeats, publicUrl }) {
+    const { agentVersion, watchdogVersion, helperVersion, update, ...said } = body;
     const reported = Object.entries(said).filter(([, value]) => value !== null && value !== undefined);
     const { requestId, clientAddress, userAgent } = meta();
-    const heard = await heartbeats({
+    const report = update ? { ...update, error: update.error ?? "" } : null;
+    const told = {
       deviceId: session.id,
       orgId: session.record.orgId,
       agentVersion,
       watchdogVersion: watchdogVersion ?? "",
+      helperVersion: helperVersion ?? "",
       reportedJson: reported.length > 0 ? JSON.stringify(Object.fromEntries(reported)) : "",
       clientAddress: clientAddress ?? "",
       userAgent: userAgent ?? "",
       requestId,
-    });
-    const { status, heartbeatIntervalSeconds } = heard;
+    };
+    const { status, heartbeatIntervalSeconds, offers } = await heartbeats(told, report);
     if (status === "") throw new AppError("agent_not_found", "Agent not found");
     if (status === "decommissioned") throw new AppError("agent_token_revoked", "Agent token is revoked");
-    return { status: status as "online", serverTime: new Date().toISOString(), heartbeatIntervalSeconds };
+    const versionOf = (component: string) => offers.find((offer) => offer.component === component)?.version ?? null;
+    return {
+      status: status as "online",
+      serverTime: new Date().toISOString(),
+      heartbeatIntervalSeconds,
+      upgradeTo: versionOf("agent"),
+      watchdogUpgradeTo: versionOf("watchdog"),
+      helperUpgradeTo: versionOf("helper"),
+      updates: offers.map((offer) => offerOf(offer, publicUrl)),
+    };
   },
 });
 

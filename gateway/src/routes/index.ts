@@ -1,6 +1,9 @@
 import type { Route } from "../route.ts";
 import { accountRoutes } from "./account.ts";
 import { agentLogRoutes } from "./agent-logs.ts";
+import { agentUpdateRoutes } from "./agent-updates.ts";
+import { agentVersionRoutes } from "./agent-versions.ts";
+import { agentVersionRolloutRoutes } from "./agent-versions-rollouts.ts";
 import { agentRoutes } from "./agents.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { auditExportRoutes } from "./audit-export.ts";
@@ -12,6 +15,7 @@ import { auditStreamRoutes } from "./audit-streams.ts";
 import { authRoutes } from "./auth.ts";
 import { deviceGroupRoutes } from "./device-groups.ts";
 import { deviceLogRoutes } from "./device-logs.ts";
+import { deviceUpdateRoutes } from "./device-updates.ts";
 import { deviceRoutes } from "./devices.ts";
 import { enrollmentKeyRoutes } from "./enrollment-keys.ts";
 import { eventRoutes } from "./events.ts";
@@ -46,7 +50,11 @@ export const routes: readonly Route[] = [
   ...organizationRoutes,
   ...siteRoutes,
   ...agentRoutes,
+  ...agentVersionRoutes,
+  ...agentVersionRolloutRoutes,
+  ...agentUpdateRoutes,
   ...deviceRoutes,
+  ...deviceUpdateRoutes,
   ...deviceGroupRoutes,
   ...agentLogRoutes,
   ...deviceLogRoutes,

@@ -37,6 +37,12 @@ beforeEach(() => {
 afterEach(() => db.close());
 
 describe("tx", () => {
+  it("is unavailable once the database is closed, as it is while the process stops", async () => {
+    const closed = openDatabase({ url: test.appUrl, max: 1, name: "tenancy", log });
+    await closed.close();
+    await expect(closed.read(anyone, sql`select 1`)).rejects.toMatchObject({ code: "unavailable" });
+  });
+
   it("commits what fn did and resolves to its result", async () => {
     const orgId = uuidv7();
     const touched = await db.tx(org(orgId), async (t) => {

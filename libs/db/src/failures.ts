@@ -20,7 +20,7 @@ const lostConnection = new Set([
 
 // pg gives these no code.
 const lostConnectionText =
-  /^(Connection terminated|timeout expired|Client has encountered a connection error|Client was closed|server closed)/;
+  /^(Cannot use a pool after calling end|Connection terminated|timeout expired|Client has encountered a connection error|Client was closed|server closed)/;
 
 /** Whether the database could not be reached or went away, as opposed to refusing a statement. */
 export function isConnectionFailure(error: unknown): boolean {

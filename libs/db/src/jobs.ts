@@ -94,15 +94,19 @@ export function jobs(db: Database) {
       kinds: readonly string[];
       staleMs?: number;
     }): Promise<Job | null> {
+      const open = sql`
+        kind = any(${kinds}::text[])
+        and (state = 'queued'
+             or (state = 'running' and heartbeat_at < clock_timestamp() - ${staleMs} * interval '1 millisecond'))`;
+      // Mostly there is none, and then nothing is written.
+      if ((await db.read(who, sql`select id from job where ${open} limit 1`)).length === 0) return null;
       const [job] = await db.tx(who, (t) =>
         t.query<Job>(sql`
           update job set state = 'running', attempts = attempts + 1, heartbeat_at = clock_timestamp(),
             claimed_at = clock_timestamp()
           where id = (
             select id from job
-            where kind = any(${kinds}::text[])
-              and (state = 'queued'
-                   or (state = 'running' and heartbeat_at < clock_timestamp() - ${staleMs} * interval '1 millisecond'))
+            where ${open}
             order by (select max(served.claimed_at) from job served
                       where served.kind = job.kind and served.lane = job.lane) nulls first,
               case when lane is not null then claimed_at end nulls first, created_at, id

@@ -8,6 +8,8 @@ export type RelayLease = {
   take(): Promise<number | null>;
   /** Says that the database no longer knows us as the holder. */
   lose(): void;
+  /** Gives the lease back; it may be taken again. */
+  giveBack(): Promise<void>;
   /** Stops renewing and gives the lease back. */
   release(): Promise<void>;
 };
@@ -35,6 +37,11 @@ export function createRelayLease(store: RelayStore, log: Logger, onLost: () => v
       log.warn({ err }, "relay lease not renewed");
     }
   };
+  const giveBack = async (): Promise<void> => {
+    const last = held;
+    held = null;
+    if (last) await store.release(last.fence);
+  };
   const timer = setInterval(() => {
     if (held) void renew(held);
   }, renewMs);
@@ -54,10 +61,10 @@ export function createRelayLease(store: RelayStore, log: Logger, onLost: () => v
       return fence;
     },
     lose,
+    giveBack,
     async release() {
       clearInterval(timer);
-      if (held) await store.release(held.fence);
-      held = null;
+      await giveBack();
     },
   };
 }

@@ -57,6 +57,18 @@ export function relayStore(db: Database, holder: string) {
         update relay_lease set holder = null, expires_at = clock_timestamp() where holder = ${holder} and fence = ${fence}`);
     },
 
+    /** Whether any row waits to be published. */
+    isAnyWaiting: async (): Promise<boolean> =>
+      (await queryByIndex(sql`select id from outbox where published_at is null order by id limit 1`)).length > 0,
+
+    /** Whether any row was published longer ago than promises are kept. */
+    isAnyExpired: async (): Promise<boolean> =>
+      (
+        await queryByIndex(sql`
+          select id from outbox where published_at < clock_timestamp() - ${keptMinutes} * interval '1 minute'
+          order by published_at limit 1`)
+      ).length > 0,
+
     /** The oldest unpublished rows whose subject does not begin with one of the paused words. */
     unpublished: (limit: number, pausedRoots: string[]) =>
       queryByIndex<OutboxRow>(sql`

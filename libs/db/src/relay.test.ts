@@ -74,7 +74,7 @@ afterEach(async () => {
   await test.drop();
 });
 
-const start = (options: { pollMs?: number; readBackMs?: number } = {}): Relay => {
+const start = (options: { pollMs?: number; readBackMs?: number; restAfterMs?: number } = {}): Relay => {
   const relay = startRelay({ db: test.db, transport: bus.transport, log, pollMs: 20, ...options });
   relays.push(relay);
   return relay;
@@ -163,13 +163,36 @@ describe("the relay", () => {
     expect(bus.received).toEqual(["m1", "m2", "m3"]);
     const before = await heldBy();
     await first.stop();
-    await until("a holder", async () => (await heldBy())?.holder !== null);
     await emit("audit.a.1", "m4");
     await allPublished();
     await second.stop();
     expect(bus.received).toEqual(["m1", "m2", "m3", "m4"]);
     expect(await heldBy()).toMatchObject({ holder: null });
     expect((await heldBy())?.fence).toBeGreaterThanOrEqual(before?.fence ?? 0);
+  });
+
+  it("gives its lease back when it has nothing to do, and publishes the next message at once all the same", async () => {
+    start({ restAfterMs: 50 });
+    await emit("audit.a.1", "m1");
+    await allPublished();
+    await until("no holder", async () => (await heldBy())?.holder === null);
+    const fence = (await heldBy())?.fence ?? 0;
+    const startedMs = performance.now();
+    await emit("audit.a.1", "m2");
+    await allPublished();
+    // A relay that only looked from time to time would take 1.6 s at least.
+    expect(performance.now() - startedMs).toBeLessThan(1_500);
+    expect(bus.received).toEqual(["m1", "m2"]);
+    expect((await heldBy())?.fence).toBe(fence + 1);
+  });
+
+  it("finds a message whose emitter ended before it could say so, while nobody holds the lease", async () => {
+    start({ restAfterMs: 50 });
+    await until("no holder", async () => (await heldBy())?.holder === null);
+    await test.db.tx(system, (t) =>
+      t.execute(sql`insert into outbox (subject, msg_id, body) values ('audit.a.1', 'm1', 'x')`),
+    );
+    await until("the message", () => bus.received.includes("m1"));
   });
 
   it("takes over an expired lease under a higher fence, and the former holder can mark nothing", async () => {

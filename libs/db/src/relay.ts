@@ -25,6 +25,8 @@ export type RelayOptions = {
   pollMs?: number;
   /** Milliseconds between two looks at the newest promise. */
   readBackMs?: number;
+  /** Milliseconds without work after which the lease is given back. */
+  restAfterMs?: number;
 };
 
 export type Relay = {
@@ -40,13 +42,15 @@ const gapMs = 10;
 const cleanMs = 30_000;
 const backlogMs = 5_000;
 const maxBackoffMs = 5_000;
+/** Between looks of a relay that gave its lease back: it only reads, so that a cluster at rest writes nothing. */
+const restingPollMs = 2_000;
 
 /**
  * Publishes the outbox of a schema, each lane (an organization's events, a partition's audit rows) in the order of its ids, at least
  * once. Of all relays of the schema one is active. A message is marked when the stream has acknowledged it and published again should the stream lose it within 10 minutes.
  */
 export function startRelay(options: RelayOptions): Relay {
-  const { db, transport, log, pollMs = 500, readBackMs = 30_000 } = options;
+  const { db, transport, log, pollMs = 500, readBackMs = 30_000, restAfterMs = 10_000 } = options;
   const metrics = relayMetrics(db.name);
   const store = relayStore(db, randomUUID());
   const lease = createRelayLease(store, log, () => metrics.backlog({ rows: 0, oldestSeconds: 0 }));
@@ -59,6 +63,9 @@ export function startRelay(options: RelayOptions): Relay {
   const turns = createTurns(store, metrics.rested);
 
   let loadedFence: number | null = null;
+  let workedMs = performance.now();
+  // Nobody held the lease when this relay gave it back: whoever emits first takes it.
+  let isVacant = false;
 
   const repairStreams = async (fence: number): Promise<void> => {
     if (readBackDue()) readBack.pin();
@@ -81,6 +88,7 @@ export function startRelay(options: RelayOptions): Relay {
   /** Publishes one batch; true when another may follow at once. */
   const publish = async (fence: number): Promise<boolean> => {
     const turn = await turns.next(batchRows, failures.pausedRoots());
+    if (turn.rows.length > 0) workedMs = performance.now();
     const rows = turn.rows.filter((row) => failures.mayTry(row.id));
     if (rows.length === 0) return false;
     const acked: (OutboxRow & Placed)[] = [];
@@ -116,8 +124,24 @@ export function startRelay(options: RelayOptions): Relay {
     return acked.length > 0 && turn.more;
   };
 
+  /** Whether there is anything to take the lease for; at the start there is: what was lost while no relay ran. Reads only. */
+  const isNeeded = async (): Promise<boolean> => {
+    if (loadedFence === null || (await store.isAnyWaiting())) return true;
+    if (cleanDue() && (await store.isAnyExpired())) return true;
+    if (readBackDue()) readBack.pin();
+    return readBack.isDue && (await readBack.broken()).length > 0;
+  };
+
+  const takeLease = async (): Promise<number | null> => {
+    if (!(await isNeeded())) return null;
+    const fence = await lease.take();
+    isVacant = false;
+    workedMs = performance.now();
+    return fence;
+  };
+
   const round = async (): Promise<boolean> => {
-    const fence = lease.fence() ?? (await lease.take());
+    const fence = lease.fence() ?? (await takeLease());
     if (fence === null) return false;
     if (fence !== loadedFence) {
       readBack.load(await store.newestPlaced());
@@ -125,8 +149,13 @@ export function startRelay(options: RelayOptions): Relay {
     }
     await repairStreams(fence);
     const more = await publish(fence);
-    if (cleanDue()) while (!pauses.stopped() && (await store.clean()));
+    if (cleanDue() && (await store.isAnyExpired())) while (!pauses.stopped() && (await store.clean()));
     if (backlogDue()) metrics.backlog(await store.backlog());
+    if (!more && performance.now() - workedMs > restAfterMs && !readBack.isDue) {
+      await lease.giveBack();
+      isVacant = true;
+      metrics.backlog({ rows: 0, oldestSeconds: 0 });
+    }
     return more;
   };
 
@@ -137,11 +166,12 @@ export function startRelay(options: RelayOptions): Relay {
       try {
         const more = await round();
         errors = 0;
-        // Without the lease only the poll tries to take it: a busy service would ask for it at each of its commits.
-        const idleMs = Math.min(pollMs * (0.8 + 0.4 * Math.random()), turns.restMs());
+        // While another relay holds the lease only the poll tries to take it: a busy service would ask for it at each of its commits.
+        const lookMs = isVacant ? Math.max(pollMs, restingPollMs) : pollMs;
+        const idleMs = Math.min(lookMs * (0.8 + 0.4 * Math.random()), turns.restMs());
         if (more) continue;
         await pauses.wait(startedMs + gapMs - performance.now(), { wakeable: false });
-        await pauses.wait(idleMs, { wakeable: lease.fence() !== null });
+        await pauses.wait(idleMs, { wakeable: isVacant || lease.fence() !== null });
       } catch (err) {
         log.warn({ err }, "relay round failed, trying again");
         await pauses.wait(backoffMs(errors++, pollMs, maxBackoffMs), { wakeable: false });

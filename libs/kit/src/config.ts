@@ -57,6 +57,24 @@ export const flag = (fallback: boolean) =>
 export const whole = (fallback: number, min: number, max: number) =>
   z.coerce.number().int().min(min).max(max).default(fallback);
 
+const list = (text: string) =>
+  text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+
+/** Base URLs of a service's RPC port, comma-separated; `use` says what they are used for. */
+export const baseUrls = (service: string, use: string) =>
+  z
+    .string()
+    .transform(list)
+    .refine((urls) => urls.length > 0 && urls.every((url) => URL.canParse(url)), "must be one or more base URLs")
+    .describe(`Base URLs of the ${service} service's RPC port, comma-separated; ${use}.`);
+
+/** The version in the package.json above the folder of this module (`import.meta.url` of a file in src or dist). */
+export const packageVersion = (moduleUrl: string): string =>
+  String(JSON.parse(readFileSync(new URL("../package.json", moduleUrl), "utf8")).version);
+
 /** Settings that every process has. */
 export const processSettings = {
   NODE_ENV: z.enum(["production", "development", "test"]).default("development").describe("Kind of deployment."),

@@ -29,9 +29,11 @@ export {
 } from "./caller.ts";
 export { clientNetwork } from "./client-network.ts";
 export {
+  baseUrls,
   ConfigError,
   flag,
   loadConfig,
+  packageVersion,
   processSettings,
   redactConfig,
   serviceSettings,
@@ -62,6 +64,17 @@ export {
 } from "./scopes.ts";
 export { isSealed, type SecretBox, secretBox } from "./secret-box.ts";
 export { type ServiceName, serviceNames } from "./service-names.ts";
+export {
+  generateNoteKey,
+  NoteError,
+  type NoteSigner,
+  type NoteVerifier,
+  noteKeys,
+  type OpenedNote,
+  openNote,
+  parseVerifier,
+  signNote,
+} from "./signed-note.ts";
 export { isTimezone } from "./timezone.ts";
 export { withoutTrailing } from "./trailing.ts";
 export { isUuid, uuidv7 } from "./uuid.ts";

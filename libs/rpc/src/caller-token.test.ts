@@ -7,7 +7,7 @@ import { SignJWT } from "jose";
 import { callerAudience, maxListedIds, toClaims } from "./caller-claims.ts";
 import { parsePrivateKeys } from "./caller-keys.ts";
 import { createSigner } from "./signer.ts";
-import { testKeys, testUser } from "./test-support.ts";
+import { testKeys, testUser } from "./testing/ports.ts";
 import { createVerifier, type Verifier } from "./verifier.ts";
 
 const rpc = "muster.tenancy.v1.PartnerService/GetPartner";

@@ -11,7 +11,12 @@ import { type RpcMethod, rpcMethod } from "./rpc-method.ts";
 import { activeTracer, endSpan, startServerSpan, traceparentOf, withSpan } from "./tracing.ts";
 import type { Verifier } from "./verifier.ts";
 
-export type GuardDeps = { verifier: Verifier; log: Logger };
+export type GuardDeps = {
+  verifier: Verifier;
+  log: Logger;
+  /** True while the process stops, in which what a handler needs may be gone. */
+  stopping: () => boolean;
+};
 
 /** One call as its protocol path presents it. */
 export type Incoming = {
@@ -63,6 +68,14 @@ export function createGuard(deps: GuardDeps, method: DescMethod): Guard {
     // An answer that could not be written to a client who has left is no fault of the handler.
     if (error.code === "internal" && isAnswering(thrown) && incoming.context.signal.aborted) {
       return new AppError("cancelled", "The client has left", { cause: error });
+    }
+    if (error.code === "internal" && deps.stopping()) {
+      const cause = error.cause ?? error;
+      deps.log.warn(
+        { err: cause, rpc, requestId: incoming.header(metadataNames.requestId) },
+        "rpc failed while stopping",
+      );
+      return new AppError("unavailable", "Service is stopping", { cause, retryAfterSeconds: 1 });
     }
     const about = { err: error.cause ?? error, rpc, requestId: incoming.header(metadataNames.requestId) };
     if (error.code === "internal") deps.log.error(about, "rpc handler failed");

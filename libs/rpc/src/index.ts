@@ -1,3 +1,4 @@
+export { BoundedMap } from "./bounded-map.ts";
 export { callContext } from "./call-context.ts";
 export { callerAudience, maxListedIds } from "./caller-claims.ts";
 export { type GeneratedCallerKey, generateCallerKey } from "./caller-keys.ts";

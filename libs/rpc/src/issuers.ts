@@ -51,6 +51,10 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
       "muster.identity.v1.EdgeService/GetFreshState",
       "muster.identity.v1.AgentService/Enroll",
       "muster.tenancy.v1.PresenceService/RecordHeartbeats",
+      "muster.release.v1.UpdateService/Decide",
+      "muster.release.v1.UpdateService/ListChanges",
+      "muster.release.v1.DownloadService/Locate",
+      "muster.release.v1.DownloadService/Read",
       ...snapshotRpcs,
     ],
   },
@@ -64,7 +68,11 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
   audit: onlyItself(...snapshotRpcs, "muster.webhook.v1.PushService/CheckUrl", "muster.webhook.v1.PushService/Push"),
   "device-logs": onlyItself(...snapshotRpcs, "muster.tenancy.v1.SnapshotService/GetDevices"),
   "webhook-dispatcher": onlyItself(...snapshotRpcs),
-  "agent-release": onlyItself(...snapshotRpcs),
+  "agent-release": onlyItself(
+    ...snapshotRpcs,
+    "muster.tenancy.v1.SnapshotService/GetDevices",
+    "muster.tenancy.v1.PresenceService/BeginUpdates",
+  ),
 };
 
 /** RPCs that are served without a caller token. */

@@ -4,7 +4,7 @@ import { counter, histogram, systemCaller } from "@muster/kit";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { register } from "./registration.ts";
-import { sessionImpl, type TestPort, testPort } from "./test-support.ts";
+import { sessionImpl, type TestPort, testPort } from "./testing/ports.ts";
 import { createTransport, type RpcTransport } from "./transport.ts";
 
 let port: TestPort;

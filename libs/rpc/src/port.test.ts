@@ -6,10 +6,11 @@ import { systemCaller } from "@muster/kit";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "@muster/proto/grpc/health/v1/health_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
+import { toAppError } from "./errors.ts";
 import { callOptions } from "./metadata.ts";
 import type { PortOptions } from "./port.ts";
 import { register } from "./registration.ts";
-import { deferred, sessionImpl, type TestPort, testMeta, testPort, wire } from "./test-support.ts";
+import { deferred, sessionImpl, type TestPort, testMeta, testPort, wire } from "./testing/ports.ts";
 import { createTransport, type RpcTransport } from "./transport.ts";
 
 let port: TestPort | undefined;
@@ -191,6 +192,23 @@ describe("health", () => {
 });
 
 describe("drain", () => {
+  it("answers unavailable where something that a handler needs is gone already", async () => {
+    const impl = sessionImpl({ login: () => Promise.reject(new Error("closed before")) });
+    const to = await open({ services: [register(SessionService, impl)] });
+    transport = createTransport({ baseUrls: [to.url] });
+    const client = createClient(SessionService, transport);
+    const codeOf = async () => {
+      const call = client.login({}, await options(to));
+      return call.then(
+        () => "ok",
+        (error: unknown) => toAppError(error).code,
+      );
+    };
+    expect(await codeOf()).toBe("internal");
+    to.readiness.set("draining");
+    expect(await codeOf()).toBe("unavailable");
+  });
+
   it("reports NOT_SERVING, still serves during the delay with Connection: close, then refuses", async () => {
     const to = await open({ drainDelayMs: 300 });
     transport = createTransport({ baseUrls: [to.url] });

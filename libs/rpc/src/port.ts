@@ -49,17 +49,17 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
   const limits = { ...defaultLimits, ...options.limits };
   const names = new Set([...options.services.map(({ service }) => service.typeName), ProbeService.typeName]);
   const health = createHealth(readiness, names);
+  let draining = false;
   const routes = guardedRoutes(
     [
       ...options.services,
       register(ProbeService, createProbe(options.name, options.version, readiness)),
       register(Health, health.impl),
     ],
-    { verifier: options.verifier, log },
+    { verifier: options.verifier, log, stopping: () => draining || readiness.state === "draining" },
   );
   const shortPath = createShortPath(routes.unary, limits);
   const stock = createStockPath(routes, limits, log);
-  let draining = false;
   let leaving = false;
   let taken = 0;
   const dismissed = new WeakSet<Socket>();

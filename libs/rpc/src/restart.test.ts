@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { toAppError } from "./errors.ts";
 import { register } from "./registration.ts";
-import { sessionImpl, type TestPort, testPort } from "./test-support.ts";
+import { sessionImpl, type TestPort, testPort } from "./testing/ports.ts";
 import { createTransport } from "./transport.ts";
 
 const cleanups: (() => unknown)[] = [];

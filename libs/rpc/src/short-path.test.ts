@@ -17,7 +17,7 @@ import { toAppError } from "./errors.ts";
 import { metadataNames } from "./metadata.ts";
 import type { PortOptions } from "./port.ts";
 import { register } from "./registration.ts";
-import { deferred, sessionImpl, type TestPort, testPort, wire } from "./test-support.ts";
+import { deferred, sessionImpl, type TestPort, testPort, wire } from "./testing/ports.ts";
 
 let port: TestPort | undefined;
 afterEach(() => port?.drain());

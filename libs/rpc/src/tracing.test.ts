@@ -9,7 +9,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "
 import { callContext } from "./call-context.ts";
 import { callOptions } from "./metadata.ts";
 import { register } from "./registration.ts";
-import { sessionImpl, type TestPort, testMeta, testPort } from "./test-support.ts";
+import { sessionImpl, type TestPort, testMeta, testPort } from "./testing/ports.ts";
 import { activeTracer } from "./tracing.ts";
 import { createTransport, type RpcTransport } from "./transport.ts";
 

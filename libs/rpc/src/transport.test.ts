@@ -9,7 +9,7 @@ import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { toAppError } from "./errors.ts";
 import { callOptions } from "./metadata.ts";
 import { register } from "./registration.ts";
-import { deferred, sessionImpl, testMeta, testPort } from "./test-support.ts";
+import { deferred, sessionImpl, testMeta, testPort } from "./testing/ports.ts";
 import { createTransport, type TransportOptions } from "./transport.ts";
 
 const cleanups: (() => unknown)[] = [];

@@ -10,7 +10,7 @@ import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { callContext } from "./call-context.ts";
 import { toAppError } from "./errors.ts";
 import { register } from "./registration.ts";
-import { sessionImpl, type TestPort, testPort } from "./test-support.ts";
+import { sessionImpl, type TestPort, testPort } from "./testing/ports.ts";
 import { createTransport } from "./transport.ts";
 
 let port: TestPort;

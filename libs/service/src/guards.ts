@@ -23,3 +23,22 @@ export function requireMfa(context: CallContext, maxAgeMinutes: number, now: Dat
     throw new AppError("mfa_required", "A completed MFA challenge is required");
   }
 }
+
+/** People of an organization have one. Throws `misconfigured_account`. */
+export function requireOrganization({ caller }: CallContext): void {
+  if (caller.scope === "organization" && caller.orgId === null) {
+    throw new AppError("misconfigured_account", "Misconfigured account");
+  }
+}
+
+/** The caller is a person, not a key or a service. Throws `user_session_required`. */
+export function requirePerson({ caller }: CallContext): void {
+  if (caller.actor.type !== "user") throw new AppError("user_session_required", "A user session is required");
+}
+
+/** The caller is not restricted to sites: what follows concerns a whole organization. Throws `site_restricted`. */
+export function requireWholeOrganization({ caller }: CallContext): void {
+  if (caller.siteIds !== null) throw siteRestricted();
+}
+
+export const siteRestricted = () => new AppError("site_restricted", "Your access is restricted to sites");

@@ -1,6 +1,14 @@
 export { type AuditFact, auditEvent, auditPartition } from "./audit-event.ts";
 export { encryptionKeys, encryptionSettings } from "./encryption-keys.ts";
-export { requireMfa, requirePermission, requireScope } from "./guards.ts";
+export {
+  requireMfa,
+  requireOrganization,
+  requirePermission,
+  requirePerson,
+  requireScope,
+  requireWholeOrganization,
+  siteRestricted,
+} from "./guards.ts";
 export { idempotentTx, type ReplyBox, reachedBefore, sealedReplies } from "./idempotent.ts";
 export {
   inSight,

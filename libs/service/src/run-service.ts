@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { type Bus, openBus, type StreamName, streamOwner } from "@muster/bus";
 import { checkSchema, type Database, migrate, openDatabase, type Privilege, startRelay } from "@muster/db";
-import { type Process, redactConfig, runProcess, serviceSettings, sleep, startConfig } from "@muster/kit";
+import { baseUrls, type Process, redactConfig, runProcess, serviceSettings, sleep, startConfig } from "@muster/kit";
 import { createVerifier, type Registration, servePort } from "@muster/rpc";
 import { z } from "zod";
 import { startIdempotencyCleanup } from "./idempotent.ts";
@@ -48,7 +48,7 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
 const farewellMs = 500;
 
 const tenantCopySettings = {
-  TENANCY_URL: z.string().describe("Base URLs of tenancy's RPC port, comma-separated; asked for its snapshot."),
+  TENANCY_URL: baseUrls("tenancy", "asked for its snapshot"),
 };
 
 /**
@@ -110,10 +110,10 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
       });
       if (tenantCopy) {
         const deps = { db, service: name, log, ...tenantCopy };
-        const { TENANCY_URL } = config as unknown as { TENANCY_URL: string };
+        const { TENANCY_URL } = config as unknown as { TENANCY_URL: string[] };
         const snapshot = tenancySnapshot({
           service: name,
-          baseUrls: TENANCY_URL.split(",").map((url) => url.trim()),
+          baseUrls: TENANCY_URL,
           privateKeys: config.CALLER_PRIVATE_KEYS,
         });
         proc.onStop("tenancy client", () => snapshot.close());

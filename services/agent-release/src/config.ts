@@ -1,5 +1,66 @@
-export const version = "0.1.0";
+import { flag, packageVersion, whole } from "@muster/kit";
+import { z } from "zod";
+
+/** As the bus, audit rows and caller tokens name it. */
+export const service = "agent-release";
+export const version = packageVersion(import.meta.url);
 export const migrations = new URL("../migrations/", import.meta.url);
 
-/** No settings beyond those of every service yet. */
-export const settings = {};
+const optional = () => z.string().min(1).optional();
+
+export const settings = {
+  AGENT_AUTO_PROMOTE: flag(true).describe(
+    "Whether a newly registered version becomes the fleet's target at once; never backwards.",
+  ),
+  BINARY_SOURCE: z
+    .enum(["github", "local"])
+    .default("github")
+    .describe("Where agents download from: the release host, or this platform's store (local)."),
+  RELEASE_SOURCE: optional().describe(
+    "owner/name of the repository whose releases sync-github reads; unset: no such source.",
+  ),
+  RELEASE_API_URL: z
+    .string()
+    .default("https://api.github.com")
+    .describe("Base URL of the GitHub-style API that sync-github asks."),
+  RELEASE_TOKEN: optional().describe("Token for that API; sent to its own origin alone."),
+  RELEASE_DIRECTORY: optional().describe(
+    "Folder with one subfolder per version that sync-directory reads; unset: no such source.",
+  ),
+  RELEASE_MANIFEST_KEYS: z
+    .string()
+    .default("")
+    .describe(
+      "Verifier keys of signed manifests, name+hash+base64, comma-separated. Set: what none of them signed registers nothing. Empty: unsigned releases are taken.",
+    ),
+  RELEASE_STORE_DIR: optional().describe(
+    "Folder that binaries are stored in; unset and without a bucket nothing is stored.",
+  ),
+  RELEASE_S3_BUCKET: optional().describe("Bucket that binaries are stored in, in place of a folder."),
+  RELEASE_S3_PREFIX: z.string().default("releases/").describe("Prefix of the keys in that bucket."),
+  RELEASE_S3_ENDPOINT: optional().describe("URL of an S3-compatible storage; unset: AWS."),
+  RELEASE_S3_REGION: z.string().default("us-east-1").describe("Region of the bucket."),
+  RELEASE_S3_PATH_STYLE: flag(false).describe("Name the bucket in the path instead of the host name."),
+  RELEASE_S3_ACCESS_KEY_ID: optional().describe(
+    "Access key of the bucket; unset: the credentials of the surroundings.",
+  ),
+  RELEASE_S3_SECRET_ACCESS_KEY: optional().describe("Secret of that access key."),
+  RELEASE_S3_PROXY: flag(false).describe(
+    "Whether binaries of the bucket are streamed through the platform instead of redirecting to a URL signed for 5 minutes.",
+  ),
+  UPDATE_TIMEOUT_SECONDS: whole(300, 10, 86_400).describe(
+    "Seconds in which an offered update must be running; a device silent for longer counts as failed.",
+  ),
+  HEARTBEAT_INTERVAL_SECONDS: whole(60, 1, 3_600).describe(
+    "Seconds between the heartbeats of an agent, as tenancy has it; a device that soaks may miss three.",
+  ),
+  STAGED_ROLLOUTS_MAX: whole(10, 1, 1_000).describe("Staged rollouts that may be under way at a time."),
+  TENANT_COPY_LAG_MS: whole(2_000, 0, 10_000).describe(
+    "Milliseconds that the copy of the tenants may be behind tenancy before an organization counts as missing.",
+  ),
+  MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
+  EGRESS_TEST_EXCEPTIONS: z
+    .string()
+    .default("")
+    .describe("Origins that tests may reach, [scheme://]name:port=address[,…]; refused in production."),
+};

@@ -1,13 +1,72 @@
-import { runService } from "@muster/service";
+import { openEgress, parseExceptions } from "@muster/egress";
+import { ReleaseService } from "@muster/proto/muster/release/v1/release_pb";
+import { RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
+import { SettingsService } from "@muster/proto/muster/release/v1/settings_pb";
+import { UpdateService } from "@muster/proto/muster/release/v1/update_pb";
+import { register } from "@muster/rpc";
+import { askPurge, runService, startPurges } from "@muster/service";
+import { openSources, openStorage } from "./clients/open.ts";
+import { tenancyClient } from "./clients/tenancy.ts";
+import { createPlanMemory } from "./commands/plan-memory.ts";
+import { startSyncing } from "./commands/sync-releases.ts";
 import { migrations, settings, version } from "./config.ts";
+import { startEndingAttempts } from "./jobs/end-attempts.ts";
+import { releaseService } from "./rpc/release.ts";
+import { rolloutService } from "./rpc/rollout.ts";
+import { settingsService } from "./rpc/settings.ts";
+import { updateService } from "./rpc/update.ts";
+import { manifestKeys } from "./rules/manifest.ts";
+import { purgePlan } from "./store/purge.ts";
 
 await runService({
   name: "agent-release",
   version,
   settings,
   migrations,
-  tenantCopy: {},
-  async start() {
-    return [];
+  tenantCopy: { onPurged: askPurge },
+  async start({ db, config, process: proc }) {
+    const { log } = proc;
+    const now = () => new Date();
+    const keys = manifestKeys(config.RELEASE_MANIFEST_KEYS);
+    const exceptions = parseExceptions(config.EGRESS_TEST_EXCEPTIONS, config.NODE_ENV);
+    const egress = openEgress({ profile: "release", exceptions });
+    proc.onStop("connections to the release source", () => egress.close());
+    const sources = openSources(config, egress);
+    const storage = openStorage(config);
+    proc.onStop("store of binaries", () => storage?.close());
+    const { TENANCY_URL } = config as unknown as { TENANCY_URL: string };
+    const tenancy = tenancyClient({
+      baseUrls: TENANCY_URL.split(",").map((url) => url.trim()),
+      privateKeys: config.CALLER_PRIVATE_KEYS,
+    });
+    proc.onStop("client of tenancy", () => tenancy.close());
+    const mfaMaxAgeMinutes = config.MFA_MAX_AGE_MINUTES;
+    const autoPromote = config.AGENT_AUTO_PROMOTE;
+    const storeAll = config.BINARY_SOURCE === "local";
+    const syncing = startSyncing({ db, log, now, keys, sources, storage, storeAll, autoPromote });
+    proc.onStop("syncs", () => syncing.stop());
+    const ending = startEndingAttempts({ db, log, now });
+    proc.onStop("ends of updates", () => ending.stop());
+    const purges = startPurges({ db, service: "agent-release", log, plan: purgePlan });
+    proc.onStop("purges", () => purges.stop());
+
+    const deciding = {
+      db,
+      log,
+      now,
+      plan: createPlanMemory(),
+      begin: tenancy.begin,
+      timeoutSeconds: config.UPDATE_TIMEOUT_SECONDS,
+      heartbeatIntervalSeconds: config.HEARTBEAT_INTERVAL_SECONDS,
+    };
+    return [
+      register(
+        ReleaseService,
+        releaseService({ db, now, keys, sources, storage, autoPromote, mfaMaxAgeMinutes, wakeSync: syncing.wake }),
+      ),
+      register(UpdateService, updateService({ ...deciding, tenancy })),
+      register(SettingsService, settingsService({ db, now, copyLagMs: config.TENANT_COPY_LAG_MS, mfaMaxAgeMinutes })),
+      register(RolloutService, rolloutService({ db, now, stagedMax: config.STAGED_ROLLOUTS_MAX, mfaMaxAgeMinutes })),
+    ];
   },
 });

@@ -1,9 +1,9 @@
 import type { Privilege } from "@muster/db";
-import { flag, processSettings, whole } from "@muster/kit";
+import { baseUrls, flag, packageVersion, processSettings, whole } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 
-export const version = "0.1.0";
+export const version = packageVersion(import.meta.url);
 export const migrations = new URL("../migrations/", import.meta.url);
 
 /** Where archives and checkpoints go: a bucket, a directory, or nowhere. */
@@ -77,9 +77,7 @@ export const settings = {
     "Days for which these copies are locked (object lock); 0 locks nothing.",
   ),
   ...encryptionSettings,
-  WEBHOOK_DISPATCHER_URL: z
-    .string()
-    .describe("Base URLs of the webhook dispatcher's RPC port, comma-separated; streams to webhooks go through it."),
+  WEBHOOK_DISPATCHER_URL: baseUrls("webhook-dispatcher", "streams to webhooks go through it"),
   STREAM_CONCURRENCY: whole(32, 1, 1_024).describe(
     "Streams of audit rows that this process works on at a time, one of each organization.",
   ),

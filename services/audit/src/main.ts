@@ -1,5 +1,5 @@
 import type { Bus } from "@muster/bus";
-import { secretBox } from "@muster/kit";
+import { noteKeys, secretBox } from "@muster/kit";
 import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
@@ -22,7 +22,6 @@ import { auditProofService } from "./rpc/proof.ts";
 import { reportService } from "./rpc/report.ts";
 import { retentionService } from "./rpc/retention.ts";
 import { streamService } from "./rpc/stream.ts";
-import { noteKeys } from "./rules/signed-note.ts";
 import { sealedColumns, secretPurposes } from "./store/sealed-columns.ts";
 
 await runService({
@@ -78,7 +77,7 @@ await runService({
     process.onStop("verifier", () => verifier.stop());
 
     const pushes = webhookPushes({
-      baseUrls: config.WEBHOOK_DISPATCHER_URL.split(",").map((url) => url.trim()),
+      baseUrls: config.WEBHOOK_DISPATCHER_URL,
       privateKeys: config.CALLER_PRIVATE_KEYS,
     });
     process.onStop("connections to the dispatcher", () => pushes.close());

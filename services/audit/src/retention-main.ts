@@ -1,12 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { checkSchema, openDatabase } from "@muster/db";
-import { redactConfig, runProcess, startConfig, uuidv7 } from "@muster/kit";
+import { noteKeys, redactConfig, runProcess, startConfig, uuidv7 } from "@muster/kit";
 import { tenantMigrations } from "@muster/service";
 import { z } from "zod";
 import { openArchive } from "./clients/archive/open.ts";
 import { migrations, prunerGrants, retentionSettings, version } from "./config.ts";
 import { startRetention } from "./jobs/retention.ts";
-import { noteKeys } from "./rules/signed-note.ts";
 import { retentionLease } from "./store/retention-lease.ts";
 
 const leaseSeconds = 90;

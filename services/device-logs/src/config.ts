@@ -1,12 +1,11 @@
-import { whole } from "@muster/kit";
-import { z } from "zod";
+import { baseUrls, packageVersion, whole } from "@muster/kit";
 
-export const version = "0.1.0";
+export const version = packageVersion(import.meta.url);
 export const migrations = new URL("../migrations/", import.meta.url);
 
 /** Settings beyond those of every service. */
 export const settings = {
-  TENANCY_URL: z.string().describe("Base URLs of tenancy's RPC port, comma-separated; asked for devices."),
+  TENANCY_URL: baseUrls("tenancy", "asked for devices"),
   AGENT_LOG_RETENTION_DAYS: whole(30, 1, 3_650).describe(
     "Days that diagnostic logs are kept; whole weeks are dropped, so that a row may stay up to 7 days longer.",
   ),

@@ -25,7 +25,7 @@ await runService({
     const now = () => new Date();
     const { log } = process;
     const tenancy = tenancyDevices({
-      baseUrls: config.TENANCY_URL.split(",").map((url) => url.trim()),
+      baseUrls: config.TENANCY_URL,
       privateKeys: config.CALLER_PRIVATE_KEYS,
     });
     process.onStop("tenancy client for devices", () => tenancy.close());

@@ -1,9 +1,9 @@
-import { whole, withoutTrailing } from "@muster/kit";
+import { baseUrls, packageVersion, whole, withoutTrailing } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 import type { LoginLimits } from "./rules/attempt-limit.ts";
 
-export const version = "0.1.0";
+export const version = packageVersion(import.meta.url);
 export const migrations = new URL("../migrations/", import.meta.url);
 
 const publicAddress = (sentence: string) =>
@@ -104,9 +104,7 @@ export const settings = {
   ENROLLMENT_FAILURES_PER_MINUTE: whole(60, 1, 1_000_000).describe(
     "Enrollments with a key that is refused, allowed from one address (IPv6: from one /64) within a minute.",
   ),
-  TENANCY_URL: z
-    .string()
-    .describe("Base URLs of tenancy's RPC port, comma-separated; makes the devices of agents that enroll."),
+  TENANCY_URL: baseUrls("tenancy", "makes the devices of agents that enroll"),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
   TENANT_COPY_LAG_MS: whole(1_500, 0, 10_000).describe(
     "Milliseconds to wait for a partner, organization or site that tenancy has only just made.",

@@ -87,7 +87,7 @@ export function identityDeps({ db, config, process }: Context) {
   });
   process.onStop("password hashing", () => hashing.close());
   const tenancy = tenancyDevices({
-    baseUrls: config.TENANCY_URL.split(",").map((each) => each.trim()),
+    baseUrls: config.TENANCY_URL,
     privateKeys: config.CALLER_PRIVATE_KEYS,
   });
   process.onStop("tenancy devices", () => tenancy.close());

@@ -1,6 +1,6 @@
-import { whole } from "@muster/kit";
+import { packageVersion, whole } from "@muster/kit";
 
-export const version = "0.1.0";
+export const version = packageVersion(import.meta.url);
 export const migrations = new URL("../migrations/", import.meta.url);
 
 export const settings = {

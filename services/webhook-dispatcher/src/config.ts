@@ -1,8 +1,8 @@
-import { whole } from "@muster/kit";
+import { packageVersion, whole } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 
-export const version = "0.1.0";
+export const version = packageVersion(import.meta.url);
 export const migrations = new URL("../migrations/", import.meta.url);
 
 export const settings = {
@@ -19,6 +19,9 @@ export const settings = {
     "Milliseconds to wait for an organization that tenancy has only just made.",
   ),
   MATCH_BATCH_EVENTS: whole(500, 1, 5_000).describe("Most events matched in one transaction."),
+  INTAKE_OLDEST_DUE_MS: whole(2_000, 100, 60_000).describe(
+    "Milliseconds that deliveries which could be sent may wait; beyond, POST /events of their organization is refused with 503 or 429.",
+  ),
   SENDER_CONCURRENCY: whole(256, 1, 4_096).describe("Requests of this process under way at a time."),
   ENDPOINT_SLOTS: whole(8, 1, 256).describe("Requests to one webhook under way at a time, over all senders."),
   HOST_SLOTS: whole(128, 1, 65_536).describe(

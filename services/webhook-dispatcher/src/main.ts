@@ -12,6 +12,7 @@ import type { DirectSends } from "./commands/direct.ts";
 import { createIntake } from "./commands/intake.ts";
 import { healthLimits, migrations, settings, version } from "./config.ts";
 import { startMatcher } from "./events/matcher.ts";
+import { startPressure } from "./jobs/pressure.ts";
 import { startReplayer } from "./jobs/replayer.ts";
 import { startSender } from "./jobs/sender.ts";
 import { startUpkeep } from "./jobs/upkeep.ts";
@@ -50,6 +51,7 @@ await runService({
     const purges = startPurges({ db, service: "webhook-dispatcher", log, plan: purgePlan });
     proc.onStop("purges", () => purges.stop());
 
+    const organizationSlots = Math.ceil((config.SENDER_CONCURRENCY * config.ORGANIZATION_SHARE_PERCENT) / 100);
     let wakeHere: () => void = () => undefined;
     let sends: DirectSends | null = null;
     if (config.DISPATCHER_ROLE !== "matcher") {
@@ -65,7 +67,7 @@ await runService({
         jitterPercent: config.RETRY_JITTER_PERCENT,
         random: Math.random,
         hostSlots: config.HOST_SLOTS,
-        organizationSlots: Math.ceil((config.SENDER_CONCURRENCY * config.ORGANIZATION_SHARE_PERCENT) / 100),
+        organizationSlots,
         limits: healthLimits(config),
         graceMs: Math.max(0, config.DRAIN_GRACE_MS - 1_000),
       });
@@ -89,6 +91,9 @@ await runService({
     const { SECRET_OVERLAP_HOURS: secretOverlapHours, WEBHOOKS_PER_ORGANIZATION: perOrganization } = config;
     const { ENDPOINT_SLOTS: endpointSlots, MATCH_BATCH_EVENTS: batchEvents } = config;
     const intake = createIntake({ db, log, sends: () => sends, wake, endpointSlots, batchEvents });
+    const pressureLimits = { endpointSlots, organizationSlots, olderMs: config.INTAKE_OLDEST_DUE_MS };
+    const pressure = startPressure({ db, log, limits: pressureLimits });
+    proc.onStop("pressure", () => pressure.stop());
     const testsPerMinute = config.WEBHOOK_TESTS_PER_MINUTE;
     return [
       register(
@@ -96,7 +101,7 @@ await runService({
         webhookService({ ...reach, box, replyBox, egress, secretOverlapHours, perOrganization }),
       ),
       register(DeliveryService, deliveryService({ ...reach, wake, testsPerMinute })),
-      register(EventService, eventService({ ...reach, intake })),
+      register(EventService, eventService({ ...reach, intake, pressure })),
       register(ReplayService, replayService(reach)),
       register(
         PushService,

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Bus, openBus } from "@muster/bus";
 import { jobs, sql } from "@muster/db";
-import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { createLogger, generateNoteKey, noteKeys, systemCaller, uuidv7 } from "@muster/kit";
 import { type TestDatabase, type TestNats, testNats, until } from "@muster/testing";
 import { runVerification } from "../jobs/verifier.ts";
-import { generateNoteKey, noteKeys } from "../rules/signed-note.ts";
 import { type VerifyResult, verifyKind } from "../rules/verification-job.ts";
 import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { startSealer } from "./sealer.ts";

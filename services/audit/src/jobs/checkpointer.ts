@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@muster/db";
-import { counter, gauge, type Logger } from "@muster/kit";
+import { counter, gauge, type Logger, type NoteSigner, type NoteVerifier, openNote, signNote } from "@muster/kit";
 import type { Outside } from "../clients/checkpoint-copies.ts";
 import { checkpointText, parseCheckpoint } from "../rules/checkpoint.ts";
 import { anchorText, merkleRoot } from "../rules/merkle.ts";
-import { type NoteSigner, type NoteVerifier, openNote, signNote } from "../rules/signed-note.ts";
 import {
   anchorDue,
   anchorLeaves,

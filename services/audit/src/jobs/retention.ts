@@ -1,10 +1,18 @@
 import type { Database } from "@muster/db";
-import { counter, gauge, type Logger, type RequestMeta, sleep, systemCaller } from "@muster/kit";
+import {
+  counter,
+  gauge,
+  type Logger,
+  type NoteSigner,
+  type RequestMeta,
+  signNote,
+  sleep,
+  systemCaller,
+} from "@muster/kit";
 import { auditEvent } from "@muster/service";
 import type { Archive } from "../clients/archive/archive.ts";
 import type { ArchiveReference } from "../rules/archive-chunk.ts";
 import { receiptText } from "../rules/receipt.ts";
-import { type NoteSigner, signNote } from "../rules/signed-note.ts";
 import {
   chainsFrom,
   type DueChain,

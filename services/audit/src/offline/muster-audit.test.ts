@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { generateNoteKey, noteKeys, signNote } from "@muster/kit";
 import { checkpointText } from "../rules/checkpoint.ts";
 import { exportText, renderChain, renderEnd, renderRow } from "../rules/export-line.ts";
 import { sealChain } from "../rules/seal.ts";
-import { generateNoteKey, noteKeys, signNote } from "../rules/signed-note.ts";
 
 const program = fileURLToPath(new URL("../../../../deploy/cli/muster-audit.mjs", import.meta.url));
 const chainId = "01890000-0000-7000-8000-00000000000a";

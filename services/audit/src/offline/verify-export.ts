@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { type NoteVerifier, openNote, parseVerifier } from "@muster/kit";
 import type { ChainRow } from "../rules/chain-row.ts";
 import {
   type ExportEnd,
@@ -8,7 +9,6 @@ import {
   parseLine,
 } from "../rules/export-line.ts";
 import { type Finding, isProblem } from "../rules/finding.ts";
-import { type NoteVerifier, openNote, parseVerifier } from "../rules/signed-note.ts";
 import { endVerification, newVerification, takeCheckpoints, takeReceipts, takeRow, unsigned } from "../rules/verify.ts";
 
 export type ChainReport = {

@@ -2,7 +2,7 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
-import { type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { type Caller, createLogger, generateNoteKey, noteKeys, openNote, systemCaller, uuidv7 } from "@muster/kit";
 import { ExportFormat, ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { register, toAppError } from "@muster/rpc";
@@ -12,7 +12,6 @@ import { exportVerifier } from "../offline/verify-export.ts";
 import { sha256 } from "../rules/archive-chunk.ts";
 import { parseExportText, parseLine } from "../rules/export-line.ts";
 import { checksumOf } from "../rules/seal.ts";
-import { generateNoteKey, noteKeys, openNote } from "../rules/signed-note.ts";
 import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { exportService } from "./export.ts";
 

@@ -1,12 +1,11 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
-import { type CallContext, counter, validationError } from "@muster/kit";
+import { type CallContext, counter, type NoteSigner, type NoteVerifier, openNote, validationError } from "@muster/kit";
 import { ExportFormat, type ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { callContext } from "@muster/rpc";
 import { auditEvent, requirePermission } from "@muster/service";
 import { parseCheckpoint } from "../rules/checkpoint.ts";
 import { exportFile } from "../rules/export-file.ts";
-import { type NoteSigner, type NoteVerifier, openNote } from "../rules/signed-note.ts";
 import type { LogFilter } from "../store/conditions.ts";
 import { type Selection, selectedRows, selectRows } from "../store/export.ts";
 import { readableRange } from "../store/logs.ts";

@@ -2,12 +2,12 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { type Database, type Job, jobs } from "@muster/db";
+import type { NoteVerifier } from "@muster/kit";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
 import { AuditProofService, type Verification, VerificationSchema } from "@muster/proto/muster/audit/v1/proof_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, reachedBefore, requirePermission } from "@muster/service";
 import { rangeOf } from "../rules/range.ts";
-import type { NoteVerifier } from "../rules/signed-note.ts";
 import { mostWaiting, openKeyOf, type VerifyInput, type VerifyResult, verifyKind } from "../rules/verification-job.ts";
 import { readableRange } from "../store/logs.ts";
 import {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
+import { type NoteSigner, type NoteVerifier, signNote } from "@muster/kit";
 import type { ChainRow } from "./chain-row.ts";
 import { csvHeader, csvLine } from "./csv.ts";
 import { type ExportedChain, exportText, renderChain, renderEnd, renderRow } from "./export-line.ts";
-import { type NoteSigner, type NoteVerifier, signNote } from "./signed-note.ts";
 
 export type ExportFormat = "csv" | "jsonl";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
+import { generateNoteKey, NoteError, noteKeys, openNote, parseVerifier, signNote } from "@muster/kit";
 import { checkpointText, parseCheckpoint } from "./checkpoint.ts";
 import { exportText, parseExportText, parseLine, renderChain, renderEnd, renderRow } from "./export-line.ts";
 import { parseReceipt, receiptText } from "./receipt.ts";
-import { generateNoteKey, NoteError, noteKeys, openNote, parseVerifier, signNote } from "./signed-note.ts";
 
 const chainId = "01890000-0000-7000-8000-00000000000a";
 const head = "ab".repeat(32);

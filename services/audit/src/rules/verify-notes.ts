@@ -1,7 +1,7 @@
+import { type NoteVerifier, openNote } from "@muster/kit";
 import { parseCheckpoint } from "./checkpoint.ts";
 import { addFinding } from "./finding.ts";
 import { parseReceipt, type Receipt } from "./receipt.ts";
-import { type NoteVerifier, openNote } from "./signed-note.ts";
 import type { Verification } from "./verify-state.ts";
 
 export type Trust = {

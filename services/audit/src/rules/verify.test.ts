@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
+import { generateNoteKey, noteKeys, signNote } from "@muster/kit";
 import type { ChainRow } from "./chain-row.ts";
 import { checkpointText } from "./checkpoint.ts";
 import type { Entry } from "./entry.ts";
 import { receiptText } from "./receipt.ts";
 import { foundChecksum, sealChain } from "./seal.ts";
-import { generateNoteKey, noteKeys, signNote } from "./signed-note.ts";
 import { endVerification, type Finding, newVerification, takeCheckpoints, takeReceipts, takeRow } from "./verify.ts";
 
 const chainId = "01890000-0000-7000-8000-00000000000a";

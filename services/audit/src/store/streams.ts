@@ -110,6 +110,8 @@ export async function removeStream(tx: Tx, id: string): Promise<void> {
 
 /** Takes a stream that is due and has rows to send, for `leaseMs`; one whose holder fell silent is in doubt. Null when none is. */
 export async function claimStream(tx: Tx, leaseMs: number): Promise<StreamRow | null> {
+  // Mostly there is none, and then nothing is written.
+  if ((await tx.query(sql`SELECT id FROM audit_streams WHERE status = 'active' LIMIT 1`)).length === 0) return null;
   const [row] = await tx.query<StreamRow>(sql`
     UPDATE audit_streams AS t
     SET fence = t.fence + 1, is_doubtful = t.is_doubtful OR t.leased_until IS NOT NULL,

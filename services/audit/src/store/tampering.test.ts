@@ -1,7 +1,7 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { jobs, openDatabase } from "@muster/db";
-import { createLogger, uuidv7 } from "@muster/kit";
+import { createLogger, generateNoteKey, noteKeys, uuidv7 } from "@muster/kit";
 import { ExportFormat, ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
 import { register } from "@muster/rpc";
@@ -14,7 +14,6 @@ import { exportVerifier } from "../offline/verify-export.ts";
 import { exportService } from "../rpc/export.ts";
 import { auditProofService } from "../rpc/proof.ts";
 import { foundChecksum } from "../rules/seal.ts";
-import { generateNoteKey, noteKeys } from "../rules/signed-note.ts";
 import { verifyKind } from "../rules/verification-job.ts";
 import { auditDatabase, auditMessage } from "../testing/audit.ts";
 import { readChain } from "./chain-rows.ts";

@@ -1,5 +1,14 @@
 import type { Database, Tx } from "@muster/db";
-import { counter, gauge, type Logger, type SecretBox, systemCaller, uuidv7 } from "@muster/kit";
+import {
+  counter,
+  gauge,
+  type Logger,
+  type Repeating,
+  repeatEvery,
+  type SecretBox,
+  systemCaller,
+  uuidv7,
+} from "@muster/kit";
 import { type Delivery, MailRefused } from "../clients/mail-delivery.ts";
 import { type MailQueue, type ResetRequest, resetMs, resetRequestKind } from "../emits/mail-queue.ts";
 import type { SealedMail } from "../rules/mail-texts.ts";
@@ -100,33 +109,21 @@ async function answerRequest(
 }
 
 /** Sends what is due each `pollMs` until stopped. */
-export function startMail(deps: SendMailDeps, pollMs = 1_000): { stop(): Promise<void> } {
-  let running: Promise<void> | null = null;
+export function startMail(deps: SendMailDeps, pollMs = 1_000): Repeating {
   let rounds = 0;
   const round = async () => {
-    try {
-      await sendDueMail(deps);
-      if (rounds++ % 60 === 0) {
-        const now = deps.now();
-        await removeOldMail(deps.db, new Date(now.getTime() - keepFinishedMs), now);
-        const counts = await mailCounts(deps.db);
-        waiting.set(counts.waiting);
-        poison.set(counts.poison);
-      }
-    } catch (err) {
-      deps.log.warn({ err }, "mail cannot be sent now");
-    } finally {
-      running = null;
-    }
+    await sendDueMail(deps);
+    if (rounds++ % 60 !== 0) return;
+    const now = deps.now();
+    await removeOldMail(deps.db, new Date(now.getTime() - keepFinishedMs), now);
+    const counts = await mailCounts(deps.db);
+    waiting.set(counts.waiting);
+    poison.set(counts.poison);
   };
-  const timer = setInterval(() => {
-    running ??= round();
-  }, pollMs);
-  timer.unref();
+  const sending = repeatEvery(pollMs, round, (err) => deps.log.warn({ err }, "mail cannot be sent now"));
   return {
     async stop() {
-      clearInterval(timer);
-      await running;
+      await sending.stop();
       deps.delivery?.close();
     },
   };

@@ -4,7 +4,7 @@ import type { Tx } from "@muster/db";
 import { type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
 import { ApiKeySchema, ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore, requireScope } from "@muster/service";
+import { idempotentTx, reachedBefore, requireScope, requireWholeOrganization } from "@muster/service";
 import { inTurn } from "../commands/in-turn.ts";
 import { reachOrganization } from "../commands/reach.ts";
 import { revokeTenantCredentials } from "../commands/revoke-tenant.ts";
@@ -27,14 +27,7 @@ import {
 import { readPrincipal } from "../store/service-principals.ts";
 import { apiKeyMessage, timeOrNull } from "./api-key-message.ts";
 import { auditRefusals } from "./audit-refusals.ts";
-import {
-  apiKeyNotFound,
-  heldNow,
-  requireManager,
-  requireReader,
-  requireWholeOrganization,
-  wordOrNull,
-} from "./guards.ts";
+import { apiKeyNotFound, heldNow, requireManager, requireReader, wordOrNull } from "./guards.ts";
 import { organizationFilter } from "./list-filters.ts";
 
 const statuses = ["active", "expired", "revoked"];

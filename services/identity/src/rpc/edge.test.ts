@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
@@ -11,7 +12,7 @@ import {
 } from "@muster/proto/muster/identity/v1/edge_pb";
 import { register, toAppError } from "@muster/rpc";
 import { applyTenants, tenantMigrations } from "@muster/service";
-import { callers, type TestPort, testDatabase, testPort } from "@muster/testing";
+import { asOwner, callers, type TestPort, testDatabase, testPort } from "@muster/testing";
 import { afterChange, announce } from "../emits/changes.ts";
 import { leaseMs } from "../store/gateways.ts";
 import { removeIdleWindows } from "../store/rate-windows.ts";
@@ -209,8 +210,59 @@ describe("Reserve", () => {
     const [refused] = grants;
     expect(refused).toMatchObject({ granted: 0, remaining: 0, cacheable: true, retryAt: refused?.resetAt });
     const inMs = Number(refused?.resetAt?.seconds) * 1000 - (now ? timestampDate(now).getTime() : 0);
-    expect(inMs).toBeGreaterThan(3_600_000);
-    expect(inMs).toBeLessThan(3_720_000);
+    expect(inMs).toBeGreaterThan(3_598_000);
+    expect(inMs).toBeLessThanOrEqual(3_600_000);
+  });
+});
+
+describe("an hour that was counted before", () => {
+  const slotNow = () => Math.floor((Date.now() + 1_000) / 2_000);
+  const hourOf = async (id: string) => {
+    const [row] = await database.db.read<{ between_slots: number[]; between_used: string; recent: number[] }>(
+      system,
+      sql`SELECT between_slots, between_used, recent FROM rate_hours WHERE id = ${id}`,
+    );
+    return row;
+  };
+
+  it("counts whole, and what is no longer recent is put between", async () => {
+    const id = uuidv7();
+    const slot = slotNow();
+    const text = (...counts: number[]) => `{${counts.join(",")}}`;
+    await database.db.tx(system, (tx) =>
+      tx.execute(sql`
+        INSERT INTO rate_hours (kind, id, leaving, between_slots, between_used, between_from, recent)
+        VALUES ('key', ${id}, ${text(slot - 1_850, 50, slot - 1_790, 1)}::integer[], ${text(slot - 900, 7)}::integer[], 7,
+                ${slot - 900}, ${text(slot - 70, 2, slot - 5, 3)}::integer[])`),
+    );
+    const { grants } = await edge().reserve({ wants: [want(id, 100, 1)] });
+    expect(grants[0]).toMatchObject({ granted: 1, remaining: 100 - 1 - 7 - 2 - 3 - 1 });
+    const kept = await hourOf(id);
+    expect([kept?.between_slots, Number(kept?.between_used)]).toEqual([[slot - 900, 7, slot - 70, 2], 9]);
+    expect(kept?.recent.slice(0, 2)).toEqual([slot - 5, 3]);
+    const again = await edge().reserve({ wants: [want(id, 100, 1)] });
+    expect(again.grants[0]).toMatchObject({ remaining: 85 });
+    expect((await hourOf(id))?.between_slots).toEqual([slot - 900, 7, slot - 70, 2]);
+  });
+
+  it("by minutes is taken over by the migration", async () => {
+    const id = uuidv7();
+    const minute = Math.floor(Date.now() / 60_000);
+    const used = new Array<number>(62).fill(0);
+    used[minute % 62] = 5;
+    used[(minute - 40) % 62] = 20;
+    const file = await readFile(new URL("../../migrations/0060_rate_hours.sql", import.meta.url), "utf8");
+    const takeOver = file.slice(file.indexOf("INSERT INTO rate_hours"));
+    await database.db.tx(system, (tx) =>
+      tx.execute(sql`
+        INSERT INTO rate_windows (kind, id, base_minute, used)
+        VALUES ('key', ${id}, ${minute}, ${`{${used.join(",")}}`}::integer[])`),
+    );
+    await asOwner(database, (owner) => owner.query(takeOver));
+    const kept = await hourOf(id);
+    expect(kept?.between_slots).toEqual([(minute - 40) * 30 + 29, 20, minute * 30 + 29, 5]);
+    const { grants } = await edge().reserve({ wants: [want(id, 30, 9)] });
+    expect(grants[0]).toMatchObject({ granted: 5, remaining: 0 });
   });
 });
 
@@ -246,12 +298,12 @@ describe("idle windows", () => {
     const [old, young] = [uuidv7(), uuidv7()];
     await edge().reserve({ wants: [want(old, 5, 1), want(young, 5, 1)] });
     await database.db.tx(system, (tx) =>
-      tx.execute(sql`UPDATE rate_windows SET base_minute = base_minute - 200 WHERE id = ${old}`),
+      tx.execute(sql`UPDATE rate_hours SET last_minute = last_minute - 200 WHERE id = ${old}`),
     );
     await removeIdleWindows(database.db, 100);
     const left = await database.db.read<{ id: string }>(
       system,
-      sql`SELECT id FROM rate_windows WHERE id = ANY(${[old, young]}::uuid[])`,
+      sql`SELECT id FROM rate_hours WHERE id = ANY(${[old, young]}::uuid[])`,
     );
     expect(left).toEqual([{ id: young }]);
   });

@@ -9,7 +9,7 @@ import {
   EnrollmentKeyService,
 } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore } from "@muster/service";
+import { idempotentTx, reachedBefore, siteRestricted } from "@muster/service";
 import { reachOrganization } from "../commands/reach.ts";
 import type { EnrollmentKeyDeps, KeyDeps } from "../deps.ts";
 import { changesBetween, recordFact } from "../emits/key-facts.ts";
@@ -26,7 +26,7 @@ import {
 import { awaitTenants } from "../store/tenants.ts";
 import { timeOrNull } from "./api-key-message.ts";
 import { auditRefusals } from "./audit-refusals.ts";
-import { requireManager, requireReader, siteRestricted } from "./guards.ts";
+import { requireManager, requireReader } from "./guards.ts";
 import { idOrNull, organizationFilter } from "./list-filters.ts";
 
 /** Short-lived tokens that bring agents into an organization (docs/behaviour.md#enrollment-keys). */

@@ -1,5 +1,5 @@
 import { AppError, type CallContext, validationError } from "@muster/kit";
-import { requireMfa, requirePermission } from "@muster/service";
+import { requireMfa, requirePermission, requirePerson } from "@muster/service";
 import type { KeyDeps } from "../deps.ts";
 import { findPrincipal } from "../store/people.ts";
 
@@ -15,17 +15,6 @@ export function requireManager(context: CallContext, deps: KeyDeps): void {
   requirePermission(context, "organizations:write");
   requireMfa(context, deps.mfaMaxAgeMinutes, deps.now());
 }
-
-export function requirePerson({ caller }: CallContext): void {
-  if (caller.actor.type !== "user") throw new AppError("user_session_required", "A user session is required");
-}
-
-/** Not for people whose access is restricted to sites. */
-export function requireWholeOrganization({ caller }: CallContext): void {
-  if (caller.siteIds !== null) throw siteRestricted();
-}
-
-export const siteRestricted = () => new AppError("site_restricted", "Your access is restricted to sites");
 
 /** Permissions of the calling person as they are now; the caller token may be a minute old. */
 export async function heldNow({ db }: Pick<KeyDeps, "db">, { caller }: CallContext): Promise<readonly string[]> {

@@ -5,7 +5,7 @@ import type { Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, type Permission, uuidv7 } from "@muster/kit";
 import { type Role, RoleSchema, RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, requireMfa, requirePermission } from "@muster/service";
+import { idempotentTx, requireMfa, requirePermission, requirePerson, requireWholeOrganization } from "@muster/service";
 import { actingNow, administration, inTurnOf } from "../commands/administer.ts";
 import type { RoleDeps } from "../deps.ts";
 import { appliedEverywhere } from "../emits/applied-everywhere.ts";
@@ -28,7 +28,7 @@ import {
 } from "../store/roles.ts";
 import { awaitTenants, type KnownTenants } from "../store/tenants.ts";
 import { auditRefusals } from "./audit-refusals.ts";
-import { requirePerson, requireWholeOrganization, wordOrNull } from "./guards.ts";
+import { wordOrNull } from "./guards.ts";
 import { organizationFilter, partnerFilter } from "./list-filters.ts";
 
 const scopes = ["system", "partner", "organization"];

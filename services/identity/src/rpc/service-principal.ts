@@ -9,7 +9,7 @@ import {
   ServicePrincipalService,
 } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore } from "@muster/service";
+import { idempotentTx, reachedBefore, requireWholeOrganization } from "@muster/service";
 import { inTurn } from "../commands/in-turn.ts";
 import { reachOrganization } from "../commands/reach.ts";
 import type { KeyDeps } from "../deps.ts";
@@ -32,14 +32,7 @@ import {
 } from "../store/service-principals.ts";
 import { apiKeyMessage } from "./api-key-message.ts";
 import { auditRefusals } from "./audit-refusals.ts";
-import {
-  apiKeyNotFound,
-  heldNow,
-  requireManager,
-  requireReader,
-  requireWholeOrganization,
-  wordOrNull,
-} from "./guards.ts";
+import { apiKeyNotFound, heldNow, requireManager, requireReader, wordOrNull } from "./guards.ts";
 import { organizationFilter } from "./list-filters.ts";
 
 const statuses = ["active", "disabled"];

@@ -5,7 +5,7 @@ import type { Database } from "@muster/db";
 import { type CallContext, clampPage, isUuid, validationError } from "@muster/kit";
 import { type User, UserSchema, type UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { callContext } from "@muster/rpc";
-import { requireMfa, requirePermission } from "@muster/service";
+import { requireMfa, requirePermission, requirePerson, requireWholeOrganization } from "@muster/service";
 import { acceptInvite } from "../commands/accept-invite.ts";
 import { inviteUser } from "../commands/invite-user.ts";
 import { userManagement, userNotFound } from "../commands/manage-user.ts";
@@ -14,7 +14,7 @@ import { userChange } from "../rules/changed-user.ts";
 import { seededRoleId } from "../store/roles.ts";
 import { findUser, listUsers, type UserRow } from "../store/users.ts";
 import { auditRefusals } from "./audit-refusals.ts";
-import { requirePerson, requireWholeOrganization, wordOrNull } from "./guards.ts";
+import { wordOrNull } from "./guards.ts";
 import { organizationFilter, partnerFilter } from "./list-filters.ts";
 
 const statuses = ["invited", "active", "disabled"];

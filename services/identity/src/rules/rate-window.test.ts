@@ -1,13 +1,53 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { emptyWindow, giveBack, grant, grantMs, type RateWindow, slots } from "./rate-window.ts";
+import {
+  emptyWindow,
+  type Grant,
+  giveBack,
+  grant,
+  grantMs,
+  needsBetween,
+  type RateWindow,
+  slotMs,
+  slots,
+  type Want,
+} from "./rate-window.ts";
 
 const hourMs = 3_600_000;
-const minuteMs = 60_000;
-/** A full minute, far from 1970. */
-const startMs = 29_000_000 * minuteMs;
+/** The beginning of a slot, far from 1970. */
+const startMs = 870_000_000 * slotMs;
 
 type Lease = { slot: number; left: number; grantedAtMs: number };
+
+/** A window as the store keeps it: the slots between are loaded only when they are needed, and written when they changed. */
+function stored(limit = 0) {
+  let kept: RateWindow = emptyWindow;
+  let between = emptyWindow.between;
+  let loads = 0;
+  return {
+    grant(want: Partial<Want>, nowMs: number): Grant {
+      const loaded = needsBetween({ ...kept, between: null }, nowMs);
+      if (loaded) loads += 1;
+      const given = grant(
+        { ...kept, between: loaded ? between : null },
+        { limit, waiting: 0, ahead: 0, ...want },
+        nowMs,
+      );
+      kept = given.window;
+      if (kept.between !== null) between = kept.between;
+      return given;
+    },
+    giveBack(slot: number, unspent: number) {
+      kept = giveBack({ ...kept, between: null }, slot, unspent);
+    },
+    get window() {
+      return kept;
+    },
+    get loads() {
+      return loads;
+    },
+  };
+}
 
 type Step = {
   next(nowMs: number): number;
@@ -20,19 +60,20 @@ type Step = {
 
 const anyTime = fc.integer({ min: 0, max: 2 * hourMs }).map((ms) => (nowMs: number) => nowMs + ms);
 const soon = fc.integer({ min: 0, max: 1_500 }).map((ms) => (nowMs: number) => nowMs + ms);
-/** Around the edge of a minute, which is also where an hour and the window end. */
+const minutes = fc.integer({ min: 0, max: 65 }).map((count) => (nowMs: number) => nowMs + count * 60_000);
+/** Around the edge of a slot, which is also where an hour and the window end. */
 const edge = fc
   .record({
-    minutes: fc.constantFrom(0, 1, 58, 59, 60, 61, 62, 63),
+    passed: fc.constantFrom(0, 1, 29, 30, 31, 59, 60, 61, 1_741, 1_742, 1_799, 1_800, 1_801, 1_802, 1_803),
     offsetMs: fc.constantFrom(-1_001, -1_000, -999, -1, 0, 1),
   })
-  .map(({ minutes, offsetMs }) => (nowMs: number) => {
-    return Math.max(nowMs, (Math.floor(nowMs / minuteMs) + minutes) * minuteMs + offsetMs);
+  .map(({ passed, offsetMs }) => (nowMs: number) => {
+    return Math.max(nowMs, (Math.floor(nowMs / slotMs) + passed) * slotMs + offsetMs);
   });
 
 const steps = fc.array(
   fc.record({
-    next: fc.oneof(anyTime, soon, { weight: 3, arbitrary: edge }),
+    next: fc.oneof(anyTime, soon, minutes, { weight: 3, arbitrary: edge }),
     waiting: fc.integer({ min: 0, max: 40 }),
     ahead: fc.integer({ min: 0, max: 2_000 }),
     /** Milliseconds into its life at which a grant is spent; beyond the life nothing is. */
@@ -40,19 +81,18 @@ const steps = fc.array(
     settle: fc.boolean(),
     half: fc.boolean(),
   }),
-  { minLength: 1, maxLength: 60 },
+  { minLength: 1, maxLength: 80 },
 );
 
 /** Times of admitted requests under random asking, spending and settling by several gateways. */
 function admissions(limit: number, path: readonly Step[]): number[] {
   let nowMs = startMs;
-  let window: RateWindow = emptyWindow;
+  const window = stored(limit);
   const times: number[] = [];
   let leases: Lease[] = [];
   for (const step of path) {
     nowMs = step.next(nowMs);
-    const asked = grant(window, { limit, waiting: step.waiting, ahead: step.ahead }, nowMs);
-    window = asked.window;
+    const asked = window.grant({ waiting: step.waiting, ahead: step.ahead }, nowMs);
     leases.push({ slot: asked.slot, left: asked.granted, grantedAtMs: nowMs });
     for (const lease of leases) {
       const at = lease.grantedAtMs + step.spendMs;
@@ -64,7 +104,7 @@ function admissions(limit: number, path: readonly Step[]): number[] {
     if (step.settle) {
       // Given back once its life is over, as gateways do; a killed gateway never does.
       const over = leases.filter((lease) => lease.grantedAtMs + grantMs <= nowMs);
-      for (const lease of over) window = giveBack(window, lease.slot, lease.left);
+      for (const lease of over) window.giveBack(lease.slot, lease.left);
       leases = leases.filter((lease) => !over.includes(lease));
     }
   }
@@ -72,7 +112,7 @@ function admissions(limit: number, path: readonly Step[]): number[] {
 }
 
 describe("the hourly window", () => {
-  it("never admits more than the limit in any 60 minutes", () => {
+  it("never admits more than the limit in any 3,600 s", () => {
     fc.assert(
       fc.property(fc.constantFrom(1, 3, 100, 1_000), steps, (limit, path) => {
         const times = admissions(limit, path);
@@ -86,16 +126,45 @@ describe("the hourly window", () => {
     );
   });
 
+  it.each([1, 7, 10, 100, 1_000, 20_000])("never refuses a client that spends 99 %% of %d an hour evenly", (limit) => {
+    const window = stored(limit);
+    const everyMs = hourMs / (0.99 * limit);
+    const refused: number[] = [];
+    for (let i = 0; i < 3 * limit; i++) {
+      const { granted } = window.grant({ waiting: 1 }, Math.round(startMs + i * everyMs));
+      if (granted === 0) refused.push(i);
+    }
+    expect(refused).toEqual([]);
+  });
+
+  it("never says to wait for more than 3,600 s", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(1, 3, 100), steps, (limit, path) => {
+        const window = stored(limit);
+        let nowMs = startMs;
+        return path.every((step) => {
+          nowMs = step.next(nowMs);
+          const { resetAtMs, refusal } = window.grant({ waiting: step.waiting, ahead: step.ahead }, nowMs);
+          const waits = [resetAtMs - nowMs, (refusal?.retryAtMs ?? nowMs + 1) - nowMs];
+          return waits.every((ms) => ms > 0 && ms <= hourMs);
+        });
+      }),
+    );
+  });
+
+  it("admits again at most 4 s after the hour of what was spent", () => {
+    const window = stored(5);
+    window.grant({ waiting: 5 }, startMs);
+    expect(window.grant({ waiting: 1 }, startMs + hourMs - 1).granted).toBe(0);
+    expect(window.grant({ waiting: 5 }, startMs + hourMs + 2 * slotMs).granted).toBe(5);
+  });
+
   it("admits exactly the limit to any number of requests that wait", () => {
     fc.assert(
       fc.property(fc.constantFrom(1, 3, 100, 1_000), fc.array(fc.integer({ min: 1, max: 60 })), (limit, asks) => {
-        let window: RateWindow = emptyWindow;
+        const window = stored(limit);
         let served = 0;
-        for (const waiting of asks) {
-          const asked = grant(window, { limit, waiting, ahead: 0 }, startMs);
-          window = asked.window;
-          served += asked.granted;
-        }
+        for (const waiting of asks) served += window.grant({ waiting }, startMs).granted;
         const wanted = asks.reduce((total, n) => total + n, 0);
         return served === Math.min(limit, wanted);
       }),
@@ -104,43 +173,54 @@ describe("the hourly window", () => {
 
   it("gives back no more than was granted, whatever comes back when", () => {
     fc.assert(
-      fc.property(fc.nat(200), fc.integer({ min: -70, max: 70 }), (unspent, minutes) => {
-        const { window, slot } = grant(emptyWindow, { limit: 100, waiting: 100, ahead: 0 }, startMs);
-        const later = grant(window, { limit: 100, waiting: 0, ahead: 0 }, startMs + minutes * minuteMs).window;
-        const { used } = giveBack(later, slot, unspent);
-        return used.every((count) => count >= 0) && used.reduce((total, n) => total + n, 0) <= 100;
+      fc.property(fc.nat(200), fc.integer({ min: -70, max: 70 }), (unspent, minute) => {
+        const window = stored(100);
+        const { slot } = window.grant({ waiting: 100 }, startMs);
+        window.grant({}, startMs + minute * 60_000);
+        window.giveBack(slot, unspent);
+        const left = window.grant({}, startMs + minute * 60_000).remaining;
+        return left >= 0 && left <= 100;
       }),
     );
   });
 
-  it("refuses around the slot's and the hour's edge, and admits when the oldest minute has left", () => {
-    // Spent in the last millisecond of its life, which is the last of its minute.
-    const grantedMs = startMs + minuteMs - grantMs - 1;
-    const first = grant(emptyWindow, { limit: 1, waiting: 1, ahead: 0 }, grantedMs);
-    const spentMs = startMs + minuteMs - 1;
-    const ask = (nowMs: number) => grant(first.window, { limit: 1, waiting: 1, ahead: 0 }, nowMs).granted;
-    expect(first.slot).toBe(startMs / minuteMs);
-    expect(ask(spentMs + hourMs)).toBe(0);
-    expect(ask(first.resetAtMs - 1)).toBe(0);
-    expect(ask(first.resetAtMs)).toBe(1);
-    expect(first.resetAtMs - spentMs).toBeLessThan(hourMs + 2 * minuteMs);
+  it("gives back what is unspent at the gateway's next settlements", () => {
+    const window = stored(10);
+    const { slot } = window.grant({ waiting: 10 }, startMs);
+    window.grant({}, startMs + 30_000);
+    window.giveBack(slot, 4);
+    expect(window.grant({ waiting: 10 }, startMs + 30_000)).toMatchObject({ granted: 4, remaining: 0 });
   });
 
-  it("charges a grant to the minute it expires in", () => {
-    const { slot } = grant(emptyWindow, { limit: 9, waiting: 1, ahead: 0 }, startMs + minuteMs - 1);
-    expect(slot).toBe(startMs / minuteMs + 1);
+  it("refuses around the slot's and the hour's edge, and admits when the oldest slot has left", () => {
+    // Spent in the last millisecond of its life, which is the last of its slot.
+    const grantedMs = startMs + slotMs - grantMs - 1;
+    const window = stored(1);
+    const { slot } = window.grant({ waiting: 1 }, grantedMs);
+    const spentMs = grantedMs + grantMs - 1;
+    const leavesMs = (slot + slots) * slotMs - grantMs;
+    expect(slot).toBe(startMs / slotMs);
+    expect(window.grant({ waiting: 1 }, spentMs + hourMs).granted).toBe(0);
+    expect(window.grant({ waiting: 1 }, leavesMs - 1).granted).toBe(0);
+    expect(window.grant({ waiting: 1 }, leavesMs).granted).toBe(1);
+  });
+
+  it("charges a grant to the slot it expires in", () => {
+    expect(stored(9).grant({ waiting: 1 }, startMs + slotMs - 1).slot).toBe(startMs / slotMs + 1);
   });
 
   it("stays where it is when the clock goes back", () => {
-    const { window } = grant(emptyWindow, { limit: 2, waiting: 2, ahead: 0 }, startMs);
-    const back = grant(window, { limit: 2, waiting: 1, ahead: 0 }, startMs - 5 * hourMs);
-    expect([back.granted, back.slot]).toEqual([0, startMs / minuteMs]);
+    const window = stored(2);
+    window.grant({ waiting: 2 }, startMs);
+    const back = window.grant({ waiting: 1 }, startMs - 5 * hourMs);
+    expect([back.granted, back.slot]).toEqual([0, startMs / slotMs]);
   });
 
   it("admits more at once when the limit is raised, and nothing below zero when it is lowered", () => {
-    const { window } = grant(emptyWindow, { limit: 3, waiting: 5, ahead: 0 }, startMs);
-    expect(grant(window, { limit: 5, waiting: 5, ahead: 0 }, startMs)).toMatchObject({ granted: 2, remaining: 0 });
-    expect(grant(window, { limit: 1, waiting: 5, ahead: 0 }, startMs)).toMatchObject({ granted: 0, remaining: 0 });
+    const window = stored(3);
+    window.grant({ waiting: 5 }, startMs);
+    expect(window.grant({ limit: 1, waiting: 5 }, startMs)).toMatchObject({ granted: 0, remaining: 0 });
+    expect(window.grant({ limit: 5, waiting: 5 }, startMs)).toMatchObject({ granted: 2, remaining: 0 });
   });
 
   it("grants nothing ahead near the limit", () => {
@@ -158,7 +238,12 @@ describe("the hourly window", () => {
     expect(later.refusal).toEqual({ cacheable: true, retryAtMs: later.resetAtMs });
   });
 
-  it("counts 62 minutes", () => {
-    expect(emptyWindow.used).toHaveLength(slots);
+  it("of a client that never rests loads the slots between once a minute, and keeps the rest small", () => {
+    const window = stored(1_000_000);
+    const seconds = 2 * 3_600;
+    for (let second = 0; second < seconds; second++) window.grant({ waiting: 2 }, startMs + second * 1_000);
+    expect(window.loads).toBeLessThanOrEqual(seconds / 60);
+    expect(window.window.leaving.length + window.window.recent.length).toBeLessThanOrEqual(2 * (60 + 60 + 2));
+    expect(window.grant({}, startMs + seconds * 1_000).remaining).toBe(1_000_000 - 2 * 3_603);
   });
 });

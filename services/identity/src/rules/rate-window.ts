@@ -1,14 +1,34 @@
-/** Minutes that are counted: a request at the end of the oldest is still within 60 minutes of one under a grant made now. */
-export const slots = 62;
+/** Grain of the window: requests are counted by slots of 2 s of the database's clock. */
+export const slotMs = 2_000;
+/** Slots that are counted: a request at the end of the oldest is still within an hour of one under a grant made now. */
+export const slots = 1_802;
 /** Life of a grant, counted by the gateway from before it asked: the last request under a grant made at t happens before t + 1 s. */
 export const grantMs = 1_000;
 /** How long after a grant its unspent part may come back: its life, and the gateway's next settlement. */
 export const lentMs = 2 * grantMs;
 
-const minuteMs = 60_000;
+const hourMs = 3_600_000;
+/** After a fold the youngest minute stays apart, and so do the two minutes that leave next; one fold is due each minute at most. */
+const recentSlots = 30;
+const leavingSlots = 60;
 
-/** One credential's requests by minute of the database's clock: minute m in `used[m % 62]`, none later than `baseMinute`. */
-export type RateWindow = { baseMinute: number; used: readonly number[]; lentUntilMs: number };
+/** Requests by slot: slot, count, slot, count, … from the oldest on; slots in which nothing happened are left out. */
+export type Counts = readonly number[];
+
+/**
+ * One credential's requests of the last hour. All slots together take up to 14 KiB, and nearly none of them matters to a grant: what
+ * leaves next and what is charged now stand apart, of the slots between only the sum is needed until the first of them leaves.
+ */
+export type RateWindow = {
+  leaving: Counts;
+  /** Null while it is not loaded. */
+  between: Counts | null;
+  betweenUsed: number;
+  /** Oldest slot between; null when there is none. */
+  betweenFrom: number | null;
+  recent: Counts;
+  lentUntilMs: number;
+};
 
 export type Want = {
   /** Requests per hour. */
@@ -23,7 +43,7 @@ export type Grant = {
   window: RateWindow;
   granted: number;
   remaining: number;
-  /** Minute that was charged: that of the grant's expiry. */
+  /** Slot that was charged: that of the grant's expiry. */
   slot: number;
   resetAtMs: number;
   /** When a repeat makes sense; null when all that wait are served. `cacheable`: nothing can come back before that. */
@@ -31,49 +51,84 @@ export type Grant = {
 };
 
 export const emptyWindow: RateWindow = {
-  baseMinute: 0,
-  used: new Array<number>(slots).fill(0),
+  leaving: [],
+  between: [],
+  betweenUsed: 0,
+  betweenFrom: null,
+  recent: [],
   lentUntilMs: Number.NEGATIVE_INFINITY,
 };
 
+/** Whether `grant` needs the slots between at this time: the first of them leaves, or a minute's worth has to join them. */
+export function needsBetween(window: RateWindow, nowMs: number): boolean {
+  return window.betweenFrom !== null && isFoldDue(window, slotAt(window, nowMs));
+}
+
 /**
- * Grants what the window leaves of an hourly limit, so that no 60 minutes ever hold more requests than it
- * (docs/decisions/0009-rate-limit-by-grants.md). Near the limit nothing is granted ahead: what one gateway holds unspent, another refuses.
+ * Grants what the window leaves of an hourly limit, so that no 3,600 s ever hold more requests than it
+ * (docs/decisions/0067-an-hour-in-slots-of-two-seconds.md). Near the limit nothing is granted ahead: what one gateway holds unspent,
+ * another refuses. Throws when the slots between are needed and not loaded.
  */
 export function grant(before: RateWindow, { limit, waiting, ahead }: Want, nowMs: number): Grant {
-  const window = advance(before, nowMs);
-  const slot = window.baseMinute;
-  const free = Math.max(0, limit - sum(window.used));
+  const slot = slotAt(before, nowMs);
+  const window = advance(before, slot);
+  const free = Math.max(0, limit - usedOf(window));
   const served = Math.min(waiting, free);
   const extra = Math.min(ahead, aheadOf(limit, free - served));
   const granted = served + extra;
-  const lent = extra > 0 ? nowMs + lentMs : window.lentUntilMs;
-  const after = { ...charge(window, slot, granted), lentUntilMs: lent };
-  const resetAtMs = resetOf(after);
+  const lentUntilMs = extra > 0 ? nowMs + lentMs : window.lentUntilMs;
+  const after = { ...window, recent: charged(window.recent, slot, granted), lentUntilMs };
+  const resetAtMs = Math.min(nowMs + hourMs, leavesAtMs(oldestOf(after) ?? slot));
   const refusal = served === waiting ? null : refusalOf(after, resetAtMs, nowMs);
   return { window: after, granted, remaining: free - granted, slot, resetAtMs, refusal };
 }
 
-/** Gives unspent grants back to the minute they were charged to; one that has left the window is gone. */
+/** Gives unspent grants back to the slot they were charged to; after a minute or two they stay charged until they leave. */
 export function giveBack(window: RateWindow, slot: number, unspent: number): RateWindow {
-  const counted = slot <= window.baseMinute && slot > window.baseMinute - slots;
-  return counted ? charge(window, slot, -unspent) : window;
+  const at = indexOf(window.recent, slot);
+  if (at < 0) return window;
+  const recent = [...window.recent];
+  recent[at + 1] = Math.max(0, (recent[at + 1] as number) - unspent);
+  return { ...window, recent };
 }
 
-/** The window at a time: minutes that have left it are free again. A clock that went back does not move it. */
-function advance(window: RateWindow, nowMs: number): RateWindow {
-  const minute = Math.floor((nowMs + grantMs) / minuteMs);
-  const passed = Math.min(slots, minute - window.baseMinute);
-  if (passed <= 0) return window;
-  const used = [...window.used];
-  for (let i = 0; i < passed; i++) used[(minute - i) % slots] = 0;
-  return { ...window, baseMinute: minute, used };
+/** The slot in which a grant made at this time ends. A clock that went back does not go behind what is counted. */
+function slotAt({ recent, between, leaving }: RateWindow, nowMs: number): number {
+  return Math.max(Math.floor((nowMs + grantMs) / slotMs), lastSlot(recent) ?? lastSlot(between ?? leaving) ?? 0);
 }
 
-function charge(window: RateWindow, slot: number, count: number): RateWindow {
-  const used = [...window.used];
-  used[slot % slots] = Math.max(0, (used[slot % slots] ?? 0) + count);
-  return { ...window, used };
+/** The window at a slot: those that have left it are dropped. */
+function advance(window: RateWindow, slot: number): RateWindow {
+  const gone = slot - slots;
+  if (!isFoldDue(window, slot)) return { ...window, leaving: after(window.leaving, gone) };
+  const between = window.betweenFrom === null ? [] : window.between;
+  if (between === null) throw new Error("the slots between are needed and were not loaded");
+  return fold(after([...window.leaving, ...between, ...window.recent], gone), slot, window.lentUntilMs);
+}
+
+function isFoldDue({ betweenFrom, recent }: RateWindow, slot: number): boolean {
+  const leaves = betweenFrom !== null && betweenFrom <= slot - slots;
+  return leaves || (recent.length > 0 && (recent[0] as number) <= slot - 2 * recentSlots);
+}
+
+function fold(all: Counts, slot: number, lentUntilMs: number): RateWindow {
+  const leavingEnd = splitAfter(all, slot - slots + leavingSlots);
+  const recentStart = Math.max(leavingEnd, splitAfter(all, slot - recentSlots));
+  const between = all.slice(leavingEnd, recentStart);
+  return {
+    leaving: all.slice(0, leavingEnd),
+    between,
+    betweenUsed: sum(between),
+    betweenFrom: between[0] ?? null,
+    recent: all.slice(recentStart),
+    lentUntilMs,
+  };
+}
+
+function charged(recent: Counts, slot: number, count: number): Counts {
+  if (count === 0) return recent;
+  if (lastSlot(recent) !== slot) return [...recent, slot, count];
+  return [...recent.slice(0, -1), (recent[recent.length - 1] as number) + count];
 }
 
 /** At most a quarter of what is left beyond the last tenth of the limit, so that several gateways find something. */
@@ -82,16 +137,12 @@ function aheadOf(limit: number, left: number): number {
   return Math.max(0, Math.floor((left - reserve) / 4));
 }
 
-/** When the oldest counted minute leaves: from then on grants expire a whole window after it. */
-function resetOf({ baseMinute, used }: RateWindow): number {
-  let oldest = baseMinute;
-  for (let minute = baseMinute - slots + 1; minute < baseMinute; minute++) {
-    if (minute >= 0 && (used[minute % slots] ?? 0) > 0) {
-      oldest = minute;
-      break;
-    }
-  }
-  return (oldest + slots) * minuteMs - grantMs;
+/** From then on grants end a whole window after the slot. */
+const leavesAtMs = (slot: number) => (slot + slots) * slotMs - grantMs;
+
+/** Oldest slot that holds a request: when it leaves, something is free again. */
+function oldestOf({ leaving, betweenFrom, recent }: RateWindow): number | null {
+  return firstUsed(leaving) ?? betweenFrom ?? firstUsed(recent);
 }
 
 function refusalOf(window: RateWindow, resetAtMs: number, nowMs: number): Grant["refusal"] {
@@ -99,8 +150,34 @@ function refusalOf(window: RateWindow, resetAtMs: number, nowMs: number): Grant[
   return { retryAtMs: mayComeBack ? window.lentUntilMs : resetAtMs, cacheable: !mayComeBack };
 }
 
-function sum(used: readonly number[]): number {
+const usedOf = ({ leaving, betweenUsed, recent }: RateWindow) => sum(leaving) + betweenUsed + sum(recent);
+
+function sum(counts: Counts): number {
   let total = 0;
-  for (const count of used) total += count;
+  for (let i = 1; i < counts.length; i += 2) total += counts[i] as number;
   return total;
+}
+
+function firstUsed(counts: Counts): number | null {
+  for (let i = 0; i < counts.length; i += 2) if ((counts[i + 1] as number) > 0) return counts[i] as number;
+  return null;
+}
+
+const lastSlot = (counts: Counts): number | null => counts[counts.length - 2] ?? null;
+
+function indexOf(counts: Counts, slot: number): number {
+  for (let i = counts.length - 2; i >= 0; i -= 2) if (counts[i] === slot) return i;
+  return -1;
+}
+
+/** Where the slots behind this one begin. */
+function splitAfter(counts: Counts, slot: number): number {
+  let at = 0;
+  while (at < counts.length && (counts[at] as number) <= slot) at += 2;
+  return at;
+}
+
+function after(counts: Counts, slot: number): Counts {
+  const at = splitAfter(counts, slot);
+  return at === 0 ? counts : counts.slice(at);
 }

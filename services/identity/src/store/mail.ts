@@ -17,10 +17,13 @@ export async function insertMail(
 /** Takes up to `limit` mails that are due, for `leaseMs`: who does not finish by then leaves them to others. Index mail_waiting. */
 export async function claimMail(db: Database, limit: number, leaseMs: number, now: Date): Promise<MailRow[]> {
   const until = new Date(now.getTime() + leaseMs);
+  // Mostly there is none, and then nothing is written.
+  const isDue = sql`state = 'waiting' AND next_at <= ${now}`;
+  if ((await db.read(system, sql`SELECT id FROM mail WHERE ${isDue} ORDER BY next_at LIMIT 1`)).length === 0) return [];
   return db.tx(system, (tx) =>
     tx.query<MailRow>(sql`
       UPDATE mail m SET attempts = m.attempts + 1, next_at = ${until}
-      FROM (SELECT id FROM mail WHERE state = 'waiting' AND next_at <= ${now}
+      FROM (SELECT id FROM mail WHERE ${isDue}
             ORDER BY next_at LIMIT ${limit} FOR UPDATE SKIP LOCKED) due
       WHERE m.id = due.id RETURNING m.id, m.kind, m.sealed, m.attempts, m.expires_at`),
   );

@@ -1,6 +1,16 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import { systemCaller } from "@muster/kit";
-import { type Grant, giveBack, grant, type RateWindow, slots, type Want } from "../rules/rate-window.ts";
+import {
+  type Counts,
+  type Grant,
+  giveBack,
+  grant,
+  needsBetween,
+  type RateWindow,
+  slotMs,
+  slots,
+  type Want,
+} from "../rules/rate-window.ts";
 
 export type CredentialRef = { kind: "key" | "session" | "agent"; id: string };
 export type GrantedTo = Omit<Grant, "window"> & CredentialRef;
@@ -13,7 +23,13 @@ export type Use = CredentialRef & {
   generation: number;
 };
 
-type WindowRow = CredentialRef & { base_minute: number; used: number[]; lent_until: Date | number };
+type WindowRow = CredentialRef & {
+  leaving: number[];
+  between_used: number | string;
+  between_from: number | null;
+  recent: number[];
+  lent_until: Date | number;
+};
 
 const who = { caller: systemCaller("identity") };
 const refKey = ({ kind, id }: CredentialRef) => `${kind}/${id}`;
@@ -31,11 +47,12 @@ export async function reserve(
     async (tx) => {
       // Sent together, in one order for all: two that lock the same rows never wait for each other in a circle.
       const made = tx.execute(sql`
-        INSERT INTO rate_windows (kind, id) SELECT kind, id FROM ${refs(wants)} ORDER BY kind, id ON CONFLICT DO NOTHING`);
+        INSERT INTO rate_hours (kind, id) SELECT kind, id FROM ${refs(wants)} ORDER BY kind, id ON CONFLICT DO NOTHING`);
       const locking = lockWindows(tx, wants);
       const clock = tx.query<{ now: Date }>(sql`SELECT clock_timestamp() AS now`);
       const [, windows, [time]] = await Promise.all([made, locking, clock]);
       const { now } = time as { now: Date };
+      await loadBetween(tx, windows, now);
       const granted = wants.map((want) => {
         const window = windows.get(refKey(want));
         if (!window) throw new Error("a rate window that was made is not there");
@@ -78,29 +95,52 @@ export async function settle(db: Database, gatewayId: string, sequence: number, 
   );
 }
 
+/** Slots per minute, in which rows are found that have been idle. */
+const minuteSlots = 60_000 / slotMs;
+
 /** Removes up to `limit` windows in which nothing is counted any more; gives their number. */
 export async function removeIdleWindows(db: Database, limit: number): Promise<number> {
   return db.tx(who, (tx) =>
     tx.execute(sql`
-      DELETE FROM rate_windows w USING (
-        SELECT kind, id FROM rate_windows
-        WHERE base_minute < floor(extract(epoch FROM clock_timestamp()) / 60)::bigint - ${2 * slots}
-        ORDER BY base_minute LIMIT ${limit} FOR UPDATE SKIP LOCKED) idle
+      DELETE FROM rate_hours w USING (
+        SELECT kind, id FROM rate_hours
+        WHERE last_minute < floor(extract(epoch FROM clock_timestamp()) / 60)::bigint - ${Math.ceil((2 * slots) / minuteSlots)}
+        ORDER BY last_minute LIMIT ${limit} FOR UPDATE SKIP LOCKED) idle
       WHERE w.kind = idle.kind AND w.id = idle.id`),
   );
 }
 
 async function lockWindows(tx: Tx, wanted: readonly CredentialRef[]): Promise<Map<string, RateWindow>> {
   const rows = await tx.query<WindowRow>(sql`
-    SELECT w.kind, w.id, w.base_minute, w.used, w.lent_until
-    FROM rate_windows w JOIN ${refs(wanted)} ON w.kind = refs.kind AND w.id = refs.id
+    SELECT w.kind, w.id, w.leaving, w.between_used, w.between_from, w.recent, w.lent_until
+    FROM rate_hours w JOIN ${refs(wanted)} ON w.kind = refs.kind AND w.id = refs.id
     ORDER BY w.kind, w.id FOR UPDATE OF w`);
   return new Map(
     rows.map((row) => [
       refKey(row),
-      { baseMinute: row.base_minute, used: row.used, lentUntilMs: Number(row.lent_until) },
+      {
+        leaving: row.leaving,
+        between: null,
+        betweenUsed: Number(row.between_used),
+        betweenFrom: row.between_from,
+        recent: row.recent,
+        lentUntilMs: Number(row.lent_until),
+      },
     ]),
   );
+}
+
+/** Adds the slots between where they are needed: for each credential once a minute at most. */
+async function loadBetween(tx: Tx, windows: Map<string, RateWindow>, now: Date): Promise<void> {
+  const needed = [...windows].filter(([, window]) => needsBetween(window, now.getTime())).map(([key]) => refOf(key));
+  if (needed.length === 0) return;
+  const rows = await tx.query<CredentialRef & { between: number[] }>(sql`
+    SELECT w.kind, w.id, w.between_slots AS between
+    FROM rate_hours w JOIN ${refs(needed)} ON w.kind = refs.kind AND w.id = refs.id`);
+  for (const row of rows) {
+    const window = windows.get(refKey(row));
+    if (window) windows.set(refKey(row), { ...window, between: row.between });
+  }
 }
 
 async function writeWindows(tx: Tx, windows: readonly (CredentialRef & { window: RateWindow })[]): Promise<void> {
@@ -110,12 +150,26 @@ async function writeWindows(tx: Tx, windows: readonly (CredentialRef & { window:
   const lent = rows.map(({ window: { lentUntilMs } }) =>
     Number.isFinite(lentUntilMs) ? new Date(lentUntilMs).toISOString() : "-infinity",
   );
+  // Slots between that did not change keep their place out of line: nothing of them is read or written.
   await tx.execute(sql`
-    UPDATE rate_windows w SET base_minute = g.base_minute, used = g.used::integer[], lent_until = g.lent_until
+    UPDATE rate_hours w
+    SET leaving = g.leaving::integer[], between_slots = coalesce(g.between_slots::integer[], w.between_slots),
+        between_used = g.between_used, between_from = g.between_from, recent = g.recent::integer[],
+        lent_until = g.lent_until, last_minute = floor(extract(epoch FROM clock_timestamp()) / 60)::bigint
     FROM unnest(${rows.map((r) => r.kind)}::text[], ${rows.map((r) => r.id)}::uuid[],
-                ${rows.map((r) => r.window.baseMinute)}::bigint[], ${rows.map((r) => `{${r.window.used.join(",")}}`)}::text[],
-                ${lent}::timestamptz[]) AS g (kind, id, base_minute, used, lent_until)
+                ${rows.map((r) => arrayText(r.window.leaving))}::text[],
+                ${rows.map((r) => (r.window.between === null ? null : arrayText(r.window.between)))}::text[],
+                ${rows.map((r) => r.window.betweenUsed)}::bigint[], ${rows.map((r) => r.window.betweenFrom)}::integer[],
+                ${rows.map((r) => arrayText(r.window.recent))}::text[], ${lent}::timestamptz[])
+         AS g (kind, id, leaving, between_slots, between_used, between_from, recent, lent_until)
     WHERE w.kind = g.kind AND w.id = g.id`);
+}
+
+const arrayText = (counts: Counts) => `{${counts.join(",")}}`;
+
+function refOf(key: string): CredentialRef {
+  const [kind = "", id = ""] = key.split("/");
+  return { kind: kind as CredentialRef["kind"], id };
 }
 
 /** True the first time a gateway tells this number. */

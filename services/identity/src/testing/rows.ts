@@ -40,6 +40,7 @@ export const oneRowOfEach = ({ id, partnerId, orgId, siteId }: Ids): string => `
   INSERT INTO agent_tokens (device_id, org_id, partner_id, digest, created_at)
     VALUES ('${id}', '${orgId}', '${partnerId}', '${id}', now());
   INSERT INTO rate_windows (kind, id) VALUES ('key', '${id}');
+  INSERT INTO rate_hours (kind, id) VALUES ('key', '${id}');
   INSERT INTO gateways (id, lease_until) VALUES ('${id}', now());
   INSERT INTO change_acknowledgements (change_id, gateway_id) VALUES ('${id}', '${id}');
   INSERT INTO refusals (actor_id, action, minute, refused) VALUES ('${id}', '${id}', now(), 1);`;

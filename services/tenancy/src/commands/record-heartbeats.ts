@@ -2,6 +2,7 @@ import type { Database, Tx } from "@muster/db";
 import { histogram, type RequestMeta, systemCaller } from "@muster/kit";
 import { auditDevice, emitDevice } from "../emits/device.ts";
 import { heartbeatChange, saysNothingNew, statusAfterHeartbeat } from "../rules/presence.ts";
+import { type DeviceFacts, factsOf } from "../store/device-facts.ts";
 import { type DeviceRow, lockDevices } from "../store/devices.ts";
 import {
   forgivingCommit,
@@ -21,15 +22,18 @@ const batchSize = histogram(
   [1, 2, 5, 10, 25, 50, 100, 250, 500],
 );
 
+/** What a device is after its heartbeat; `facts` when its row is of another version than the gateway knows. */
+export type HeardDevice = { status: string; facts: DeviceFacts | null };
+
 /**
- * Writes heartbeats in one transaction; the status of each device from now on, null when there is none in that organization.
+ * Writes heartbeats in one transaction; what each device is from now on, null when there is none in that organization.
  * Rows are locked in the order of ids; those that say nothing new take one UPDATE together.
  */
 export async function recordHeartbeats(
   db: Database,
   heartbeats: readonly ToldHeartbeat[],
   intervalSeconds: number,
-): Promise<(string | null)[]> {
+): Promise<(HeardDevice | null)[]> {
   batchSize.observe(heartbeats.length);
   // Of what a device said twice within a batch the later counts.
   const newest = new Map(heartbeats.map((heartbeat) => [heartbeat.deviceId, heartbeat]));
@@ -43,19 +47,21 @@ export async function recordHeartbeats(
       const [seen] = await Promise.all([lockSeen(tx, ids), planned]);
       const before = new Map(seen.map((row) => [row.id, row]));
       const known = new Map<string, string>();
+      const versions = new Map<string, number>();
       const common: ToldHeartbeat[] = [];
       const others: ToldHeartbeat[] = [];
       for (const heartbeat of sorted) {
         const row = before.get(heartbeat.deviceId);
         if (!row || row.org_id !== heartbeat.orgId) continue;
         known.set(row.id, row.status);
+        versions.set(row.id, row.version);
         if (row.status === "decommissioned") continue;
         (saysNothingNew(row, heartbeat) ? common : others).push(heartbeat);
       }
       if (common.length > 0) await touchDevices(tx, common);
       if (others.length === 0) {
         await forgivingCommit(tx);
-        return known;
+        return heardOf(tx, sorted, known, versions);
       }
       const changing = others.map(({ deviceId }) => deviceId);
       const rows = new Map((await lockDevices(tx, caller, changing)).map((row) => [row.id, row]));
@@ -63,22 +69,42 @@ export async function recordHeartbeats(
       await Promise.all(
         others.map(async (heartbeat) => {
           const row = rows.get(heartbeat.deviceId);
-          if (row) known.set(row.id, (await apply(tx, heartbeat, row, intervalSeconds)).status);
+          if (!row) return;
+          const after = await apply(tx, heartbeat, row, intervalSeconds);
+          known.set(after.id, after.status);
+          versions.set(after.id, after.version);
         }),
       );
-      return known;
+      return heardOf(tx, sorted, known, versions);
     },
     { retry: true },
   );
   return heartbeats.map(({ deviceId }) => statuses.get(deviceId) ?? null);
 }
 
+/** Asked for those alone whose row has changed since the gateway learned that there is nothing to do: seldom any. */
+async function heardOf(
+  tx: Tx,
+  heartbeats: readonly ToldHeartbeat[],
+  known: ReadonlyMap<string, string>,
+  versions: ReadonlyMap<string, number>,
+): Promise<Map<string, HeardDevice>> {
+  const changed = heartbeats.filter(({ deviceId, knownVersion }) => {
+    const status = known.get(deviceId);
+    return status !== undefined && status !== "decommissioned" && versions.get(deviceId) !== knownVersion;
+  });
+  const ids = changed.map(({ deviceId }) => deviceId);
+  const facts = new Map((ids.length > 0 ? await factsOf(tx, ids) : []).map((row) => [row.id, row]));
+  return new Map([...known].map(([id, status]) => [id, { status, facts: facts.get(id) ?? null }]));
+}
+
 async function apply(tx: Tx, heartbeat: ToldHeartbeat, before: DeviceRow, intervalSeconds: number): Promise<DeviceRow> {
-  const status = statusAfterHeartbeat(before.status);
+  const status = statusAfterHeartbeat(before, heartbeat);
   const change = heartbeatChange(before, {
     status,
     agent_version: heartbeat.agentVersion,
     watchdog_version: heartbeat.watchdogVersion ?? before.watchdog_version,
+    helper_version: heartbeat.helperVersion ?? before.helper_version,
   });
   const { meta } = heartbeat;
   const caller = systemCaller("tenancy");

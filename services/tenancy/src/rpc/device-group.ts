@@ -4,7 +4,7 @@ import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
 import { DeviceGroupSchema, DeviceGroupService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, requirePermission } from "@muster/service";
+import { idempotentTx, requireOrganization, requirePermission } from "@muster/service";
 import { auditDevice } from "../emits/device.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { deviceGroupChange, newDeviceGroup } from "../rules/device-group.ts";
@@ -23,7 +23,7 @@ import { pageInfo } from "../store/name-page.ts";
 import { deviceFilter } from "./device-filter.ts";
 import { deviceMembership } from "./device-members.ts";
 import { deviceGroupMessage } from "./device-message.ts";
-import { requireAllSites, requireOrganization } from "./guards.ts";
+import { requireAllSites } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date };
 

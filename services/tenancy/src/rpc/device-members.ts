@@ -3,14 +3,13 @@ import type { Database, Tx } from "@muster/db";
 import { type CallContext, isUuid } from "@muster/kit";
 import { DeviceGroupService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, requirePermission } from "@muster/service";
+import { idempotentTx, requireOrganization, requirePermission } from "@muster/service";
 import { auditDevice, emitDevice } from "../emits/device.ts";
 import { membershipIds } from "../rules/device-group.ts";
 import { deviceDecommissioned, deviceGroupNotFound, deviceNotFound } from "../rules/refusals.ts";
 import { type DeviceGroupRow, holdDeviceGroup } from "../store/device-groups.ts";
 import { addMembers, removeMembers } from "../store/device-members.ts";
 import { type DeviceRow, lockDevices } from "../store/devices.ts";
-import { requireOrganization } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date };
 type Membership = Pick<ServiceImpl<typeof DeviceGroupService>, "addDevices" | "removeDevices">;

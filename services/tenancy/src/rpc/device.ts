@@ -4,7 +4,7 @@ import type { Database } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid } from "@muster/kit";
 import { DeviceSchema, type DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { callContext } from "@muster/rpc";
-import { requirePermission } from "@muster/service";
+import { requireOrganization, requirePermission } from "@muster/service";
 import { approveDevice } from "../commands/approve-device.ts";
 import { createDevice, discardDevice } from "../commands/create-device.ts";
 import { auditDevice, emitDevice } from "../emits/device.ts";
@@ -26,7 +26,7 @@ import {
 import { pageInfo } from "../store/name-page.ts";
 import { deviceFilter } from "./device-filter.ts";
 import { deviceMessage } from "./device-message.ts";
-import { requireAllSites, requireOrganization } from "./guards.ts";
+import { requireAllSites } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date; heartbeatIntervalSeconds: number };
 

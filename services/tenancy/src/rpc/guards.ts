@@ -6,10 +6,3 @@ export function requireAllSites({ caller }: CallContext): void {
     throw new AppError("site_restricted", "Your account is restricted to single sites");
   }
 }
-
-/** An organization's people have an organization. Throws `misconfigured_account`. */
-export function requireOrganization({ caller }: CallContext): void {
-  if (caller.scope === "organization" && caller.orgId === null) {
-    throw new AppError("misconfigured_account", "Misconfigured account");
-  }
-}

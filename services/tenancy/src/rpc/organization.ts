@@ -4,7 +4,7 @@ import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
 import { OrganizationSchema, OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore, requirePermission, requireScope } from "@muster/service";
+import { idempotentTx, reachedBefore, requireOrganization, requirePermission, requireScope } from "@muster/service";
 import { recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { changeOrganization, newOrganization } from "../rules/organization.ts";
@@ -22,7 +22,7 @@ import {
   updateOrganization,
 } from "../store/organizations.ts";
 import { findPartner, lockPartner } from "../store/partners.ts";
-import { requireAllSites, requireOrganization } from "./guards.ts";
+import { requireAllSites } from "./guards.ts";
 import { changedOrganization, organizationMessage } from "./organization-message.ts";
 
 type Deps = { db: Database; now: () => Date };

@@ -29,12 +29,16 @@ const beat = (deviceId: string, orgId: string, change: Partial<ToldHeartbeat> = 
   orgId,
   agentVersion: "1.0.0",
   watchdogVersion: null,
+  helperVersion: null,
+  updateEnded: false,
+  knownVersion: 0,
   reportedJson: null,
   clientAddress: "192.0.2.1",
   meta: { requestId: uuidv7(), clientAddress: "192.0.2.1", userAgent: "agent/1.0.0", traceparent: null },
   ...change,
 });
-const record = (...heartbeats: ToldHeartbeat[]) => recordHeartbeats(db(), heartbeats, intervalSeconds);
+const record = async (...heartbeats: ToldHeartbeat[]) =>
+  (await recordHeartbeats(db(), heartbeats, intervalSeconds)).map((heard) => heard?.status ?? null);
 const age = (ids: readonly string[], seconds: number) =>
   db().tx(system, (tx) =>
     tx.execute(sql`

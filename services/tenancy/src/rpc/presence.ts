@@ -1,8 +1,9 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
 import { AppError, isUuid, validationError } from "@muster/kit";
-import type { Heartbeat, PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
+import type { BeganUpdate, Heartbeat, PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { callContext } from "@muster/rpc";
+import { beginUpdates } from "../commands/begin-updates.ts";
 import { recordHeartbeats, type ToldHeartbeat } from "../commands/record-heartbeats.ts";
 import { maxReportedBytes } from "../rules/presence.ts";
 
@@ -19,16 +20,37 @@ export function presenceService({ db, heartbeatIntervalSeconds }: Deps): Service
         throw new AppError("permission_denied", "Only gateways may tell this");
       }
       if (heartbeats.length > batchMax) throw validationError({ heartbeats: [`At most ${batchMax}`] });
-      const statuses = await recordHeartbeats(db, heartbeats.map(toldOf), heartbeatIntervalSeconds);
-      return { results: statuses.map((status) => ({ status: status ?? "" })), heartbeatIntervalSeconds };
+      const heard = await recordHeartbeats(db, heartbeats.map(toldOf), heartbeatIntervalSeconds);
+      const results = heard.map((device) => ({
+        status: device?.status ?? "",
+        ...(device?.facts ? { facts: { ...device.facts, version: BigInt(device.facts.version) } } : {}),
+      }));
+      return { results, heartbeatIntervalSeconds };
+    },
+
+    async beginUpdates({ updates }, handler) {
+      const { caller, meta } = callContext(handler);
+      if (caller.actor.type !== "system" || caller.actor.id !== "agent-release") {
+        throw new AppError("permission_denied", "Only agent-release may tell this");
+      }
+      if (updates.length > batchMax || !updates.every(isUpdate)) {
+        throw validationError({ updates: [`At most ${batchMax} updates of devices`] });
+      }
+      return { deviceIds: await beginUpdates(db, meta, updates) };
     },
   };
 }
 
+function isUpdate({ deviceId, component, version, timeoutSeconds }: BeganUpdate): boolean {
+  const isKnown = component === "agent" || component === "watchdog" || component === "helper";
+  return isUuid(deviceId) && isKnown && version !== "" && version.length <= 50 && timeoutSeconds > 0;
+}
+
 /** One that the gateway should not have let in spoils the whole call: it is a fault, not an agent's mistake. */
 function toldOf(told: Heartbeat): ToldHeartbeat {
-  const { deviceId, orgId, agentVersion, watchdogVersion, reportedJson } = told;
-  const tooLong = agentVersion === "" || agentVersion.length > 50 || watchdogVersion.length > 50;
+  const { deviceId, orgId, agentVersion, watchdogVersion, helperVersion, reportedJson } = told;
+  const tooLong =
+    agentVersion === "" || agentVersion.length > 50 || watchdogVersion.length > 50 || helperVersion.length > 50;
   if (!isUuid(deviceId) || !isUuid(orgId) || tooLong || Buffer.byteLength(reportedJson) > maxReportedBytes) {
     throw validationError({ heartbeats: ["Not a heartbeat"] });
   }
@@ -37,6 +59,9 @@ function toldOf(told: Heartbeat): ToldHeartbeat {
     orgId: orgId.toLowerCase(),
     agentVersion,
     watchdogVersion: watchdogVersion || null,
+    helperVersion: helperVersion || null,
+    updateEnded: told.updateEnded,
+    knownVersion: Number(told.knownVersion),
     reportedJson: reportedJson || null,
     clientAddress: told.clientAddress || null,
     meta: {

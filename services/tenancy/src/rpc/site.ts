@@ -5,7 +5,7 @@ import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
 import { type Site, SiteSchema, SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, requirePermission } from "@muster/service";
+import { idempotentTx, requireOrganization, requirePermission } from "@muster/service";
 import { type ChangedTenant, recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { organizationOfSiteDenied } from "../rules/refusals.ts";
@@ -23,7 +23,7 @@ import {
   siteFields,
   updateSite,
 } from "../store/sites.ts";
-import { requireAllSites, requireOrganization } from "./guards.ts";
+import { requireAllSites } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date };
 

@@ -11,6 +11,7 @@ import {
   isUuid,
   validationError,
 } from "@muster/kit";
+import { DeviceFactsSchema } from "@muster/proto/muster/common/v1/device_pb";
 import {
   DeviceChangedSchema,
   type TenantChanged,
@@ -57,7 +58,11 @@ export function snapshotService({ db }: { db: Database }): ServiceImpl<typeof Sn
         throw validationError({ ids: [`Must be at most ${maxRows} UUIDs`] });
       }
       const rows = await devicesById(db, context, ids);
-      return { devices: rows.map((row) => create(DeviceChangedSchema, { ...row, version: BigInt(row.version) })) };
+      const numbered = rows.map((row) => ({ ...row, version: BigInt(row.version) }));
+      return {
+        devices: numbered.map((row) => create(DeviceChangedSchema, row)),
+        facts: numbered.map((row) => create(DeviceFactsSchema, row)),
+      };
     },
   };
 }

@@ -6,30 +6,64 @@ export const maxReportedBytes = 8 * 1024;
 export const watchPauseSeconds = 10;
 
 /** What of a device's presence matters to a heartbeat. */
-export type Presence = { status: string; agent_version: string; watchdog_version: string | null };
+export type Presence = {
+  status: string;
+  agent_version: string;
+  watchdog_version: string | null;
+  helper_version: string | null;
+};
 
-/** Status after a heartbeat: only an offline device becomes another; a quarantined one stays so, an updating one is judged elsewhere. */
-export function statusAfterHeartbeat(status: string): string {
-  return status === "offline" ? "online" : status;
+/** What a device updates itself to; null while it does not. */
+export type Updating = { updating_component: string | null; updating_version: string | null };
+
+/** What an agent said of itself; null where it said nothing. */
+export type Said = {
+  agentVersion: string;
+  watchdogVersion: string | null;
+  helperVersion: string | null;
+  /** Its update has ended without the new version. */
+  updateEnded: boolean;
+};
+
+/**
+ * Status after a heartbeat: an offline device is back, an updating one when it runs what it was to run or says that it gave up. A
+ * quarantined one stays so.
+ */
+export function statusAfterHeartbeat(before: Presence & Updating, said: Said): string {
+  if (before.status === "updating") return hasEndedUpdate(before, said) ? "online" : "updating";
+  return before.status === "offline" ? "online" : before.status;
+}
+
+function hasEndedUpdate({ updating_component: component, updating_version: version }: Updating, said: Said): boolean {
+  if (said.updateEnded || component === null) return true;
+  const now =
+    { agent: said.agentVersion, watchdog: said.watchdogVersion, helper: said.helperVersion }[component] ?? null;
+  // As releases name versions: without a leading v and without build metadata.
+  return now !== null && now.replace(/^v/, "").replace(/\+.*$/, "") === version;
 }
 
 /** What a heartbeat changes beside its time; null when nothing that others are told of. */
 export function heartbeatChange(before: Presence, after: Presence): "device.online" | "device.updated" | null {
   if (after.status !== before.status) return "device.online";
-  const isSame = after.agent_version === before.agent_version && after.watchdog_version === before.watchdog_version;
+  const isSame =
+    after.agent_version === before.agent_version &&
+    after.watchdog_version === before.watchdog_version &&
+    after.helper_version === before.helper_version;
   return isSame ? null : "device.updated";
 }
 
 /** Whether a heartbeat says nothing but that the device is there. */
 export function saysNothingNew(
-  before: Presence & { last_ip_address: string | null; last_seen_at: Date | null },
-  said: { agentVersion: string; watchdogVersion: string | null; clientAddress: string | null },
+  before: Presence & Updating & { last_ip_address: string | null; last_seen_at: Date | null },
+  said: Said & { clientAddress: string | null },
 ): boolean {
   return (
     (before.status === "online" || before.status === "quarantined" || before.status === "updating") &&
+    statusAfterHeartbeat(before, said) === before.status &&
     before.last_seen_at !== null &&
     before.agent_version === said.agentVersion &&
     (said.watchdogVersion === null || before.watchdog_version === said.watchdogVersion) &&
+    (said.helperVersion === null || before.helper_version === said.helperVersion) &&
     (said.clientAddress === null || before.last_ip_address === said.clientAddress)
   );
 }

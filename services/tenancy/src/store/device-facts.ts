@@ -1,7 +1,7 @@
-import { type Database, sql } from "@muster/db";
+import { type Database, sql, type Tx } from "@muster/db";
 import type { CallContext } from "@muster/kit";
 
-/** What a device's events say of it (`DeviceChanged`). */
+/** What a device's events say of it (`DeviceChanged`), and what updates are decided by. */
 export type DeviceFacts = {
   id: string;
   version: number;
@@ -10,14 +10,25 @@ export type DeviceFacts = {
   siteId: string;
   status: string;
   groupIds: string[];
+  os: string;
+  arch: string;
+  agentVersion: string;
+  watchdogVersion: string;
+  helperVersion: string;
+  autoUpdateEnabled: boolean;
 };
+
+const columns = sql`id, version, partner_id AS "partnerId", org_id AS "orgId", coalesce(site_id::text, '') AS "siteId", status,
+  ARRAY(SELECT m.group_id FROM device_group_members m WHERE m.device_id = d.id ORDER BY m.group_id)::text[] AS "groupIds",
+  os, arch, agent_version AS "agentVersion", coalesce(watchdog_version, '') AS "watchdogVersion",
+  coalesce(helper_version, '') AS "helperVersion", auto_update_enabled AS "autoUpdateEnabled"`;
 
 /** Those of the ids that there are, decommissioned ones included. */
 export function devicesById(db: Database, who: CallContext, ids: readonly string[]): Promise<DeviceFacts[]> {
-  return db.read<DeviceFacts>(
-    who,
-    sql`SELECT id, version, partner_id AS "partnerId", org_id AS "orgId", coalesce(site_id::text, '') AS "siteId", status,
-               ARRAY(SELECT m.group_id FROM device_group_members m WHERE m.device_id = d.id ORDER BY m.group_id)::text[] AS "groupIds"
-        FROM devices d WHERE id = ANY (${ids}::uuid[])`,
-  );
+  return db.read<DeviceFacts>(who, sql`SELECT ${columns} FROM devices d WHERE id = ANY (${ids}::uuid[])`);
+}
+
+/** The same within a transaction, by primary key. */
+export function factsOf(tx: Tx, ids: readonly string[]): Promise<DeviceFacts[]> {
+  return tx.query<DeviceFacts>(sql`SELECT ${columns} FROM devices d WHERE id = ANY (${[...ids]}::uuid[])`);
 }

@@ -13,6 +13,9 @@ export type DeviceRow = {
   arch: string;
   agent_version: string;
   watchdog_version: string | null;
+  helper_version: string | null;
+  updating_component: string | null;
+  updating_version: string | null;
   status: string;
   hardware_id: string | null;
   serial_number: string | null;
@@ -37,8 +40,8 @@ export function deviceColumns({ siteIds }: Caller): Query {
     sql`ARRAY(SELECT m.group_id FROM device_group_members m WHERE m.device_id = devices.id AND ${seen} ORDER BY m.group_id)`;
   const all = groups(sql`true`);
   const seen = siteIds === null ? all : groups(sql`m.group_id IN (SELECT g.id FROM device_groups g)`);
-  return sql`id, org_id, partner_id, site_id, hostname, os, arch, agent_version, watchdog_version, status, hardware_id,
-    serial_number, last_seen_at, host(last_ip_address) AS last_ip_address, auto_update_enabled, version, created_at,
+  return sql`id, org_id, partner_id, site_id, hostname, os, arch, agent_version, watchdog_version, helper_version,
+    updating_component, updating_version, status, hardware_id, serial_number, last_seen_at, host(last_ip_address) AS last_ip_address, auto_update_enabled, version, created_at,
     updated_at, labels, quarantine_reason, reported, ${all} AS group_ids, ${seen} AS seen_group_ids`;
 }
 

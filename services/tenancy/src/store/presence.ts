@@ -9,6 +9,10 @@ export type Heartbeat = {
   orgId: string;
   agentVersion: string;
   watchdogVersion: string | null;
+  helperVersion: string | null;
+  updateEnded: boolean;
+  /** Version of the row that whoever decides about updates knows; 0 when none. */
+  knownVersion: number;
   reportedJson: string | null;
   clientAddress: string | null;
 };
@@ -20,6 +24,10 @@ export type SeenDevice = {
   status: string;
   agent_version: string;
   watchdog_version: string | null;
+  helper_version: string | null;
+  updating_component: string | null;
+  updating_version: string | null;
+  version: number;
   last_ip_address: string | null;
   last_seen_at: Date | null;
 };
@@ -35,7 +43,7 @@ export async function planByKey(tx: Tx): Promise<void> {
 /** The devices with these ids, locked in the order of their ids. */
 export function lockSeen(tx: Tx, ids: readonly string[]): Promise<SeenDevice[]> {
   return tx.query<SeenDevice>(sql`
-    SELECT id, org_id, status, agent_version, watchdog_version, host(last_ip_address) AS last_ip_address, last_seen_at
+    SELECT id, org_id, status, agent_version, watchdog_version, helper_version, updating_component, updating_version, version, host(last_ip_address) AS last_ip_address, last_seen_at
     FROM devices WHERE id = ANY (${[...ids]}::uuid[]) ORDER BY id FOR NO KEY UPDATE`);
 }
 
@@ -71,6 +79,9 @@ export async function writeHeartbeat(
     UPDATE devices
     SET last_seen_at = clock_timestamp(), status = ${status}, agent_version = ${heartbeat.agentVersion},
         watchdog_version = coalesce(${heartbeat.watchdogVersion}, watchdog_version),
+        helper_version = coalesce(${heartbeat.helperVersion}, helper_version),
+        updating_component = CASE WHEN ${status} = 'updating' THEN updating_component END,
+        updating_version = CASE WHEN ${status} = 'updating' THEN updating_version END,
         reported = coalesce(${heartbeat.reportedJson}::jsonb, reported),
         last_ip_address = coalesce(${heartbeat.clientAddress}::inet, last_ip_address),
         offline_check_at = CASE WHEN ${status} = 'online' AND devices.status <> 'online'
@@ -98,7 +109,7 @@ export async function takeWatch(tx: Tx, intervalSeconds: number): Promise<{ pati
 }
 
 /**
- * Looks at up to `limit` devices whose time has come (index devices_offline_check): those heard of meanwhile get a new time, the
+ * Looks at up to `limit` devices whose time has come (index devices_presence_check): those heard of meanwhile get a new time, the
  * others are offline now and returned. `looked` is the number of both.
  */
 export async function findGone(
@@ -108,16 +119,19 @@ export async function findGone(
   limit: number,
 ): Promise<{ looked: number; gone: DeviceRow[] }> {
   const patience = sql`make_interval(secs => ${missedMax * intervalSeconds})`;
+  // An update has its own end, whatever was heard meanwhile.
+  const isThere = sql`(devices.status = 'online' AND last_seen_at > clock_timestamp() - ${patience})`;
   const rows = await tx.query<DeviceRow>(sql`
     WITH due AS (
-      SELECT id FROM devices WHERE status = 'online' AND offline_check_at <= clock_timestamp()
+      SELECT id FROM devices WHERE status IN ('online', 'updating') AND offline_check_at <= clock_timestamp()
       ORDER BY offline_check_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
     )
     UPDATE devices
-    SET status = CASE WHEN last_seen_at > clock_timestamp() - ${patience} THEN 'online' ELSE 'offline' END,
-        offline_check_at = CASE WHEN last_seen_at > clock_timestamp() - ${patience} THEN last_seen_at + ${patience} END,
-        version = version + CASE WHEN last_seen_at > clock_timestamp() - ${patience} THEN 0 ELSE 1 END,
-        updated_at = CASE WHEN last_seen_at > clock_timestamp() - ${patience} THEN updated_at ELSE clock_timestamp() END
+    SET status = CASE WHEN ${isThere} THEN 'online' ELSE 'offline' END,
+        offline_check_at = CASE WHEN ${isThere} THEN last_seen_at + ${patience} END,
+        updating_component = NULL, updating_version = NULL,
+        version = version + CASE WHEN ${isThere} THEN 0 ELSE 1 END,
+        updated_at = CASE WHEN ${isThere} THEN updated_at ELSE clock_timestamp() END
     WHERE id IN (SELECT id FROM due)
     RETURNING ${deviceColumns(caller)}`);
   return { looked: rows.length, gone: rows.filter(({ status }) => status === "offline") };
@@ -126,4 +140,41 @@ export async function findGone(
 /** Forgets discarded enrollments that nobody can finish any more; gives their number. */
 export function forgetDiscarded(tx: Tx): Promise<number> {
   return tx.execute(sql`DELETE FROM discarded_devices WHERE discarded_at < now() - interval '7 days'`);
+}
+
+export type BegunUpdate = { deviceId: string; component: string; version: string; timeoutSeconds: number };
+
+/**
+ * Makes devices updating until their time is over; those that began just now, and the ids of all that update to that version. Rows are
+ * locked in the order of ids. One that updates to it already keeps its end.
+ */
+export async function beginUpdates(
+  tx: Tx,
+  caller: Caller,
+  updates: readonly BegunUpdate[],
+): Promise<{ begun: DeviceRow[]; ids: string[] }> {
+  const ids = updates.map(({ deviceId }) => deviceId);
+  const before = new Map((await lockSeen(tx, ids)).map((row) => [row.id, row]));
+  const updatingNow = ({ deviceId, component, version }: BegunUpdate) => {
+    const row = before.get(deviceId);
+    return row?.status === "updating" && row.updating_component === component && row.updating_version === version;
+  };
+  const fresh = updates.filter((update) => {
+    const status = before.get(update.deviceId)?.status;
+    return !updatingNow(update) && (status === "online" || status === "offline" || status === "updating");
+  });
+  const begun =
+    fresh.length === 0
+      ? []
+      : await tx.query<DeviceRow>(sql`
+          UPDATE devices
+          SET status = 'updating', updating_component = g.to_component, updating_version = g.to_version,
+              offline_check_at = clock_timestamp() + make_interval(secs => g.seconds),
+              version = devices.version + 1, updated_at = clock_timestamp()
+          FROM unnest(${fresh.map(({ deviceId }) => deviceId)}::uuid[], ${fresh.map(({ component }) => component)}::text[],
+                      ${fresh.map(({ version }) => version)}::text[], ${fresh.map(({ timeoutSeconds }) => timeoutSeconds)}::int[])
+               AS g (device_id, to_component, to_version, seconds)
+          WHERE devices.id = g.device_id RETURNING ${deviceColumns(caller)}`);
+  const all = [...begun.map(({ id }) => id), ...updates.filter(updatingNow).map(({ deviceId }) => deviceId)];
+  return { begun, ids: all };
 }

@@ -1,12 +1,12 @@
 import type { Bus } from "@muster/bus";
 
 const subject = "webhooks.wake";
-/** Senders look for themselves four times a second: more rings than this tell them nothing. */
+/** What was queued within so long is told by one ring; the first goes at once. */
 const gapMs = 10;
 const nothing = new Uint8Array();
 
 /**
- * Tells the senders of all processes that something was queued, over core NATS: nothing is stored, and a ring that is lost costs a quarter of a
+ * Tells the senders of all processes that something was queued, over core NATS: nothing is stored, and a ring that is lost costs a
  * second.
  */
 export function createDoorbell(wakeHere: () => void) {

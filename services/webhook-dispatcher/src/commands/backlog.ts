@@ -1,6 +1,6 @@
 import type { Database } from "@muster/db";
 import { backoffMs, counter, type Logger, sleep, systemCaller } from "@muster/kit";
-import { type Floor, takeUp } from "../store/backlog.ts";
+import { type Floor, isAnyPutAside, takeUp } from "../store/backlog.ts";
 import { storeMatches, subscribersOf } from "../store/matches.ts";
 
 export type BacklogDeps = {
@@ -16,10 +16,11 @@ export const perOrganization = 50;
 /** While nobody can say how far the stream is stored, only what needs no order goes on. */
 export const nothingSettled: Floor = { settled: 0, delivered: Number.MAX_SAFE_INTEGER };
 
+const who = { caller: systemCaller("webhook-dispatcher") };
+
 export const deliveriesCounter = counter("muster_webhook_deliveries_queued_total", "Deliveries that events made.");
 
-/** Between two rounds over what was put aside, and between looks when nothing is. */
-const gapMs = 10;
+/** Between looks when nothing is put aside. */
 const pollMs = 1_000;
 /** Between looks at what waits for others of the stream to be stored, or for another matcher; doubled while nothing comes. */
 const leastWaitMs = 15;
@@ -36,7 +37,7 @@ export async function takeUpBacklog(
   floor: Floor,
   most: number = deps.batchEvents,
 ): Promise<{ taken: number; left: boolean }> {
-  const { taken, queued, left } = await deps.db.tx({ caller: systemCaller("webhook-dispatcher") }, async (tx) => {
+  const { taken, queued, left } = await deps.db.tx(who, async (tx) => {
     const found = await takeUp(tx, Math.min(perOrganization, most), most, floor);
     const { events } = found;
     if (events.length === 0) return { taken: 0, queued: 0, left: found.left };
@@ -87,12 +88,14 @@ export function startBacklog(deps: BacklogDeps, readFloor: () => Promise<Floor>)
         const startedMs = performance.now();
         const isYielding = startedMs - othersAtMs < yieldMs;
         const most = isYielding ? Math.min(yieldingEvents, deps.batchEvents) : deps.batchEvents;
-        const { taken, left } = await takeUpBacklog(deps, await floorNow(), most);
+        // A look first, that only reads and asks nobody else: mostly nothing is put aside.
+        const isAny = await deps.db.tx(who, isAnyPutAside, { readOnly: true });
+        const { taken, left } = isAny ? await takeUpBacklog(deps, await floorNow(), most) : { taken: 0, left: false };
         failures = 0;
         if (taken > 0) {
           idle = 0;
           const took = performance.now() - startedMs;
-          await sleep(isYielding ? Math.max(gapMs, restFactor * took) : gapMs, stopping.signal);
+          if (isYielding) await sleep(restFactor * took, stopping.signal);
         } else if (left) {
           await sleep(Math.min(mostWaitMs, leastWaitMs * 2 ** Math.min(idle++, 5)), stopping.signal);
         } else {

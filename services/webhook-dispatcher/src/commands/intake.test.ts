@@ -68,7 +68,11 @@ describe("a posted event", () => {
     start();
     const { orgId, webhook, publish } = await tenant();
     const ids = Array.from({ length: 20 }, () => uuidv7());
-    await Promise.all(ids.flatMap((id) => [publish(id), dispatcher.match([eventMessage(orgId, { id })])]));
+    const halves = [ids.slice(0, 10), ids.slice(10)];
+    const streaming = halves.map((half) => dispatcher.matchBatch(half.map((id) => eventMessage(orgId, { id }))));
+    await Promise.all([...ids.map((id) => publish(id)), ...streaming]);
+    // What the stream's way put aside behind others.
+    await dispatcher.match([]);
     await until("all outcomes", async () => {
       const rows = await dispatcher.deliveriesOf(webhook.id);
       return rows.length > 0 && rows.every(({ status }) => status === "delivered");

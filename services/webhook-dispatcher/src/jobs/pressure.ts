@@ -1,19 +1,9 @@
 import type { Database } from "@muster/db";
 import { AppError, counter, gauge, keepWorking, type Logger, sleep, systemCaller } from "@muster/kit";
+import type { Pressure } from "../commands/pressure.ts";
 import { type Behind, behindOf, type PressureLimits } from "../store/pressure.ts";
 
 export type PressureDeps = { db: Database; log: Logger; limits: PressureLimits };
-
-export type Pressure = {
-  /**
-   * Resolves when an event of the organization may be taken: at once, or within 250 ms. Throws `overloaded` when what was taken before waits
-   * for this deployment, `rate_limited` when it waits behind the organization's own burst.
-   */
-  admit(orgId: string): Promise<void>;
-  /** Looks now. */
-  look(): Promise<void>;
-  stop(): Promise<void>;
-};
 
 const lookMs = 500;
 /** Without events nobody needs to know. */

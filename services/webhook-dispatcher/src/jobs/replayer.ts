@@ -1,6 +1,6 @@
 import type { Database } from "@muster/db";
 import { counter, type Logger, sleep, systemCaller } from "@muster/kit";
-import { advanceReplay, type ReplayPace } from "../store/replays.ts";
+import { advanceReplay, isAnyReplayOpen, type ReplayPace } from "../store/replays.ts";
 
 export type ReplayerDeps = {
   db: Database;
@@ -11,7 +11,7 @@ export type ReplayerDeps = {
 };
 
 const who = () => ({ caller: systemCaller("webhook-dispatcher") });
-const idleMs = 500;
+const idleMs = 1_000;
 const replayedCounter = counter("muster_webhook_replayed_total", "Deliveries that replays queued.");
 
 /** Works on replays bit by bit until stopped; with several of them, each replay is one's at a time. */
@@ -20,14 +20,15 @@ export function startReplayer(deps: ReplayerDeps): { stop(): Promise<void> } {
   const loop = async () => {
     while (!stopping.signal.aborted) {
       try {
-        const step = await deps.db.tx(who(), (tx) => advanceReplay(tx, deps.pace));
+        const isAny = await deps.db.tx(who(), isAnyReplayOpen, { readOnly: true });
+        const step = isAny ? await deps.db.tx(who(), (tx) => advanceReplay(tx, deps.pace)) : null;
         if (step) {
           replayedCounter.inc(step.queued);
           if (step.queued > 0) deps.wake();
           const { id: replayId, state, queued } = step.replay;
           if (state === "done") deps.log.info({ replayId, queued }, "replay done");
         }
-        await sleep(step ? 5 : Math.min(idleMs, deps.pace.everyMs), stopping.signal);
+        await sleep(step ? 5 : isAny ? Math.min(idleMs, deps.pace.everyMs) : idleMs, stopping.signal);
       } catch (err) {
         deps.log.warn({ err }, "a replay cannot go on now");
         await sleep(2_000, stopping.signal);

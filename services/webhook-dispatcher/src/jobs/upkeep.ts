@@ -4,6 +4,7 @@ import { queueAge } from "../store/queue.ts";
 import {
   dropDays,
   ensureDays,
+  isAnyDeleted,
   removeDeliveries,
   removeExpired,
   removePreviousSecrets,
@@ -16,7 +17,7 @@ export type UpkeepDeps = { db: Database; log: Logger; retentionDays: number };
 const who = () => ({ caller: systemCaller("webhook-dispatcher") });
 const daysAhead = 7;
 const chunk = 1_000;
-const everyMs = { days: 3_600_000, deleted: 1_000, metrics: 15_000 };
+const everyMs = { days: 3_600_000, deleted: 2_000, metrics: 15_000 };
 
 const oldestGauge = gauge("muster_webhook_oldest_due_seconds", "How late the delivery is that is due for longest.");
 const rowsGauge = gauge("muster_webhook_queue_rows", "Deliveries that must still be sent, as the planner estimates.");
@@ -58,6 +59,7 @@ export async function keepDays({ db, log, retentionDays }: UpkeepDeps, signal?: 
 
 /** Removes what deleted webhooks leave behind, a thousand deliveries a transaction, with a pause after each. */
 export async function purgeDeleted({ db }: UpkeepDeps, signal?: AbortSignal): Promise<void> {
+  if (!(await db.tx(who(), isAnyDeleted, { readOnly: true }))) return;
   for (let removed = 1; removed > 0 && !signal?.aborted; ) {
     removed = await db.tx(who(), async (tx) => {
       const id = await takeDeletedWebhook(tx);

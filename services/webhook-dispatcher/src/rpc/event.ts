@@ -4,6 +4,7 @@ import { EventService, type PublishRequest } from "@muster/proto/muster/webhook/
 import { callContext } from "@muster/rpc";
 import { idempotentTx, platformEvent, reachedBefore } from "@muster/service";
 import type { Intake } from "../commands/intake.ts";
+import type { Pressure } from "../commands/pressure.ts";
 import { envelopeBody, objectText } from "../rules/envelope.ts";
 import {
   namedOrganization,
@@ -14,7 +15,7 @@ import {
   requireWriter,
 } from "./guards.ts";
 
-export type EventDeps = Reach & { now: () => Date; intake: Intake };
+export type EventDeps = Reach & { now: () => Date; intake: Intake; pressure: Pick<Pressure, "admit"> };
 
 /** Events from parts of the platform that live elsewhere: stored with their deliveries before the answer. */
 export function eventService(deps: EventDeps): ServiceImpl<typeof EventService> {
@@ -24,9 +25,10 @@ export function eventService(deps: EventDeps): ServiceImpl<typeof EventService> 
       // Services of the platform publish as themselves (libs/rpc/src/issuers.ts says which).
       if (context.caller.actor.type !== "system") requireWriter(context, "events:write");
       const event = readEvent(request, deps.now());
+      const orgId = namedOrganization(context, request.orgId);
+      await deps.pressure.admit(orgId);
       // The stored reply is part of the emitting transaction.
       if (context.meta.idempotencyKey) return publishOnce(deps, context, request, event);
-      const orgId = namedOrganization(context, request.orgId);
       const { id, type, at } = event;
       const body = envelopeBody({ id, type, timestamp: at, orgId, dataJson: event.dataJson });
       const { traceparent } = context.meta;

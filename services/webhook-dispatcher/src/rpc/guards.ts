@@ -1,6 +1,6 @@
 import type { Database } from "@muster/db";
 import { AppError, type CallContext, type Caller, isUuid } from "@muster/kit";
-import { requirePermission } from "@muster/service";
+import { requireOrganization, requirePermission, requireWholeOrganization } from "@muster/service";
 import { organizationIsKnown, partnerOfOrganization } from "../store/tenants.ts";
 
 export type Reach = {
@@ -17,24 +17,14 @@ export function requireReader(context: CallContext): void {
 /** Deliveries tell of devices at every site, and of who signed in: nobody restricted to sites reads them. */
 export function requireDeliveryReader(context: CallContext): void {
   requireReader(context);
-  requireEverySite(context);
+  requireWholeOrganization(context);
 }
 
 /** Webhooks concern a whole organization: nobody restricted to sites changes them. */
 export function requireWriter(context: CallContext, permission = "webhooks:write"): void {
   requirePermission(context, permission);
   requireOrganization(context);
-  requireEverySite(context);
-}
-
-function requireEverySite({ caller }: CallContext): void {
-  if (caller.siteIds !== null) throw new AppError("site_restricted", "Your access is restricted to sites");
-}
-
-function requireOrganization({ caller }: CallContext): void {
-  if (caller.scope === "organization" && caller.orgId === null) {
-    throw new AppError("misconfigured_account", "Misconfigured account");
-  }
+  requireWholeOrganization(context);
 }
 
 /**

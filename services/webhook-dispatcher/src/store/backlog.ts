@@ -8,6 +8,11 @@ export type Floor = { settled: number; delivered: number };
 /** What is taken, and whether anything is left. */
 export type TakenUp = { events: MatchedEvent[]; left: boolean };
 
+/** Whether any events are put aside. Reads only. */
+export async function isAnyPutAside(tx: Tx): Promise<boolean> {
+  return (await tx.query(sql`SELECT FROM webhook_backlog LIMIT 1`)).length > 0;
+}
+
 /** Puts events aside in their order; those of the organizations in `inOrder` wait until everything before them in the stream is stored, too. */
 export async function putAside(tx: Tx, events: readonly MatchedEvent[], inOrder: ReadonlySet<string>): Promise<void> {
   const column = <T>(of: (event: MatchedEvent) => T) => events.map(of);

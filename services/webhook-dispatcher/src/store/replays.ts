@@ -53,6 +53,11 @@ export async function insertReplay(
   return row ?? null;
 }
 
+/** Whether any replay is to be worked on (index webhook_replays_open). Reads only. */
+export async function isAnyReplayOpen(tx: Tx): Promise<boolean> {
+  return (await tx.query(sql`SELECT FROM webhook_replays WHERE state IN ('queued', 'running') LIMIT 1`)).length > 0;
+}
+
 /** A page of a webhook's replays, newest first (index webhook_replays_by_webhook). */
 export function listReplays(
   db: Database,

@@ -37,6 +37,11 @@ export function removePreviousSecrets(tx: Tx): Promise<number> {
     WHERE previous_secret_until < now()`);
 }
 
+/** Whether any webhook was deleted whose rows are not removed yet. Reads only. */
+export async function isAnyDeleted(tx: Tx): Promise<boolean> {
+  return (await tx.query(sql`SELECT FROM webhooks WHERE deleted_at IS NOT NULL LIMIT 1`)).length > 0;
+}
+
 /** Deleted webhooks, those that nobody else works on, locked. */
 export async function takeDeletedWebhook(tx: Tx): Promise<string | null> {
   const [row] = await tx.query<{ id: string }>(sql`

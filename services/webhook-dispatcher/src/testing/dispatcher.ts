@@ -20,6 +20,7 @@ import type { DirectSends } from "../commands/direct.ts";
 import { createIntake } from "../commands/intake.ts";
 import { healthLimits, settings } from "../config.ts";
 import { matchMessages } from "../events/matcher.ts";
+import { startPressure } from "../jobs/pressure.ts";
 import { startReplayer } from "../jobs/replayer.ts";
 import { type SenderDeps, startSender } from "../jobs/sender.ts";
 import { deliveryService } from "../rpc/delivery.ts";
@@ -75,10 +76,15 @@ export async function startDispatcher() {
     return createIntake({ db, log, sends, wake, endpointSlots: 8, batchEvents: 500 });
   };
   const intake = intakeBy(database.db);
+  const pressure = startPressure({
+    db: database.db,
+    log,
+    limits: { endpointSlots: 8, organizationSlots: 64, olderMs: 1_000 },
+  });
   const port = await testPort("webhook-dispatcher", [
     register(WebhookService, webhookService({ ...reach, box, replyBox, egress, ...webhookLimits })),
     register(DeliveryService, deliveryService({ ...reach, wake, testsPerMinute: 5 })),
-    register(EventService, eventService({ ...reach, intake })),
+    register(EventService, eventService({ ...reach, intake, pressure })),
     register(ReplayService, replayService(reach)),
     register(PushService, pushService({ egress, now, timeoutMs: 2_000, slots: 2 })),
   ]);
@@ -98,6 +104,8 @@ export async function startDispatcher() {
     events: (caller: Caller) => port.client(EventService, caller),
     replays: (caller: Caller) => port.client(ReplayService, caller),
     pushes: (caller: Caller) => port.client(PushService, caller),
+
+    pressure,
 
     /** Publishes an event of the caller's organization through another pool, or to a sender that behaves otherwise. */
     publishBy: (
@@ -218,6 +226,7 @@ export async function startDispatcher() {
 
     async stop() {
       for (const close of closing.reverse()) await close();
+      await pressure.stop();
       await port.close();
       await egress.close();
       for (const receiver of receivers) await receiver.close();

@@ -71,14 +71,13 @@ export function openNote(note: string, known: readonly NoteVerifier[]): OpenedNo
 }
 
 /**
- * The keys of setting CHECKPOINT_PRIVATE_KEY, `name:base64 PKCS#8 (Ed25519)[,…]` or `name+hash+base64` of a key that only
+ * The keys of a setting such as CHECKPOINT_PRIVATE_KEY, `name:base64 PKCS#8 (Ed25519)[,…]` or `name+hash+base64` of a key that only
  * verifies any more. The first signs, all verify. Throws on anything else.
  */
 export function noteKeys(setting: string): { signer: NoteSigner; verifiers: NoteVerifier[] } {
   const keys = setting.split(",").map((entry) => keyOf(entry.trim()));
   const [signer] = keys;
-  if (!signer || !("privateKey" in signer))
-    throw new Error("CHECKPOINT_PRIVATE_KEY: the first key must be a private one");
+  if (!signer || !("privateKey" in signer)) throw new Error("the first key of a note setting must be a private one");
   return { signer, verifiers: keys };
 }
 
@@ -94,7 +93,7 @@ export function parseVerifier(text: string): NoteVerifier {
   return verifier;
 }
 
-/** A new key as CHECKPOINT_PRIVATE_KEY takes it. */
+/** A new private key in the form of `noteKeys`. */
 export function generateNoteKey(name: string): string {
   const { privateKey } = generateKeyPairSync("ed25519");
   return `${name}:${privateKey.export({ type: "pkcs8", format: "der" }).toString("base64")}`;
@@ -104,7 +103,7 @@ function keyOf(entry: string): NoteSigner | NoteVerifier {
   const [, name = "", base64 = ""] = /^([^:+\s]+):([A-Za-z0-9+/]+={0,2})$/u.exec(entry) ?? [];
   if (name === "") return parseVerifier(entry);
   const privateKey = createPrivateKey({ key: Buffer.from(base64, "base64"), format: "der", type: "pkcs8" });
-  if (privateKey.asymmetricKeyType !== "ed25519") throw new Error("CHECKPOINT_PRIVATE_KEY: a key is not Ed25519");
+  if (privateKey.asymmetricKeyType !== "ed25519") throw new Error("a note key is not Ed25519");
   return { ...verifierOf(name, createPublicKey(privateKey)), privateKey };
 }
 

@@ -1,0 +1,12 @@
+/** Of a release that stands before any call is tried; a pre-release, which is promoted to nobody. */
+export const knownVersion = "0.0.1-matrix";
+
+/** A helper of which there is one file. */
+export function releaseBody(name: string): Record<string, unknown> {
+  const artifact = { os: "linux", arch: "amd64", size: 1, sha256: "0".repeat(64), name: "helper" };
+  const manifest = JSON.stringify({ version: `0.0.1-${name}`, component: "helper", artifacts: [artifact] });
+  return { manifest, urls: { helper: "https://releases.example.com/helper" } };
+}
+
+/** Routes that need a release that was published: e2e/releases has them served. */
+export const ofPublishedReleases = ["POST /agent-versions/promote", "POST /agent-versions/sync-:source"];

@@ -1,0 +1,287 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { generateNoteKey, noteKeys } from "@muster/kit";
+import { until } from "@muster/testing";
+import { enrollAgent } from "../agent.ts";
+import { type Api, api } from "../client.ts";
+import { admin, type Cluster, ownCluster } from "../cluster.ts";
+import { auditedActions, newTenant, type Tenant } from "../enrolled.ts";
+import { prepareOperator } from "../operator.ts";
+import { enrollTotp, signedInAs } from "../people.ts";
+import { buildRelease, publish } from "./release-folder.ts";
+
+const { signer } = noteKeys(generateNoteKey("releases.example.test"));
+const timeoutSeconds = 300;
+
+let folder: string;
+let cluster: Cluster & { stop(): Promise<void> };
+let root: Api;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "muster-releases-"));
+  cluster = await ownCluster({
+    RELEASE_DIRECTORY: folder,
+    RELEASE_MANIFEST_KEYS: signer.text,
+    BINARY_SOURCE: "local",
+    UPDATE_TIMEOUT_SECONDS: String(timeoutSeconds),
+  });
+  root = api(cluster, (await prepareOperator(cluster, admin)).accessToken);
+}, 240_000);
+afterAll(async () => {
+  await cluster?.stop();
+  if (folder) await rm(folder, { recursive: true, force: true });
+}, 60_000);
+
+const sync = (version?: string) =>
+  root.call("POST", `/agent-versions/sync-directory${version === undefined ? "" : `?version=${version}`}`);
+
+/** Publishes agent (and more) of a version and syncs it, which promotes it. */
+async function release(version: string, ...components: string[]): Promise<void> {
+  const named = components.length > 0 ? components : ["agent"];
+  await publish(folder, ...named.map((component) => buildRelease(component, version, { signer })));
+  expect(await sync(version)).toMatchObject({ status: 200, body: { version } });
+}
+
+async function agentIn({ orgId, siteId }: Tenant, change: object = {}) {
+  const { body } = await root.call("POST", "/enrollment-keys", { orgId, siteId, name: "Key", maxUsage: 100 });
+  return enrollAgent(cluster, String(body.key), { agentVersion: "1.0.0", ...change });
+}
+const deviceOf = async (id: string) => (await root.call("GET", `/devices/${id}`)).body;
+
+describe("a release", () => {
+  it("is published, synced, promoted and offered, and the device is updating until it runs it", async () => {
+    const agent = await agentIn(await newTenant(root));
+    expect((await agent.heartbeat()).body).toMatchObject({ status: "online", upgradeTo: null, updates: [] });
+    await publish(folder, buildRelease("agent", "1.1.0", { signer }));
+    const synced = await sync();
+    expect([synced.status, synced.body]).toEqual([
+      200,
+      { version: "1.1.0", synced: ["agent:linux/amd64", "agent:windows/amd64"] },
+    ]);
+    const offered = await agent.heartbeat();
+    expect(offered.body).toMatchObject({ status: "updating", upgradeTo: "1.1.0", watchdogUpgradeTo: null });
+    expect(await deviceOf(agent.id)).toMatchObject({ status: "updating", agentVersion: "1.0.0" });
+    const again = await agent.heartbeat();
+    expect(again.body.updates).toEqual(offered.body.updates);
+    const returned = await agent.heartbeat({ agentVersion: "1.1.0" });
+    expect(returned.body).toMatchObject({ status: "online", upgradeTo: null, updates: [] });
+    expect(await deviceOf(agent.id)).toMatchObject({ status: "online", agentVersion: "1.1.0" });
+    const decision = await root.call("GET", `/devices/${agent.id}/update-decision`);
+    expect(decision.body).toMatchObject({
+      components: [
+        { component: "agent", current: "1.1.0", rule: "up_to_date" },
+        { component: "watchdog", rule: "not_reported" },
+        { component: "helper", rule: "not_reported" },
+      ],
+      attempts: [{ version: "1.1.0", fromVersion: "1.0.0", state: "returned" }],
+    });
+  }, 60_000);
+
+  it("that was synced again answers the same and changes nothing", async () => {
+    const before = await root.call("GET", "/agent-versions");
+    const { status, body } = await sync("1.1.0");
+    expect([status, body]).toEqual([200, { version: "1.1.0", synced: ["agent:linux/amd64", "agent:windows/amd64"] }]);
+    expect((await root.call("GET", "/agent-versions")).body).toEqual(before.body);
+  });
+
+  it("of an older version never demotes the fleet; a promotion by name does", async () => {
+    await release("1.0.5");
+    const targets = async () => (await root.call("GET", "/agent-versions")).body.targets;
+    expect(await targets()).toMatchObject({ agent: "1.1.0" });
+    const down = await root.call("POST", "/agent-versions/promote", { version: "v1.0.5" });
+    expect([down.status, down.body]).toMatchObject([
+      200,
+      { version: "1.0.5", component: "agent", previousVersion: "1.1.0" },
+    ]);
+    expect(await targets()).toMatchObject({ agent: "1.0.5" });
+    await root.call("POST", "/agent-versions/promote", { version: "1.1.0", component: "agent" });
+    expect(await targets()).toMatchObject({ agent: "1.1.0" });
+    const id = ((await root.call("GET", "/agent-versions")).body.data as { id: string; version: string }[]).find(
+      ({ version }) => version === "1.0.5",
+    )?.id;
+    await until("the audit rows", async () => {
+      const actions = await auditedActions(root, "agent_version.", String(id));
+      return actions.includes("agent_version.sync") && actions.includes("agent_version.promote");
+    });
+  });
+
+  it("that is not signed by a known key, or whose file differs, registers nothing", async () => {
+    const stranger = noteKeys(generateNoteKey("releases.example.test")).signer;
+    await publish(folder, buildRelease("agent", "9.0.0", { signer: stranger }));
+    expect(await sync("9.0.0")).toMatchObject({ status: 400, body: { code: "release_untrusted" } });
+    const cut = buildRelease("agent", "9.1.0", { signer });
+    cut.files["muster-agent-linux-amd64"] = Buffer.from("short");
+    await publish(folder, cut);
+    expect(await sync("9.1.0")).toMatchObject({
+      status: 502,
+      body: { code: "release_sync_failed", failed: [{ asset: "muster-agent-linux-amd64", reason: "wrong size" }] },
+    });
+    expect(await sync("9.9.9")).toMatchObject({ status: 404, body: { code: "agent_version_not_found" } });
+    expect(await root.call("POST", "/agent-versions/sync-github")).toMatchObject({
+      status: 404,
+      body: { code: "release_source_not_found" },
+    });
+  });
+});
+
+describe("pins, policy and window", () => {
+  const put = (path: string, body: object, by: Api = root) => by.call("PUT", path, body);
+  const ofOrganization = (orgId: string) => `/orgs/organizations/${orgId}/agent-updates`;
+
+  it("a pinned organization stays where it is, another one moves; `latest` gives the pin up", async () => {
+    const [pinned, free] = [await newTenant(root), await newTenant(root)];
+    const reply = await put(ofOrganization(pinned.orgId), { agentTarget: "1.0.5" });
+    expect([reply.status, reply.body]).toMatchObject([
+      200,
+      { fields: { agentTarget: { value: "1.0.5", effective: "1.0.5", source: "organization", lockedBy: null } } },
+    ]);
+    const [there, here] = [await agentIn(pinned), await agentIn(free)];
+    expect((await there.heartbeat()).body).toMatchObject({ upgradeTo: "1.0.5" });
+    expect((await here.heartbeat()).body).toMatchObject({ upgradeTo: "1.1.0" });
+    expect(await put(ofOrganization(pinned.orgId), { agentTarget: "7.7.7" })).toMatchObject({
+      status: 400,
+      body: { details: { fieldErrors: { agentTarget: ["Must be `latest` or a registered version"] } } },
+    });
+    const second = await agentIn(pinned);
+    await put(ofOrganization(pinned.orgId), { agentTarget: "latest" });
+    expect((await second.heartbeat()).body).toMatchObject({ upgradeTo: "1.1.0" });
+  });
+
+  it("a closed window offers nothing until it opens, and a request goes past it once", async () => {
+    const tenant = await newTenant(root);
+    const agent = await agentIn(tenant);
+    const day = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"][(new Date().getUTCDay() + 3) % 7];
+    const closed = await put(ofOrganization(tenant.orgId), { windowDays: [day] });
+    expect(closed.body).toMatchObject({ windowOpen: false, nextOpening: expect.any(String) });
+    expect((await agent.heartbeat()).body).toMatchObject({ status: "online", upgradeTo: null });
+    const decision = await root.call("GET", `/devices/${agent.id}/update-decision`);
+    expect(decision.body).toMatchObject({
+      windowOpen: false,
+      components: [{ rule: "window_closed", target: "1.1.0" }, {}, {}],
+    });
+    expect((await root.call("POST", `/devices/${agent.id}/update`)).status).toBe(202);
+    expect((await agent.heartbeat()).body).toMatchObject({ upgradeTo: "1.1.0" });
+  });
+
+  it("`manual` waits for POST /devices/:id/update", async () => {
+    const tenant = await newTenant(root);
+    const agent = await agentIn(tenant);
+    await put(ofOrganization(tenant.orgId), { updatePolicy: "manual" });
+    expect((await agent.heartbeat()).body).toMatchObject({ upgradeTo: null });
+    await root.call("POST", `/devices/${agent.id}/update`);
+    expect((await agent.heartbeat()).body).toMatchObject({ upgradeTo: "1.1.0" });
+  });
+
+  it("a field that the partner sets wins and locks; unset, the organization's own value counts again", async () => {
+    const tenant = await newTenant(root);
+    const agent = await agentIn(tenant);
+    const person = await signedInAs(cluster, "partner-admin", { partnerId: tenant.partnerId, orgAccess: "all" });
+    await enrollTotp(person);
+    const partner = person.api;
+    const mine = "/orgs/partners/me/agent-updates";
+    await put(ofOrganization(tenant.orgId), { updatePolicy: "automatic", windowStart: "00:00", windowEnd: "24:00" });
+    const locked = await put(mine, { updatePolicy: "manual" }, partner);
+    expect([locked.status, locked.body]).toMatchObject([200, { fields: { updatePolicy: { effective: "manual" } } }]);
+    expect((await root.call("GET", ofOrganization(tenant.orgId))).body).toMatchObject({
+      fields: {
+        updatePolicy: { value: "automatic", effective: "manual", source: "partner", lockedBy: "partner" },
+        windowStart: { value: "00:00", source: "organization", lockedBy: null },
+        windowEnd: { value: "24:00" },
+      },
+    });
+    expect((await agent.heartbeat()).body).toMatchObject({ upgradeTo: null });
+    await put(mine, {}, partner);
+    expect((await agent.heartbeat()).body).toMatchObject({ upgradeTo: "1.1.0" });
+  });
+});
+
+describe("a staged rollout", () => {
+  it("reaches its ring alone, is paused, resumed, widened and completed", async () => {
+    await publish(
+      folder,
+      buildRelease("helper", "2.0.0", { signer }),
+      buildRelease("helper", "2.1.0-rc.1", { signer }),
+    );
+    expect((await sync("2.0.0")).status).toBe(200);
+    expect((await sync("2.1.0-rc.1")).status).toBe(200);
+    const [inside, outside] = [await newTenant(root), await newTenant(root)];
+    const says = { helperVersion: "2.0.0", agentVersion: "1.1.0" };
+    const created = await root.call("POST", "/agent-versions/rollouts", {
+      component: "helper",
+      version: "2.1.0-rc.1",
+      rings: [
+        { name: "first", orgIds: [inside.orgId] },
+        { name: "second", orgIds: [outside.orgId] },
+      ],
+      soakSeconds: 0,
+    });
+    expect([created.status, created.body]).toMatchObject([201, { kind: "staged", state: "running", openRings: 1 }]);
+    const path = `/agent-versions/rollouts/${created.body.id}`;
+    const [a, b] = [await agentIn(inside), await agentIn(outside)];
+    expect((await a.heartbeat(says)).body).toMatchObject({ helperUpgradeTo: "2.1.0-rc.1" });
+    expect((await b.heartbeat(says)).body).toMatchObject({ helperUpgradeTo: null });
+    const why = (await root.call("GET", `/devices/${b.id}/update-decision`)).body.components as { rule: string }[];
+    expect(why[2]).toMatchObject({ component: "helper", rule: "not_in_ring", target: "2.1.0-rc.1" });
+    expect((await root.call("POST", `${path}/pause`)).body).toMatchObject({ state: "paused", budget: 0 });
+    await root.call("PATCH", path, { openRings: 2 });
+    expect((await b.heartbeat(says)).body).toMatchObject({ helperUpgradeTo: null });
+    await root.call("POST", `${path}/resume`);
+    expect((await b.heartbeat(says)).body).toMatchObject({ helperUpgradeTo: "2.1.0-rc.1" });
+    expect((await root.call("PATCH", path, { openRings: 1 })).body).toMatchObject({
+      details: { fieldErrors: { openRings: ["May only rise"] } },
+    });
+    await a.heartbeat({ ...says, helperVersion: "2.1.0-rc.1" });
+    const progress = await root.call("GET", `${path}/progress`);
+    expect(progress.body).toMatchObject({ rollout: { inFlight: 1, succeeded: 1, failed: 0 } });
+    const devices = await root.call("GET", `${path}/devices?state=succeeded`);
+    expect(devices.body.data).toMatchObject([{ deviceId: a.id, version: "2.1.0-rc.1", state: "succeeded" }]);
+    expect((await root.call("POST", `${path}/complete`)).body).toMatchObject({ state: "completed" });
+    expect((await root.call("GET", "/agent-versions")).body.targets).toMatchObject({ helper: "2.1.0-rc.1" });
+    expect((await root.call("POST", `${path}/pause`)).body).toMatchObject({ code: "rollout_not_running" });
+  });
+});
+
+describe("a device", () => {
+  it("whose updates are turned off is offered nothing until they are turned on", async () => {
+    const agent = await agentIn(await newTenant(root));
+    await root.call("POST", `/devices/${agent.id}/auto-update`, { enabled: false });
+    expect((await agent.heartbeat()).body).toMatchObject({ status: "online", upgradeTo: null });
+    await root.call("POST", `/devices/${agent.id}/auto-update`, { enabled: true });
+    expect((await agent.heartbeat()).body).toMatchObject({ upgradeTo: "1.1.0" });
+  });
+
+  it("updates agent, watchdog and helper one after the other", async () => {
+    await release("1.2.0", "agent", "watchdog", "helper");
+    const agent = await agentIn(await newTenant(root));
+    const beat = (a: string, w: string, h: string) =>
+      agent.heartbeat({ agentVersion: a, watchdogVersion: w, helperVersion: h });
+    expect((await beat("1.0.0", "1.0.0", "1.0.0")).body).toMatchObject({ upgradeTo: "1.2.0", watchdogUpgradeTo: null });
+    // Soaks: nothing else is begun meanwhile.
+    expect((await beat("1.2.0", "1.0.0", "1.0.0")).body).toMatchObject({ upgradeTo: null, watchdogUpgradeTo: null });
+  });
+
+  it("that says its update failed is online at once, and is left alone for an hour", async () => {
+    const agent = await agentIn(await newTenant(root));
+    const { body } = await agent.heartbeat();
+    const [update] = body.updates as { version: string }[];
+    const failed = { component: "agent", version: update?.version, state: "failed", error: "bad_digest" };
+    expect((await agent.heartbeat({ update: failed })).body).toMatchObject({ status: "online", updates: [] });
+    const decision = (await root.call("GET", `/devices/${agent.id}/update-decision`)).body;
+    expect(decision).toMatchObject({
+      components: [{ rule: "back_off" }, {}, {}],
+      attempts: [{ state: "failed", reason: "bad_digest" }],
+    });
+    await until("the audit row", async () => (await auditedActions(root, "device.update", agent.id)).length > 0);
+  });
+
+  it("whose file is locked is offered the update again with the next heartbeat", async () => {
+    const agent = await agentIn(await newTenant(root));
+    const { body } = await agent.heartbeat();
+    const [update] = body.updates as { version: string; attemptId: string }[];
+    const locked = { component: "agent", version: update?.version, state: "locked" };
+    const next = (await agent.heartbeat({ update: locked })).body.updates as { attemptId: string; version: string }[];
+    expect(next[0]?.version).toBe(update?.version);
+    expect(next[0]?.attemptId).not.toBe(update?.attemptId);
+  });
+});

@@ -1,0 +1,37 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+
+type Last = { request: IncomingMessage; response: ServerResponse };
+
+/** What each connection of a server is being answered. */
+export type Answers = {
+  /** The newest request of a connection, and its response. */
+  last(socket: Duplex): Last | undefined;
+  /** Calls once everything that was asked on a connection so far has been answered, or the connection is gone. */
+  afterLast(socket: Duplex, then: () => void): void;
+};
+
+/** Notes the newest request of each connection: what does not go through Node's own order of replies waits for it here. */
+export function trackAnswers(server: Server): Answers {
+  const underWay = new WeakMap<Duplex, Last>();
+  const track = (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    const state = underWay.get(socket);
+    if (state === undefined) underWay.set(socket, { request, response });
+    else {
+      state.request = request;
+      state.response = response;
+    }
+  };
+  server.prependListener("request", track);
+  server.prependListener("checkContinue", track);
+  return {
+    last: (socket) => underWay.get(socket),
+    afterLast(socket, then) {
+      const response = underWay.get(socket)?.response;
+      if (response === undefined || response.writableFinished || socket.destroyed) then();
+      // After Node's own listeners, which hand the connection on.
+      else response.once("close", () => setImmediate(then));
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import type { Attempt } from "@muster/proto/muster/release/v1/update_pb";
+import { z } from "zod";
+import { type Route, route } from "../route.ts";
+import { settingsFields } from "./agent-updates-fields.ts";
+import { idOut, idParams, timeOf, timeOrNull, timeOut } from "./schemas.ts";
+
+const tag = "Devices";
+
+export const attempt = z
+  .object({
+    id: idOut,
+    deviceId: idOut,
+    orgId: idOut,
+    component: z.string(),
+    version: z.string(),
+    fromVersion: z.string(),
+    state: z.enum(["offered", "returned", "succeeded", "failed", "cancelled", "deferred"]).meta({
+      description: "Returned: runs the new version and must go on doing so for a while. Deferred: a file was locked.",
+    }),
+    reason: z.string().nullable(),
+    rolloutId: idOut,
+    offeredAt: timeOut,
+    endedAt: timeOut.nullable(),
+  })
+  .meta({ id: "UpdateAttempt" });
+
+const rules = [
+  "not_eligible",
+  "not_reported",
+  "auto_update_off",
+  "policy_manual",
+  "no_target",
+  "current_unparsable",
+  "up_to_date",
+  "no_artifact",
+  "below_minimum",
+  "window_closed",
+  "not_in_ring",
+  "not_in_bucket",
+  "halted",
+  "back_off",
+  "in_progress",
+  "in_flight_cap",
+  "offered",
+] as const;
+
+const decision = route({
+  method: "GET",
+  path: "/devices/:id/update-decision",
+  access: { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] },
+  tag,
+  summary: "Why a device updates or does not",
+  description:
+    "What its next heartbeat would be told, and the first rule that says so, for each component. Takes nothing.",
+  params: idParams,
+  reply: z
+    .object({
+      components: z.array(
+        z.object({
+          component: z.enum(["agent", "watchdog", "helper"]),
+          current: z.string().nullable(),
+          target: z.string().nullable(),
+          targetSource: z.enum(["organization", "partner", "latest", "rollout", "minimum"]).nullable(),
+          rule: z.enum(rules),
+          detail: z.string(),
+          nextCheckAt: timeOut,
+        }),
+      ),
+      settings: settingsFields,
+      windowOpen: z.boolean(),
+      nextOpening: timeOut.nullable(),
+      requestedUntil: timeOut
+        .nullable()
+        .meta({ description: "An update was asked for, and is past policy and window." }),
+      attempts: z.array(attempt).meta({ description: "The newest five." }),
+    })
+    .meta({ id: "UpdateDecision" }),
+  errors: ["device_not_found"],
+  async handle({ params, rpc }, { services }) {
+    const reply = await services.updates.getDecision({ deviceId: params.id }, await rpc());
+    return {
+      components: reply.components.map((each) => ({
+        component: each.component as "agent",
+        current: each.current || null,
+        target: each.target || null,
+        targetSource: (each.targetSource || null) as "latest" | null,
+        rule: each.rule as "offered",
+        detail: each.detail,
+        nextCheckAt: timeOf(each.nextCheckAt),
+      })),
+      settings: JSON.parse(reply.settingsJson) as z.input<typeof settingsFields>,
+      windowOpen: reply.windowOpen,
+      nextOpening: timeOrNull(reply.nextOpening),
+      requestedUntil: timeOrNull(reply.requestedUntil),
+      attempts: reply.attempts.map(attemptOf),
+    };
+  },
+});
+
+const request = route({
+  method: "POST",
+  path: "/devices/:id/update",
+  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
+  tag,
+  summary: "Update a device now",
+  description:
+    "Its next heartbeat is offered what it is to run, once, within 24 hours, whatever update policy and maintenance window say. A device " +
+    "whose automatic updates are off, and a rollout that is halted or full, stay as they are.",
+  params: idParams,
+  status: 202,
+  reply: z.object({ id: idOut, expiresAt: timeOut }),
+  errors: ["device_not_found", "device_decommissioned"],
+  async handle({ params, rpc }, { services, updates }) {
+    const { expiresAt } = await services.updates.requestUpdate({ deviceId: params.id }, await rpc());
+    await updates.refresh();
+    return { id: params.id, expiresAt: timeOf(expiresAt) };
+  },
+});
+
+export function attemptOf(message: Attempt): z.input<typeof attempt> {
+  return {
+    id: message.id,
+    deviceId: message.deviceId,
+    orgId: message.orgId,
+    component: message.component,
+    version: message.version,
+    fromVersion: message.fromVersion,
+    state: message.state as "offered",
+    reason: message.reason || null,
+    rolloutId: message.rolloutId,
+    offeredAt: timeOf(message.offeredAt),
+    endedAt: timeOrNull(message.endedAt),
+  };
+}
+
+export const deviceUpdateRoutes: readonly Route[] = [decision, request];

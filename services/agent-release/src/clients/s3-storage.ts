@@ -1,0 +1,76 @@
+import { createReadStream } from "node:fs";
+import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
+import { type Storage, storeKey } from "./storage.ts";
+
+export type S3Options = {
+  bucket: string;
+  prefix: string;
+  /** Null: AWS's own. */
+  endpoint: string | null;
+  region: string;
+  pathStyle: boolean;
+  /** Null: those of the surroundings. */
+  credentials: { accessKeyId: string; secretAccessKey: string } | null;
+  /** Downloads go through this service instead of a signed URL. */
+  proxy: boolean;
+};
+
+const urlSeconds = 300;
+const timeoutMs = 30_000;
+
+/** A bucket of S3 or of a storage that speaks its protocol. */
+export function s3Storage(options: S3Options): Storage {
+  const { bucket, prefix, endpoint, region, pathStyle, credentials, proxy } = options;
+  const client = new S3Client({
+    region,
+    forcePathStyle: pathStyle,
+    maxAttempts: 3,
+    requestHandler: { connectionTimeout: 5_000, requestTimeout: timeoutMs, throwOnRequestTimeout: true },
+    // Storages other than AWS's know the checksums that we name, not those the SDK would add in trailers.
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
+    ...(endpoint ? { endpoint } : {}),
+    ...(credentials ? { credentials } : {}),
+  });
+  const keyOf = (sha256: string) => prefix + storeKey(sha256);
+  return {
+    name: `s3://${bucket}/${prefix}`,
+    async putFile(sha256, path, size) {
+      await client.send(
+        new PutObjectCommand({
+          Bucket: bucket,
+          Key: keyOf(sha256),
+          Body: createReadStream(path),
+          ContentLength: size,
+          ContentType: "application/octet-stream",
+          // The storage refuses what arrives otherwise.
+          ChecksumSHA256: Buffer.from(sha256, "hex").toString("base64"),
+        }),
+      );
+    },
+    async read(sha256, start, end) {
+      try {
+        const range = `bytes=${start}-${end - 1}`;
+        const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: keyOf(sha256), Range: range }));
+        return (Body as AsyncIterable<Uint8Array> | undefined) ?? null;
+      } catch (error) {
+        if (error instanceof NoSuchKey) return null;
+        throw error;
+      }
+    },
+    async urlOf(sha256, name) {
+      if (proxy) return null;
+      const command = new GetObjectCommand({
+        Bucket: bucket,
+        Key: keyOf(sha256),
+        ResponseContentDisposition: `attachment; filename="${name}"`,
+      });
+      return getSignedUrl(client, command, { expiresIn: urlSeconds });
+    },
+    async remove(sha256) {
+      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: keyOf(sha256) }));
+    },
+    close: () => client.destroy(),
+  };
+}

@@ -1,0 +1,67 @@
+import { randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { copyFile, mkdir, open, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Where binaries are kept, by the SHA-256 of their bytes: the same bytes are kept once. */
+export type Storage = {
+  name: string;
+  /** Keeps the bytes of a local file. */
+  putFile(sha256: string, path: string, size: number): Promise<void>;
+  /** Bytes from `start` to before `end`; null when they are not kept. */
+  read(sha256: string, start: number, end: number): Promise<AsyncIterable<Uint8Array> | null>;
+  /** A URL at which a client gets the bytes for some minutes; null when they are read through this service. */
+  urlOf(sha256: string, name: string): Promise<string | null>;
+  remove(sha256: string): Promise<void>;
+  close(): void;
+};
+
+const sha256Form = /^[0-9a-f]{64}$/;
+/** As much as one piece of a download holds. */
+export const pieceBytes = 256 * 1024;
+
+/** Nothing but a digest ever becomes part of a path. Throws on anything else. */
+export function storeKey(sha256: string): string {
+  if (!sha256Form.test(sha256)) throw new Error("not the SHA-256 of a stored file");
+  return `${sha256.slice(0, 2)}/${sha256}`;
+}
+
+/** A folder. A file appears under its name when all of it is on disk. */
+export function directoryStorage(root: string): Storage {
+  const pathOf = (sha256: string) => join(root, storeKey(sha256));
+  return {
+    name: root,
+    async putFile(sha256, path) {
+      const target = pathOf(sha256);
+      await mkdir(join(target, ".."), { recursive: true });
+      const temporary = `${target}.${randomUUID()}`;
+      try {
+        await copyFile(path, temporary);
+        const file = await open(temporary, "r");
+        await file.sync();
+        await file.close();
+        await rename(temporary, target);
+      } catch (error) {
+        await rm(temporary, { force: true });
+        throw error;
+      }
+    },
+    async read(sha256, start, end) {
+      const file = await open(pathOf(sha256), "r").catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return null;
+        throw error;
+      });
+      if (!file) return null;
+      if (end <= start) {
+        await file.close();
+        return emptyBytes();
+      }
+      return createReadStream("", { fd: file, start, end: end - 1, highWaterMark: pieceBytes });
+    },
+    urlOf: async () => null,
+    remove: (sha256) => rm(pathOf(sha256), { force: true }),
+    close() {},
+  };
+}
+
+async function* emptyBytes(): AsyncGenerator<Uint8Array> {}

@@ -1,0 +1,51 @@
+import { createClient } from "@connectrpc/connect";
+import { systemCaller, uuidv7 } from "@muster/kit";
+import type { DeviceFacts } from "@muster/proto/muster/common/v1/device_pb";
+import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
+import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
+import { callOptions, createSigner, createTransport } from "@muster/rpc";
+import { service } from "../config.ts";
+
+/** Tells tenancy which devices update now; the ids of those that do. */
+export type BeginUpdates = (
+  updates: { deviceId: string; component: string; version: string; timeoutSeconds: number }[],
+) => Promise<Set<string>>;
+
+export type Tenancy = {
+  begin: BeginUpdates;
+  /** A device as it is now, or null. */
+  device(id: string): Promise<DeviceFacts | null>;
+  close(): Promise<void>;
+};
+
+const timeoutMs = 2_000;
+
+/** Asks tenancy in the name of this service. Calls throw ConnectError. */
+export function tenancyClient(options: { baseUrls: string[]; privateKeys: string }): Tenancy {
+  const signer = createSigner({ issuer: service, privateKeys: options.privateKeys });
+  const transport = createTransport({
+    baseUrls: options.baseUrls,
+    connections: 4,
+    callers: { service: "tenancy", signer },
+  });
+  const presence = createClient(PresenceService, transport);
+  const snapshot = createClient(SnapshotService, transport);
+  const caller = systemCaller(service);
+  const call = async () =>
+    callOptions({
+      caller,
+      meta: { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null },
+      deadlineMs: performance.now() + timeoutMs,
+    });
+  return {
+    async begin(updates) {
+      const { deviceIds } = await presence.beginUpdates({ updates }, await call());
+      return new Set(deviceIds);
+    },
+    async device(id) {
+      const { facts } = await snapshot.getDevices({ ids: [id] }, await call());
+      return facts[0] ?? null;
+    },
+    close: () => transport.close(),
+  };
+}

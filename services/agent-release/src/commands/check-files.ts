@@ -1,0 +1,176 @@
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { EgressRefused } from "@muster/egress";
+import type { NoteVerifier } from "@muster/kit";
+import { SourceBusy, type SourceFile, type SourceRelease } from "../clients/release-source.ts";
+import type { Storage } from "../clients/storage.ts";
+import { checksumsName, manifestName, parseChecksums } from "../rules/checksums.ts";
+import { components } from "../rules/component.ts";
+import { artifactBytesMax, type Manifest, ManifestError, manifestMax, openManifest } from "../rules/manifest.ts";
+import type { Prepared } from "./register-release.ts";
+
+export type FailedAsset = { asset: string; reason: string };
+
+/** Nothing of the release may be registered. */
+export class SyncFailed extends Error {
+  readonly failed: readonly FailedAsset[];
+  readonly untrusted: boolean;
+  constructor(failed: readonly FailedAsset[], untrusted = false) {
+    super(failed.map(({ asset, reason }) => `${asset}: ${reason}`).join("; "));
+    this.name = "SyncFailed";
+    this.failed = failed;
+    this.untrusted = untrusted;
+  }
+}
+
+export type CheckDeps = {
+  keys: readonly NoteVerifier[];
+  storage: Storage | null;
+  /** Files are stored even where the source has an address for them. */
+  storeAll: boolean;
+  now: () => Date;
+  onProgress?: () => Promise<void>;
+};
+
+type Planned = { manifest: Manifest; signed: boolean; note: string | null };
+
+/** Reads the manifests of a release, then every file that they name, to its last byte. Throws SyncFailed, SourceBusy. */
+export async function checkRelease(deps: CheckDeps, source: string, release: SourceRelease): Promise<Prepared[]> {
+  const planned = await plansOf(deps, release);
+  const byName = new Map(release.files.map((file) => [file.name, file]));
+  const failed: FailedAsset[] = [];
+  const prepared: Prepared[] = [];
+  const directory = await mkdtemp(join(tmpdir(), "muster-release-"));
+  try {
+    for (const { manifest, signed, note } of planned) {
+      const files = new Map<string, { url: string | null; stored: boolean }>();
+      for (const artifact of manifest.artifacts) {
+        const file = byName.get(artifact.name);
+        const problem = file ? problemOf(artifact, file) : "missing";
+        if (!file || problem) {
+          failed.push({ asset: artifact.name, reason: problem ?? "missing" });
+          continue;
+        }
+        const toStore = deps.storeAll || file.url === null;
+        if (toStore && !deps.storage)
+          throw new SyncFailed([{ asset: artifact.name, reason: "no store is configured" }]);
+        const path = toStore ? join(directory, artifact.sha256) : null;
+        const reason = await readWhole(file, artifact, path);
+        if (reason !== null) failed.push({ asset: artifact.name, reason });
+        else {
+          if (path !== null) await deps.storage?.putFile(artifact.sha256, path, artifact.size);
+          files.set(artifact.name, { url: file.url, stored: toStore });
+        }
+        if (path !== null) await rm(path, { force: true });
+        await deps.onProgress?.();
+      }
+      prepared.push({ manifest, signed, note, source, notesUrl: release.notesUrl, files });
+    }
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+  if (failed.length > 0) throw new SyncFailed(failed);
+  return prepared;
+}
+
+async function plansOf(deps: CheckDeps, release: SourceRelease): Promise<Planned[]> {
+  const byName = new Map(release.files.map((file) => [file.name, file]));
+  const planned: Planned[] = [];
+  for (const component of components) {
+    const name = manifestName(component);
+    const file = byName.get(name);
+    if (!file) continue;
+    const text = await textOf(file, manifestMax);
+    try {
+      const { manifest, signed } = openManifest(text, deps.keys, deps.now());
+      if (manifest.component !== component || manifest.version !== release.version) {
+        throw new ManifestError(`is for ${manifest.component} ${manifest.version}`, true);
+      }
+      planned.push({ manifest, signed, note: text });
+    } catch (error) {
+      if (error instanceof ManifestError)
+        throw new SyncFailed([{ asset: name, reason: error.message }], error.untrusted);
+      throw error;
+    }
+  }
+  if (planned.length > 0) return planned;
+  if (deps.keys.length > 0) throw new SyncFailed([{ asset: manifestName("agent"), reason: "missing" }], true);
+  const checksums = byName.get(checksumsName);
+  if (!checksums) throw new SyncFailed([{ asset: checksumsName, reason: "missing" }]);
+  const found = parseChecksums(await textOf(checksums, 1024 * 1024));
+  for (const [component, artifacts] of found) {
+    const sized = artifacts.map((artifact) => ({ ...artifact, size: byName.get(artifact.name)?.size ?? 0 }));
+    const manifest: Manifest = { version: release.version, component, counter: 0, artifacts: sized };
+    planned.push({ manifest, signed: false, note: null });
+  }
+  if (planned.length === 0) throw new SyncFailed([{ asset: checksumsName, reason: "names no binary" }]);
+  return planned;
+}
+
+function problemOf(wanted: { size: number; sha256: string }, file: SourceFile): string | null {
+  if (wanted.size < 1 || wanted.size > artifactBytesMax) return "size not known or beyond 1 GiB";
+  if (file.size !== null && file.size !== wanted.size) return "wrong size";
+  if (file.sha256 !== null && file.sha256 !== wanted.sha256) return "wrong digest";
+  return null;
+}
+
+/** Reads a file to its end, into `path` when there is one; what is wrong with it, or null. */
+async function readWhole(
+  file: SourceFile,
+  wanted: { size: number; sha256: string },
+  path: string | null,
+): Promise<string | null> {
+  const hash = createHash("sha256");
+  let size = 0;
+  const measured = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      size += chunk.length;
+      hash.update(chunk);
+      done(size > wanted.size ? new Error("too long") : null, chunk);
+    },
+  });
+  const body = await file.open().catch((error: unknown) => {
+    if (error instanceof SourceBusy) throw error;
+    return error as Error;
+  });
+  if (body instanceof Error) return reasonOf(body);
+  try {
+    if (path !== null) await pipeline(body, measured, createWriteStream(path));
+    else
+      await pipeline(body, measured, async (all) => {
+        for await (const _ of all) {
+          // Only measured.
+        }
+      });
+  } catch (error) {
+    return size > wanted.size ? "wrong size" : `cut after ${size} bytes: ${reasonOf(error)}`;
+  }
+  if (size !== wanted.size) return `cut after ${size} bytes`;
+  return hash.digest("hex") === wanted.sha256 ? null : "wrong digest";
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof EgressRefused) return "its address is not allowed";
+  return (error as Error).message || "failed";
+}
+
+async function textOf(file: SourceFile, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of await file.open()) {
+      size += chunk.length;
+      if (size > maxBytes) throw new Error(`longer than ${maxBytes} bytes`);
+      chunks.push(Buffer.from(chunk));
+    }
+  } catch (error) {
+    if (error instanceof SourceBusy) throw error;
+    throw new SyncFailed([{ asset: file.name, reason: reasonOf(error) }]);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}

@@ -1,0 +1,90 @@
+import type { Tx } from "@muster/db";
+import { counter, gauge, type Logger } from "@muster/kit";
+import { asItself, auditRelease, auditTenant } from "../emits/audit.ts";
+import { isOverThreshold } from "../rules/rollout.ts";
+import type { AttemptRow, AttemptState } from "../store/attempts.ts";
+import { bumpPlan } from "../store/plan.ts";
+import { countersOf, limitsOf, lockRollouts, type RolloutRow, updateRollout } from "../store/rollouts.ts";
+
+const outcomes = counter("agent_release_attempts_total", "Ended update attempts by outcome.", ["component", "outcome"]);
+const inFlightGauge = gauge("agent_release_in_flight", "Updates under way, by rollout.", ["rollout"]);
+const haltedCounter = counter("agent_release_halted_total", "Rollouts that halted themselves.");
+
+/** An attempt that has ended in this transaction, or one that failed and has succeeded after all (`late`). */
+export type Outcome = { attempt: AttemptRow; state: AttemptState; reason: string | null; late?: true };
+
+/** Moves the counters of the rollouts by what ended, and halts those that bear no more failures. */
+export async function countOutcomes(
+  tx: Tx,
+  ended: readonly Outcome[],
+  { now, log }: { now: Date; log: Logger },
+): Promise<void> {
+  if (ended.length === 0) return;
+  const rollouts = new Map(
+    (await lockRollouts(tx, [...new Set(ended.map((e) => e.attempt.rollout_id))])).map((r) => [r.id, r]),
+  );
+  const reasons = new Map<string, string>();
+  for (const outcome of ended) {
+    const { attempt, state, reason, late } = outcome;
+    outcomes.inc({ component: attempt.component, outcome: state });
+    if (state === "failed") tellFailure(tx, attempt, reason, now);
+    const rollout = rollouts.get(attempt.rollout_id);
+    // Deleted with its release meanwhile: nobody counts any more.
+    if (!rollout) continue;
+    if (late) rollout.failed = Math.max(0, rollout.failed - 1);
+    else rollout.in_flight = Math.max(0, rollout.in_flight - 1);
+    if (state === "succeeded") rollout.succeeded += 1;
+    if (state === "failed") {
+      rollout.failed += 1;
+      reasons.set(rollout.id, reason ?? "failed");
+    }
+    rollout.forgiven = Math.min(rollout.forgiven, rollout.failed);
+  }
+  let halted = false;
+  for (const rollout of rollouts.values()) {
+    if (rollout.state === "running" && isOverThreshold(limitsOf(rollout), countersOf(rollout))) {
+      halt(tx, rollout, reasons.get(rollout.id) ?? "failed", now);
+      log.warn(
+        { rolloutId: rollout.id, failed: rollout.failed, succeeded: rollout.succeeded },
+        "rollout halted itself",
+      );
+      halted = true;
+    }
+    await updateRollout(tx, rollout, now);
+    inFlightGauge.set({ rollout: rollout.id }, rollout.in_flight);
+  }
+  if (halted) await bumpPlan(tx, { scope: "all" });
+}
+
+function halt(tx: Tx, rollout: RolloutRow, lastReason: string, now: Date): void {
+  rollout.state = "halted";
+  rollout.reason = `${rollout.failed - rollout.forgiven} failures, the last: ${lastReason}`;
+  haltedCounter.inc();
+  const details = {
+    failed: rollout.failed,
+    succeeded: rollout.succeeded,
+    inFlight: rollout.in_flight,
+    reason: rollout.reason,
+  };
+  auditRelease(
+    tx,
+    asItself(),
+    { action: "agent_update.rollout.halt", id: rollout.id, name: rollout.kind, details },
+    now,
+  );
+}
+
+function tellFailure(tx: Tx, attempt: AttemptRow, reason: string | null, now: Date): void {
+  const { component, version, from_version: fromVersion, rollout_id: rolloutId } = attempt;
+  const resource = { type: "device", id: attempt.device_id, name: null };
+  const fact = {
+    action: "device.update.failed",
+    resource,
+    orgId: attempt.org_id,
+    partnerId: attempt.partner_id,
+    result: "failure" as const,
+    errorMessage: reason ?? "failed",
+    details: { component, version, fromVersion, rolloutId, reason },
+  };
+  auditTenant(tx, asItself(), fact, now);
+}

@@ -1,0 +1,160 @@
+import { sql, type Tx } from "@muster/db";
+import type { Component } from "../rules/component.ts";
+import type { Catalogue, PlannedRelease, PlannedRollout } from "../rules/gate.ts";
+import { type Merged, mergeSettings, nothingSet, type Settings } from "../rules/settings.ts";
+import { compareVersions } from "../rules/version.ts";
+import { changesSince, readEpoch } from "../store/plan.ts";
+import { liveRollouts, type RolloutRow } from "../store/rollouts.ts";
+import { settingsOf, settingsOfPartners } from "../store/settings.ts";
+
+/** A file as an offer names it. */
+export type PlannedArtifact = { os: string; arch: string; size: number; sha256: string };
+export type OfferedRelease = { manifest: string | null; artifacts: ReadonlyMap<string, PlannedArtifact> };
+
+/** What decisions are made of, as it stood at an epoch. */
+export type Plan = {
+  epoch: number;
+  catalogue: Catalogue;
+  offered: ReadonlyMap<string, OfferedRelease>;
+  mergedOf(partnerId: string, orgId: string): Merged;
+};
+
+export type PlanMemory = {
+  /** The plan as this transaction sees it, with the settings of these partners. */
+  read(tx: Tx, partnerIds: readonly string[]): Promise<Plan>;
+};
+
+type PartnerSettings = { own: Settings; organizations: Map<string, Settings>; merged: Map<string, Merged> };
+type CatalogueAt = { catalogue: Catalogue; offered: Map<string, OfferedRelease> };
+
+const partnersMax = 5_000;
+const changesMax = 1_000;
+const unset = mergeSettings(nothingSet, nothingSet);
+
+/** Keeps catalogue and settings in memory by the plan's epoch: a decision reads what has changed since the one before. */
+export function createPlanMemory(): PlanMemory {
+  let epoch = -1;
+  let held: CatalogueAt | null = null;
+  const partners = new Map<string, PartnerSettings>();
+
+  return {
+    async read(tx, partnerIds) {
+      const now = await readEpoch(tx);
+      if (now !== epoch) {
+        const changes = held === null ? null : await changesSince(tx, epoch, now, changesMax);
+        if (changes === null || now < epoch) partners.clear();
+        else {
+          for (const { scope, id } of changes) {
+            // An organization's settings are read with its partner's: the next decision about it reads them all.
+            if (scope === "partner" && id !== null) partners.delete(id);
+            else if (scope === "organization" && id !== null) forgetOrganization(partners, id);
+          }
+        }
+        if (changes === null || changes.some(({ scope }) => scope === "all")) held = await readCatalogue(tx);
+        epoch = now;
+      }
+      const missing = [...new Set(partnerIds)].filter((id) => !partners.has(id));
+      if (missing.length > 0) {
+        const rows = await settingsOfPartners(tx, missing);
+        if (partners.size + missing.length > partnersMax) partners.clear();
+        for (const id of missing) {
+          const own = rows.filter(({ partner_id: partnerId }) => partnerId === id);
+          const organizations = own.flatMap((row) =>
+            row.org_id === null ? [] : [[row.org_id, settingsOf(row)] as const],
+          );
+          const partner = own.find(({ org_id: orgId }) => orgId === null);
+          partners.set(id, {
+            own: partner ? settingsOf(partner) : nothingSet,
+            organizations: new Map(organizations),
+            merged: new Map(),
+          });
+        }
+      }
+      const { catalogue, offered } = held as CatalogueAt;
+      return {
+        epoch: now,
+        catalogue,
+        offered,
+        mergedOf: (partnerId, orgId) => mergedOf(partners.get(partnerId), orgId),
+      };
+    },
+  };
+}
+
+function mergedOf(partner: PartnerSettings | undefined, orgId: string): Merged {
+  if (!partner) return unset;
+  const organization = partner.organizations.get(orgId);
+  const key = organization ? orgId : "";
+  let merged = partner.merged.get(key);
+  if (!merged) {
+    merged = mergeSettings(partner.own, organization ?? nothingSet);
+    partner.merged.set(key, merged);
+  }
+  return merged;
+}
+
+function forgetOrganization(partners: Map<string, PartnerSettings>, orgId: string): void {
+  // A first row of an organization is of a partner that is not known by it: all are read again, seldom enough.
+  for (const [id, { organizations }] of partners) if (organizations.has(orgId)) return void partners.delete(id);
+  partners.clear();
+}
+
+type CatalogueRow = {
+  id: string;
+  component: Component;
+  version: string;
+  minimum_version: string | null;
+  manifest: string | null;
+  yanked: boolean;
+  promoted: boolean;
+  artifacts: PlannedArtifact[];
+};
+
+async function readCatalogue(tx: Tx): Promise<CatalogueAt> {
+  const rows = await tx.query<CatalogueRow>(sql`
+    SELECT r.id, r.component, r.version, r.minimum_version, r.manifest, r.yanked_at IS NOT NULL AS yanked,
+           EXISTS (SELECT FROM promotion p WHERE p.release_id = r.id) AS promoted,
+           coalesce((SELECT jsonb_agg(jsonb_build_object('os', a.os, 'arch', a.arch, 'size', a.size, 'sha256', a.sha256))
+                     FROM artifact a WHERE a.release_id = r.id), '[]') AS artifacts
+    FROM release r`);
+  const rollouts = await liveRollouts(tx);
+  const byRelease = new Map<string, RolloutRow[]>();
+  for (const rollout of rollouts) {
+    const list = byRelease.get(rollout.release_id) ?? [];
+    list.push(rollout);
+    byRelease.set(rollout.release_id, list);
+  }
+  const of = (component: Component) => {
+    const own = rows.filter((row) => row.component === component);
+    const releases = own.flatMap((row) => plannedOf(row, byRelease.get(row.id) ?? []));
+    releases.sort((a, b) => compareVersions(b.version, a.version));
+    return { promotedId: own.find(({ promoted }) => promoted)?.id ?? null, releases };
+  };
+  const catalogue = { agent: of("agent"), watchdog: of("watchdog"), helper: of("helper") };
+  const offered = rows.map(({ id, manifest, artifacts }) => {
+    const files = new Map(artifacts.map((each) => [`${each.os}/${each.arch}`, each]));
+    return [id, { manifest, artifacts: files }] as const;
+  });
+  return { catalogue, offered: new Map(offered) };
+}
+
+function plannedOf(row: CatalogueRow, rollouts: readonly RolloutRow[]): PlannedRelease[] {
+  const guard = rollouts.find(({ kind }) => kind === "guard");
+  // Without its guard a release is offered to nobody.
+  if (!guard) return [];
+  return [
+    {
+      id: row.id,
+      version: row.version,
+      minimumVersion: row.minimum_version,
+      yanked: row.yanked,
+      platforms: new Set(row.artifacts.map(({ os, arch }) => `${os}/${arch}`)),
+      guard: plannedRollout(guard),
+      staged: rollouts.filter(({ kind }) => kind === "staged").map(plannedRollout),
+    },
+  ];
+}
+
+function plannedRollout({ id, kind, state, rings, open_rings: openRings, percent }: RolloutRow): PlannedRollout {
+  return { id, kind, state, rings, openRings, percent, budget: null };
+}

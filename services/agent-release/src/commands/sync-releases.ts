@@ -1,0 +1,166 @@
+import { createHash } from "node:crypto";
+import { type Database, type Job, jobs, sql } from "@muster/db";
+import {
+  AppError,
+  type CallContext,
+  type Caller,
+  keepWorking,
+  type Logger,
+  sleep,
+  systemCaller,
+  uuidv7,
+} from "@muster/kit";
+import { type ReleaseSource, SourceBusy } from "../clients/release-source.ts";
+import { service } from "../config.ts";
+import type { CheckDeps } from "./check-files.ts";
+import { checkRelease, SyncFailed } from "./check-files.ts";
+import { registerRelease } from "./register-release.ts";
+
+const kind = "sync";
+const lookEveryMs = 100;
+const heartbeatEveryMs = 5_000;
+const everyMs = 1_000;
+const farewellMs = 1_000;
+
+export type SyncResult = { version: string; synced: string[] };
+type Failure = {
+  code: "release_sync_failed" | "release_untrusted" | "agent_version_not_found" | "release_exists" | "unavailable";
+  message: string;
+  failed?: unknown;
+  retryAfterSeconds?: number;
+};
+type Input = { source: string; version: string | null; caller: Caller; meta: CallContext["meta"] };
+
+export type SyncDeps = Omit<CheckDeps, "onProgress"> & {
+  db: Database;
+  log: Logger;
+  sources: readonly ReleaseSource[];
+  autoPromote: boolean;
+};
+
+/**
+ * Asks for a sync, or joins the one under way for the same source and version, and waits for its end. Throws what it ended with;
+ * `deadline_exceeded` when the caller's time is over first: the sync goes on.
+ */
+export async function syncReleases(
+  deps: Pick<SyncDeps, "db" | "sources">,
+  context: CallContext,
+  { source, version }: { source: string; version: string | null },
+  wake: () => void,
+): Promise<SyncResult> {
+  if (!deps.sources.some(({ name }) => name === source)) {
+    throw new AppError("release_source_not_found", "Release source not found");
+  }
+  const id = await ask(deps.db, { source, version, caller: context.caller, meta: context.meta });
+  wake();
+  const work = jobs(deps.db);
+  for (;;) {
+    const job = await work.get(id);
+    if (job?.state === "done") return job.result as SyncResult;
+    if (job?.state === "failed") throw failureOf(job);
+    if (context.deadlineMs !== null && performance.now() > context.deadlineMs - 500) {
+      throw new AppError("deadline_exceeded", "The sync goes on");
+    }
+    await sleep(lookEveryMs, context.signal);
+    if (context.signal.aborted) throw new AppError("cancelled", "Cancelled");
+  }
+}
+
+/** Works on syncs that were asked for, also those that another process left unfinished; `wake` looks at once. */
+export function startSyncing(deps: SyncDeps): { wake(): void; stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const onFailure = (err: unknown) => deps.log.warn({ err }, "releases cannot be synced now");
+  const worker = keepWorking(everyMs, (signal) => syncOnce(deps, signal), onFailure);
+  let here: Promise<unknown> = Promise.resolve();
+  return {
+    wake() {
+      here = here.then(() => syncOnce(deps, stopping.signal)).catch(onFailure);
+    },
+    async stop() {
+      stopping.abort();
+      // A sync that is cut off here is taken up by whoever finds its job silent.
+      await Promise.race([Promise.all([worker.stop(), here]), sleep(farewellMs)]);
+    },
+  };
+}
+
+/** Does all syncs that are asked for; how many. */
+export async function syncOnce(deps: SyncDeps, signal?: AbortSignal): Promise<number> {
+  const work = jobs(deps.db);
+  for (let done = 0; ; done++) {
+    const job = signal?.aborted ? null : await work.claim({ kinds: [kind] });
+    if (!job) return done;
+    const beating = setInterval(() => void work.heartbeat(job).catch(() => undefined), heartbeatEveryMs);
+    try {
+      await work.finish(job, await sync(deps, job.input as Input));
+    } catch (error) {
+      const failure = asFailure(error);
+      if (failure.code === "release_sync_failed")
+        deps.log.warn({ err: error, ...(job.input as Input).meta }, "sync failed");
+      await work.fail(job, JSON.stringify(failure));
+    } finally {
+      clearInterval(beating);
+    }
+  }
+}
+
+async function sync(deps: SyncDeps, input: Input): Promise<SyncResult> {
+  const source = deps.sources.find(({ name }) => name === input.source);
+  if (!source) throw new AppError("release_source_not_found", "Release source not found");
+  const found = await source.find(input.version);
+  if (!found) throw new AppError("agent_version_not_found", "Agent version not found");
+  const prepared = await checkRelease(deps, source.name, found);
+  const at = deps.now();
+  const who = { caller: input.caller, meta: input.meta };
+  await deps.db.tx({ caller: systemCaller(service) }, async (tx) => {
+    for (const each of prepared) {
+      await registerRelease(tx, who, each, { autoPromote: deps.autoPromote, action: "agent_version.sync" }, at);
+    }
+  });
+  const synced = prepared.flatMap(({ manifest }) =>
+    manifest.artifacts.map(({ os, arch }) => `${manifest.component}:${os}/${arch}`),
+  );
+  return { version: found.version, synced };
+}
+
+/** The open job of this source and version, else a new one. */
+async function ask(db: Database, input: Input): Promise<string> {
+  const { source, version } = input;
+  const lock = createHash("sha256")
+    .update(`${source}/${version ?? ""}`)
+    .digest()
+    .readInt32BE(0);
+  return db.tx({ caller: systemCaller(service) }, async (tx) => {
+    await tx.execute(sql`SELECT pg_advisory_xact_lock(5001, ${lock}::int)`);
+    const [open] = await tx.query<{ id: string }>(sql`
+      SELECT id FROM job WHERE kind = ${kind} AND state IN ('queued', 'running')
+        AND input ->> 'source' = ${source} AND input ->> 'version' IS NOT DISTINCT FROM ${version}::text`);
+    if (open) return open.id;
+    const stored = { ...input, caller: { ...input.caller, mfaAt: null } };
+    return jobs(db).enqueue({ kind, input: stored, id: uuidv7() }, tx);
+  });
+}
+
+function asFailure(error: unknown): Failure {
+  if (error instanceof SyncFailed) {
+    const code = error.untrusted ? "release_untrusted" : "release_sync_failed";
+    const message = error.untrusted ? "The release is not signed by a known key" : "The release could not be synced";
+    return { code, message, failed: error.failed };
+  }
+  if (error instanceof SourceBusy) {
+    return { code: "unavailable", message: "The release source is busy", retryAfterSeconds: error.retryAfterSeconds };
+  }
+  if (error instanceof AppError) {
+    return { code: error.code as Failure["code"], message: error.message };
+  }
+  const reason = (error as Error).message;
+  return { code: "release_sync_failed", message: "The release could not be synced", failed: [{ asset: "", reason }] };
+}
+
+function failureOf(job: Job): AppError {
+  const { code, message, failed, retryAfterSeconds } = JSON.parse(job.error ?? "{}") as Failure;
+  return new AppError(code, message, {
+    ...(failed ? { facts: { failed } } : {}),
+    ...(retryAfterSeconds ? { retryAfterSeconds } : {}),
+  });
+}

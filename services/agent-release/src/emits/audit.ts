@@ -1,0 +1,29 @@
+import type { Tx } from "@muster/db";
+import { type CallContext, systemCaller, uuidv7 } from "@muster/kit";
+import { type AuditFact, auditEvent } from "@muster/service";
+import { service } from "../config.ts";
+
+type Who = Pick<CallContext, "caller" | "meta">;
+
+/** The service itself, for what nobody asked for. */
+export function asItself(): Who {
+  const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+  return { caller: systemCaller(service), meta };
+}
+
+/** Emits an audit row of the platform's chain. */
+export function auditRelease(
+  tx: Tx,
+  who: Who,
+  fact: { action: string; id: string; name: string; details?: Record<string, unknown> },
+  at: Date,
+): void {
+  const { action, id, name, details = {} } = fact;
+  const resource = { type: action.startsWith("agent_version.") ? "agent_version" : "rollout", id, name };
+  tx.emit(auditEvent(service, who, { action, resource, orgId: null, partnerId: null, details }, at));
+}
+
+/** Emits an audit row of a tenant's chain. */
+export function auditTenant(tx: Tx, who: Who, fact: AuditFact, at: Date): void {
+  tx.emit(auditEvent(service, who, fact, at));
+}

@@ -1,0 +1,63 @@
+import type { Database } from "@muster/db";
+import { type Logger, type Repeating, repeatEvery, systemCaller } from "@muster/kit";
+import { countOutcomes, type Outcome } from "../commands/count-outcomes.ts";
+import { service } from "../config.ts";
+import { endAttempts, forgetAttempts, forgetRequests, isHeard, lockDue } from "../store/attempts.ts";
+import { forgetChanges } from "../store/plan.ts";
+
+type Deps = { db: Database; log: Logger; now: () => Date };
+
+const everyMs = 1_000;
+const cleanEveryMs = 600_000;
+const batchRows = 500;
+
+/**
+ * Ends the attempts whose time is over as failures of their rollouts; how many. None while no gateway is heard of: then the silence is
+ * the platform's.
+ */
+export async function endDueOnce({ db, log, now }: Deps): Promise<number> {
+  const who = { caller: systemCaller(service) };
+  for (let total = 0; ; ) {
+    const ended = await db.tx(
+      who,
+      async (tx) => {
+        if (!(await isHeard(tx))) return 0;
+        const due = await lockDue(tx, batchRows);
+        const outcomes = due.map((attempt): Outcome => {
+          return { attempt, state: "failed", reason: attempt.state === "returned" ? "silent_after_return" : "silent" };
+        });
+        await endAttempts(
+          tx,
+          outcomes.map(({ attempt, state, reason }) => ({ id: attempt.id, state, reason })),
+        );
+        await countOutcomes(tx, outcomes, { now: now(), log });
+        return due.length;
+      },
+      { retry: true },
+    );
+    total += ended;
+    if (ended < batchRows) return total;
+  }
+}
+
+/** Looks each second until stopped, and removes every ten minutes what is kept no longer. */
+export function startEndingAttempts(deps: Deps): Repeating {
+  const { db, log } = deps;
+  const who = { caller: systemCaller(service) };
+  const ending = repeatEvery(
+    everyMs,
+    () => endDueOnce(deps),
+    (err) => log.warn({ err }, "due updates cannot be ended now"),
+  );
+  const clean = async () => {
+    await db.tx(who, forgetChanges);
+    await db.tx(who, forgetRequests);
+    while ((await db.tx(who, (tx) => forgetAttempts(tx, batchRows))) === batchRows);
+  };
+  const cleaning = repeatEvery(cleanEveryMs, clean, (err) => log.warn({ err }, "old update attempts not removed"));
+  return {
+    async stop() {
+      await Promise.all([ending.stop(), cleaning.stop()]);
+    },
+  };
+}

@@ -1,0 +1,22 @@
+import type { DeviceFacts } from "@muster/proto/muster/common/v1/device_pb";
+import type { Device } from "../rules/gate.ts";
+
+/** A device as the gate takes it. */
+export function deviceOf(facts: DeviceFacts): Device {
+  return {
+    id: facts.id,
+    orgId: facts.orgId,
+    partnerId: facts.partnerId,
+    siteId: facts.siteId || null,
+    groupIds: facts.groupIds,
+    os: facts.os,
+    arch: facts.arch,
+    versions: {
+      agent: facts.agentVersion || null,
+      watchdog: facts.watchdogVersion || null,
+      helper: facts.helperVersion || null,
+    },
+    autoUpdateEnabled: facts.autoUpdateEnabled,
+    status: facts.status,
+  };
+}

@@ -1,0 +1,206 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Database, Tx } from "@muster/db";
+import { AppError, clampPage, isUuid, type NoteVerifier, validationError } from "@muster/kit";
+import { ReleaseService } from "@muster/proto/muster/release/v1/release_pb";
+import { callContext } from "@muster/rpc";
+import { idempotentTx, reachedBefore, requireMfa, requirePermission } from "@muster/service";
+import type { ReleaseSource } from "../clients/release-source.ts";
+import type { Storage } from "../clients/storage.ts";
+import { promoteVersion, versionNotFound } from "../commands/promote.ts";
+import { registerRelease } from "../commands/register-release.ts";
+import { syncReleases } from "../commands/sync-releases.ts";
+import { auditRelease } from "../emits/audit.ts";
+import { isComponent } from "../rules/component.ts";
+import { ManifestError, openManifest } from "../rules/manifest.ts";
+import { parseVersion } from "../rules/version.ts";
+import { bumpPlan } from "../store/plan.ts";
+import { promotedVersions } from "../store/promotions.ts";
+import {
+  artifactsOf,
+  deleteRelease,
+  findListed,
+  listReleases,
+  lockRelease,
+  markYanked,
+  type ReleaseRow,
+  unusedFiles,
+  useOf,
+} from "../store/releases.ts";
+import { asService, requirePlatform } from "./guards.ts";
+import { releaseMessage } from "./release-message.ts";
+
+export type ReleaseDeps = {
+  db: Database;
+  now: () => Date;
+  keys: readonly NoteVerifier[];
+  sources: readonly ReleaseSource[];
+  storage: Storage | null;
+  autoPromote: boolean;
+  mfaMaxAgeMinutes: number;
+  wakeSync(): void;
+};
+
+const notesUrlMax = 2_048;
+
+/** The catalogue, for people of the platform; everybody with agent-releases:read sees it. */
+export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseService> {
+  const { db, now } = deps;
+  const lockKnown = async (tx: Tx, id: string): Promise<ReleaseRow> => {
+    const row = isUuid(id) ? await lockRelease(tx, id) : null;
+    if (!row) throw versionNotFound();
+    return row;
+  };
+  const shown = async (tx: Tx, id: string) => {
+    const row = await findListed(tx, id);
+    if (!row) throw new Error("a release that was locked has gone");
+    return { release: releaseMessage(row) };
+  };
+
+  return {
+    async listReleases({ page, component }, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "agent-releases:read");
+      if (component !== "" && !isComponent(component))
+        throw validationError({ component: ["Must be agent, watchdog or helper"] });
+      const who = asService(context);
+      const { rows, info } = await listReleases(db, who, component, clampPage(page ?? {}));
+      const targets = await db.tx(who, promotedVersions, { readOnly: true });
+      return { releases: rows.map(releaseMessage), page: info, targets };
+    },
+
+    async registerRelease(request, handler) {
+      const context = callContext(handler);
+      requirePlatform(context, deps.mfaMaxAgeMinutes);
+      const at = now();
+      const { manifest, signed } = readManifest(request.manifest, deps.keys, at);
+      const files = filesOf(manifest.artifacts, request.urls);
+      if (request.notesUrl.length > notesUrlMax)
+        throw validationError({ notesUrl: [`At most ${notesUrlMax} characters`] });
+      return idempotentTx(db, context, ReleaseService.method.registerRelease, request, reachedBefore, async (tx) => {
+        const prepared = {
+          manifest,
+          signed,
+          note: signed || request.manifest.includes("\n\n") ? request.manifest : null,
+          source: "api",
+          notesUrl: request.notesUrl || null,
+          files,
+        };
+        const options = { autoPromote: deps.autoPromote, action: "agent_version.register" as const };
+        const row = await registerRelease(tx, context, prepared, options, at);
+        if (!row) throw new AppError("release_exists", "This version is registered already");
+        return shown(tx, row.id);
+      });
+    },
+
+    async syncReleases({ source, version }, handler) {
+      const context = callContext(handler);
+      requirePlatform(context, deps.mfaMaxAgeMinutes);
+      return syncReleases(
+        deps,
+        context,
+        { source, version: version === "" ? null : wantedVersion(version) },
+        deps.wakeSync,
+      );
+    },
+
+    async promoteRelease({ version, component }, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "platform:admin");
+      requireMfa(context, deps.mfaMaxAgeMinutes);
+      if (component !== "" && !isComponent(component))
+        throw validationError({ component: ["Must be agent, watchdog or helper"] });
+      const wanted = { version: wantedVersion(version), component: component || null };
+      const at = now();
+      const promoted = await db.tx(asService(context), (tx) => promoteVersion(tx, context, wanted, at), {
+        retry: true,
+      });
+      return {
+        version: wanted.version,
+        promotedAt: timestampFromDate(at),
+        promoted: promoted.map((each) => ({ component: each.component, previousVersion: each.previousVersion ?? "" })),
+      };
+    },
+
+    async yankRelease({ id }, handler) {
+      const context = callContext(handler);
+      requirePlatform(context, deps.mfaMaxAgeMinutes);
+      const at = now();
+      return db.tx(context, async (tx) => {
+        const row = await lockKnown(tx, id);
+        if ((await useOf(tx, row)).promoted) throw inUse("promoted");
+        if (row.yanked_at === null) {
+          await markYanked(tx, row.id, at);
+          auditRelease(tx, context, { action: "agent_version.yank", ...named(row) }, at);
+          await bumpPlan(tx, { scope: "all" });
+        }
+        return shown(tx, row.id);
+      });
+    },
+
+    async deleteRelease({ id }, handler) {
+      const context = callContext(handler);
+      requirePlatform(context, deps.mfaMaxAgeMinutes);
+      const at = now();
+      const unused = await db.tx(context, async (tx) => {
+        const row = await lockKnown(tx, id);
+        const { reason } = await useOf(tx, row);
+        if (reason) throw inUse(reason);
+        const stored = (await artifactsOf(tx, [row.id])).filter((artifact) => artifact.stored);
+        await deleteRelease(tx, row.id);
+        const fact = { ...named(row), details: { changes: { before: named(row).details, after: {} } } };
+        auditRelease(tx, context, { action: "agent_version.delete", ...fact }, at);
+        await bumpPlan(tx, { scope: "all" });
+        return unusedFiles(
+          tx,
+          stored.map(({ sha256 }) => sha256),
+        );
+      });
+      for (const sha256 of unused) await deps.storage?.remove(sha256);
+      return {};
+    },
+  };
+}
+
+function named({ id, component, version }: ReleaseRow) {
+  return { id, name: `${component} ${version}`, details: { component, version } };
+}
+
+function inUse(reason: string): AppError {
+  return new AppError("release_in_use", `The version is ${reason}`, { facts: { reason } });
+}
+
+function wantedVersion(text: string): string {
+  const version = parseVersion(text);
+  if (version === null) throw validationError({ version: ["Must be a semantic version"] });
+  return version;
+}
+
+function readManifest(text: string, keys: readonly NoteVerifier[], at: Date) {
+  try {
+    return openManifest(text, keys, at);
+  } catch (error) {
+    if (!(error instanceof ManifestError)) throw error;
+    if (error.untrusted) {
+      throw new AppError("release_untrusted", "The release is not signed by a known key", {
+        facts: { reason: error.message },
+      });
+    }
+    throw validationError({ manifest: [`The manifest ${error.message}`] });
+  }
+}
+
+/** Each file of the manifest has an https URL. */
+function filesOf(artifacts: readonly { name: string }[], urls: Record<string, string>) {
+  const faults: Record<string, string[]> = {};
+  const files = new Map<string, { url: string; stored: boolean }>();
+  for (const { name } of artifacts) {
+    const url = urls[name];
+    if (url === undefined) faults[`urls.${name}`] = ["Required"];
+    else if (url.length > 2_048 || !URL.canParse(url) || new URL(url).protocol !== "https:") {
+      faults[`urls.${name}`] = ["Must be an https URL"];
+    } else files.set(name, { url, stored: false });
+  }
+  if (Object.keys(faults).length > 0) throw validationError(faults);
+  return files;
+}

@@ -1,0 +1,309 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Database, Tx } from "@muster/db";
+import { AppError, type CallContext, clampPage, type FieldErrors, isUuid, uuidv7, validationError } from "@muster/kit";
+import { type Rollout, RolloutSchema, RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
+import { callContext } from "@muster/rpc";
+import { idempotentTx, reachedBefore, requirePermission } from "@muster/service";
+import { promoteVersion, versionNotFound } from "../commands/promote.ts";
+import { auditRelease } from "../emits/audit.ts";
+import { isComponent } from "../rules/component.ts";
+import { budgetOf, guardLimits, type Ring, type RolloutState } from "../rules/rollout.ts";
+import { parseVersion } from "../rules/version.ts";
+import { bumpPlan } from "../store/plan.ts";
+import { bucketSecondsOf, expectedEnd, listAttempts, progressOf } from "../store/progress.ts";
+import { lockReleasesOf } from "../store/releases.ts";
+import {
+  countersOf,
+  countStaged,
+  findRollout,
+  insertRollout,
+  limitsOf,
+  listRollouts,
+  lockRollouts,
+  type RolloutRow,
+  type ShownRollout,
+  updateRollout,
+} from "../store/rollouts.ts";
+import { asService, requirePlatform } from "./guards.ts";
+import { attemptMessage } from "./update.ts";
+
+export type RolloutDeps = { db: Database; now: () => Date; stagedMax: number; mfaMaxAgeMinutes: number };
+
+const ringsMax = 20;
+const ringIdsMax = 1_000;
+
+/** States from which each change is possible, and where it leads. */
+const changes: Record<string, { from: readonly RolloutState[]; to: RolloutState }> = {
+  pause: { from: ["running", "paused"], to: "paused" },
+  resume: { from: ["running", "paused", "halted"], to: "running" },
+  complete: { from: ["running", "paused", "halted"], to: "completed" },
+  cancel: { from: ["running", "paused", "halted"], to: "cancelled" },
+};
+
+/** Guards of releases and staged rollouts. */
+export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutService> {
+  const { db, now } = deps;
+  const known = async (tx: Tx, id: string): Promise<ShownRollout> => {
+    const row = isUuid(id) ? await findRollout(tx, id) : null;
+    if (!row) throw new AppError("rollout_not_found", "Rollout not found");
+    return row;
+  };
+  /** Locks a rollout and lets `change` alter its row; the rollout after it. */
+  const altered = (context: CallContext, id: string, change: (tx: Tx, row: ShownRollout) => Promise<Fact>) => {
+    const at = now();
+    return db.tx(
+      context,
+      async (tx) => {
+        const { component, version } = await known(tx, id);
+        const [locked] = await lockRollouts(tx, [id]);
+        if (!locked) throw new AppError("rollout_not_found", "Rollout not found");
+        const row = { ...locked, component, version };
+        const before = settled(row);
+        const { action, details } = await change(tx, row);
+        await updateRollout(tx, row, at);
+        const changed = { before, after: settled(row) };
+        const fact = { action: `agent_update.rollout.${action}`, id, name: `${component} ${version}` };
+        auditRelease(tx, context, { ...fact, details: { ...details, changes: changed } }, at);
+        await bumpPlan(tx, { scope: "all" });
+        return { rollout: rolloutMessage(await known(tx, id), context) };
+      },
+      { retry: true },
+    );
+  };
+
+  return {
+    async listRollouts({ page, component, state, kind }, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "agent-releases:read");
+      const { rows, info } = await listRollouts(
+        db,
+        asService(context),
+        { component, state, kind },
+        clampPage(page ?? {}),
+      );
+      return { rollouts: rows.map((row) => rolloutMessage(row, context)), page: info };
+    },
+
+    async getRollout({ id }, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "agent-releases:read");
+      return db.tx(asService(context), async (tx) => ({ rollout: rolloutMessage(await known(tx, id), context) }), {
+        readOnly: true,
+      });
+    },
+
+    async createRollout(request, handler) {
+      const context = callContext(handler);
+      requirePlatform(context, deps.mfaMaxAgeMinutes);
+      const version = parseVersion(request.version);
+      const faults: FieldErrors = {};
+      if (!isComponent(request.component)) faults.component = ["Must be agent, watchdog or helper"];
+      if (version === null) faults.version = ["Must be a semantic version"];
+      checkRings(request.rings, faults);
+      const wanted = {
+        percent: request.percent ?? 100,
+        open_rings: request.openRings ?? Math.min(1, request.rings.length),
+        max_in_flight: request.maxInFlight ?? guardLimits.maxInFlight,
+        halt_failures: request.haltAfterFailures ?? guardLimits.haltFailures,
+        halt_percent: request.haltPercent ?? guardLimits.haltPercent,
+        soak_seconds: request.soakSeconds ?? guardLimits.soakSeconds,
+      };
+      checkNumbers(wanted, request.rings.length, faults);
+      if (Object.keys(faults).length > 0 || version === null) throw validationError(faults);
+      const at = now();
+      return idempotentTx(db, context, RolloutService.method.createRollout, request, reachedBefore, async (tx) => {
+        const [release] = await lockReleasesOf(tx, version, request.component);
+        if (!release || release.yanked_at !== null) throw versionNotFound();
+        if ((await countStaged(tx)) >= deps.stagedMax) {
+          const text = `At most ${deps.stagedMax} staged rollouts at a time`;
+          throw new AppError("limit_reached", text, { facts: { limit: deps.stagedMax } });
+        }
+        const id = uuidv7(at.getTime());
+        const rings = request.rings.map((ring): Ring => {
+          const { name, partnerIds, orgIds, siteIds, groupIds } = ring;
+          const lower = (ids: readonly string[]) => ids.map((each) => each.toLowerCase());
+          return {
+            name,
+            partnerIds: lower(partnerIds),
+            orgIds: lower(orgIds),
+            siteIds: lower(siteIds),
+            groupIds: lower(groupIds),
+          };
+        });
+        const by = context.caller.actor.id;
+        const row = {
+          id,
+          release_id: release.id,
+          kind: "staged",
+          state: "running",
+          rings,
+          created_by: by,
+          created_at: at,
+        };
+        await insertRollout(tx, { ...row, ...wanted } as Parameters<typeof insertRollout>[1]);
+        const name = `${release.component} ${release.version}`;
+        const after = { component: release.component, version, ...wanted, rings: rings.map((ring) => ring.name) };
+        const details = { changes: { before: {}, after } };
+        auditRelease(tx, context, { action: "agent_update.rollout.create", id, name, details }, at);
+        await bumpPlan(tx, { scope: "all" });
+        return { rollout: rolloutMessage(await known(tx, id), context) };
+      });
+    },
+
+    async updateRollout(request, handler) {
+      const context = callContext(handler);
+      requirePlatform(context, deps.mfaMaxAgeMinutes);
+      const { id, $typeName: _type, $unknown: _unknown, ...fields } = request;
+      if (Object.values(fields).every((value) => value === undefined))
+        throw new AppError("no_updates", "No updates provided");
+      return altered(context, id, async (_tx, row) => {
+        if (row.state === "completed" || row.state === "cancelled") throw notRunning(row.state);
+        const faults: FieldErrors = {};
+        if (request.percent !== undefined && request.percent < row.percent) faults.percent = ["May only rise"];
+        if (request.openRings !== undefined && request.openRings < row.open_rings) faults.openRings = ["May only rise"];
+        row.percent = request.percent ?? row.percent;
+        row.open_rings = request.openRings ?? row.open_rings;
+        row.max_in_flight = request.maxInFlight ?? row.max_in_flight;
+        row.halt_failures = request.haltAfterFailures ?? row.halt_failures;
+        row.halt_percent = request.haltPercent ?? row.halt_percent;
+        row.soak_seconds = request.soakSeconds ?? row.soak_seconds;
+        checkNumbers(row, row.rings.length, faults);
+        if (Object.keys(faults).length > 0) throw validationError(faults);
+        return { action: "update" };
+      });
+    },
+
+    async changeState({ id, change }, handler) {
+      const context = callContext(handler);
+      requirePlatform(context, deps.mfaMaxAgeMinutes);
+      const wanted = changes[change];
+      if (!wanted) throw validationError({ change: ["Must be pause, resume, complete or cancel"] });
+      return altered(context, id, async (tx, row) => {
+        const isGuard = row.kind === "guard";
+        if (!wanted.from.includes(row.state) || (isGuard && (change === "complete" || change === "cancel"))) {
+          throw notRunning(row.state);
+        }
+        // A halted one stays so until somebody forgives what failed.
+        if (change === "pause" && row.state === "halted") throw notRunning(row.state);
+        if (change === "resume" && row.state === "halted") row.forgiven = row.failed;
+        row.state = wanted.to;
+        if (change !== "pause") row.reason = null;
+        if (change === "complete") {
+          await promoteVersion(tx, context, { version: row.version, component: row.component }, now());
+        }
+        return { action: change };
+      });
+    },
+
+    async getProgress({ id, bucketSeconds }, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "agent-releases:read");
+      return db.tx(
+        asService(context),
+        async (tx) => {
+          const row = await known(tx, id);
+          const seconds = await bucketSecondsOf(tx, row.id, bucketSeconds);
+          const buckets = await progressOf(tx, row.id, seconds);
+          const end = expectedEnd(row, buckets, seconds, now());
+          return {
+            rollout: rolloutMessage(row, context),
+            bucketSeconds: seconds,
+            buckets: buckets.map(({ at, ...counts }) => ({ at: timestampFromDate(at), ...counts })),
+            ...(end ? { expectedEnd: timestampFromDate(end) } : {}),
+          };
+        },
+        { readOnly: true },
+      );
+    },
+
+    async listDevices({ id, page, state, reason }, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "agent-releases:read");
+      const row = await db.tx(asService(context), (tx) => known(tx, id), { readOnly: true });
+      // As the caller: each sees the devices of its own organizations.
+      const { rows, info } = await listAttempts(
+        db,
+        context,
+        { rolloutId: row.id, state, reason },
+        clampPage(page ?? {}),
+      );
+      return { attempts: rows.map(attemptMessage), page: info };
+    },
+  };
+}
+
+type Fact = { action: string; details?: Record<string, unknown> };
+
+const notRunning = (state: string) =>
+  new AppError("rollout_not_running", `The rollout is ${state}`, { facts: { state } });
+
+function settled(row: RolloutRow): Record<string, unknown> {
+  const { state, percent, open_rings: openRings, max_in_flight: maxInFlight, forgiven } = row;
+  const { halt_failures: haltAfterFailures, halt_percent: haltPercent, soak_seconds: soakSeconds } = row;
+  return { state, percent, openRings, maxInFlight, haltAfterFailures, haltPercent, soakSeconds, forgiven };
+}
+
+function checkRings(rings: readonly Omit<Ring, "$typeName">[], faults: FieldErrors): void {
+  if (rings.length > ringsMax) faults.rings = [`At most ${ringsMax}`];
+  rings.forEach((ring, at) => {
+    const ids = [...ring.partnerIds, ...ring.orgIds, ...ring.siteIds, ...ring.groupIds];
+    if (ids.length === 0 || ids.length > ringIdsMax || !ids.every(isUuid)) {
+      faults[`rings.${at}`] = [`Must name 1 to ${ringIdsMax} places by their ids`];
+    }
+  });
+}
+
+function checkNumbers(
+  row: Pick<RolloutRow, "percent" | "open_rings" | "max_in_flight" | "halt_failures" | "halt_percent" | "soak_seconds">,
+  rings: number,
+  faults: FieldErrors,
+): void {
+  const within = (name: string, value: number, min: number, max: number) => {
+    if (!(value >= min && value <= max)) faults[name] = [`Must be ${min} to ${max}`];
+  };
+  within("percent", row.percent, 0, 100);
+  within("openRings", row.open_rings, 0, rings);
+  within("maxInFlight", row.max_in_flight, 1, 1_000_000);
+  within("haltAfterFailures", row.halt_failures, 1, 1_000_000);
+  within("haltPercent", row.halt_percent, 0, 100);
+  within("soakSeconds", row.soak_seconds, 0, 86_400);
+}
+
+/** Rings name tenants: only people of the platform see whom. */
+function rolloutMessage(row: ShownRollout, { caller }: CallContext): Rollout {
+  const nobody = { partnerIds: [], orgIds: [], siteIds: [], groupIds: [] };
+  return create(RolloutSchema, {
+    id: row.id,
+    releaseId: row.release_id,
+    component: row.component,
+    version: row.version,
+    kind: row.kind,
+    state: row.state,
+    rings: row.rings.map((ring) => {
+      const places = caller.scope === "system" ? ring : { ...nobody, name: ring.name };
+      return {
+        name: places.name,
+        partnerIds: [...places.partnerIds],
+        orgIds: [...places.orgIds],
+        siteIds: [...places.siteIds],
+        groupIds: [...places.groupIds],
+      };
+    }),
+    openRings: row.open_rings,
+    percent: row.percent,
+    maxInFlight: row.max_in_flight,
+    haltAfterFailures: row.halt_failures,
+    haltPercent: row.halt_percent,
+    soakSeconds: row.soak_seconds,
+    inFlight: row.in_flight,
+    succeeded: row.succeeded,
+    failed: row.failed,
+    forgiven: row.forgiven,
+    reason: row.reason ?? "",
+    budget: row.state === "running" ? budgetOf(limitsOf(row), countersOf(row)) : 0,
+    createdAt: timestampFromDate(row.created_at),
+    updatedAt: timestampFromDate(row.updated_at),
+  });
+}

@@ -1,0 +1,193 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { type Database, sql, type Tx } from "@muster/db";
+import { AppError, type CallContext, type FieldErrors, isUuid, validationError } from "@muster/kit";
+import type { GetSettingsResponse, SettingsService, UpdateSettings } from "@muster/proto/muster/release/v1/settings_pb";
+import { callContext } from "@muster/rpc";
+import { requireMfa, requirePermission, requireScope } from "@muster/service";
+import { auditTenant } from "../emits/audit.ts";
+import { fieldNames, mergeSettings, nothingSet, type Policy, type Settings, windowOf } from "../rules/settings.ts";
+import { compareVersions, parseVersion } from "../rules/version.ts";
+import { type Day, days, windowAt } from "../rules/window.ts";
+import { bumpPlan } from "../store/plan.ts";
+import { lockSettings, putSettings, settingsFor, settingsOf } from "../store/settings.ts";
+import { partnerOfOrganization } from "../store/tenants.ts";
+import { shownFields, shownValue } from "./settings-json.ts";
+
+export type SettingsDeps = { db: Database; now: () => Date; copyLagMs: number; mfaMaxAgeMinutes: number };
+
+/** Whose settings: an organization's, or the partner's own (orgId null). */
+type Level = { partnerId: string; orgId: string | null };
+
+/** Pins, policy and windows of partners and organizations. */
+export function settingsService(deps: SettingsDeps): ServiceImpl<typeof SettingsService> {
+  const { db, now } = deps;
+
+  const levelOf = async (context: CallContext, named: string): Promise<Level> => {
+    const { caller } = context;
+    if (named === "") {
+      requireScope(context, "partner");
+      if (caller.partnerId === null) throw new AppError("misconfigured_account", "Misconfigured account");
+      return { partnerId: caller.partnerId, orgId: null };
+    }
+    const orgId = named.toLowerCase();
+    const isReached =
+      caller.scope === "system" ||
+      (caller.scope === "organization"
+        ? caller.orgId === orgId
+        : caller.orgAccess.mode === "all" || caller.orgAccess.orgIds.includes(orgId));
+    const partnerId =
+      isReached && isUuid(orgId) ? await partnerOfOrganization(db, context, orgId, deps.copyLagMs) : null;
+    if (partnerId === null) throw new AppError("organization_not_found", "Organization not found");
+    return { partnerId, orgId };
+  };
+
+  return {
+    async getSettings({ orgId }, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "organizations:read");
+      const level = await levelOf(context, orgId);
+      return db.tx(context, (tx) => shown(tx, level, now()), { readOnly: true });
+    },
+
+    async putSettings({ orgId, settings }, handler) {
+      const context = callContext(handler);
+      const { caller } = context;
+      requirePermission(context, orgId === "" ? "partner:policy" : "organizations:write");
+      requireMfa(context, deps.mfaMaxAgeMinutes);
+      if (caller.siteIds !== null) throw new AppError("site_restricted", "Your access is restricted to sites");
+      const level = await levelOf(context, orgId);
+      if (level.orgId === null && caller.orgAccess.mode !== "all") {
+        throw new AppError("scope_not_allowed", "This operation needs access to all organizations of the partner");
+      }
+      const at = now();
+      return db.tx(context, async (tx) => {
+        const wanted = await checked(tx, settings);
+        await lockSettings(tx, level.partnerId, level.orgId);
+        const rows = await settingsFor(tx, level.partnerId, level.orgId);
+        const own = rows.find((row) => row.org_id === level.orgId);
+        const before = own ? settingsOf(own) : nothingSet;
+        await putSettings(tx, level, wanted, at);
+        const changedFields = fieldNames.filter(
+          (name) => JSON.stringify(before[name]) !== JSON.stringify(wanted[name]),
+        );
+        if (changedFields.length > 0) auditChange(tx, context, level, { before, after: wanted, changedFields }, at);
+        // Written by the service: callers do not see the plan.
+        await tx.execute(sql`SELECT set_config('app.scope', 'system', true)`);
+        const scope = level.orgId === null ? "partner" : "organization";
+        await bumpPlan(tx, { scope, id: level.orgId ?? level.partnerId });
+        return { settings: await shown(tx, level, at) };
+      });
+    },
+  };
+}
+
+function auditChange(
+  tx: Tx,
+  context: CallContext,
+  level: Level,
+  change: { before: Settings; after: Settings; changedFields: readonly string[] },
+  at: Date,
+): void {
+  const { partnerId, orgId } = level;
+  const of = (settings: Settings) =>
+    Object.fromEntries(fieldNames.map((name) => [name, shownValue(name, settings[name])]));
+  const resource = { type: orgId === null ? "partner" : "organization", id: orgId ?? partnerId, name: null };
+  const details = {
+    changedFields: change.changedFields,
+    changes: { before: of(change.before), after: of(change.after) },
+  };
+  auditTenant(tx, context, { action: "agent_update.settings.update", resource, orgId, partnerId, details }, at);
+}
+
+async function shown(
+  tx: Tx,
+  level: Level,
+  at: Date,
+): Promise<Omit<GetSettingsResponse, "$typeName" | "own"> & { own: Omit<UpdateSettings, "$typeName"> }> {
+  const rows = await settingsFor(tx, level.partnerId, level.orgId);
+  const partner = rows.find(({ org_id: orgId }) => orgId === null);
+  const own = rows.find(({ org_id: orgId }) => orgId === level.orgId);
+  const ofPartner = partner ? settingsOf(partner) : nothingSet;
+  const ofOwn = own ? settingsOf(own) : nothingSet;
+  const merged = mergeSettings(ofPartner, level.orgId === null ? nothingSet : ofOwn);
+  const { open, nextOpening } = windowAt(windowOf(merged.settings), at);
+  const fields = shownFields(ofOwn, merged, level.orgId === null ? "partner" : "organization");
+  const versions = await tx.query<{ component: string; version: string }>(
+    sql`SELECT component, version FROM release WHERE yanked_at IS NULL AND component IN ('agent', 'watchdog')`,
+  );
+  const of = (component: string) =>
+    versions
+      .filter((each) => each.component === component)
+      .map(({ version }) => version)
+      .sort((a, b) => compareVersions(b, a));
+  return {
+    own: messageOf(ofOwn),
+    fields: Object.fromEntries(
+      Object.entries(fields).map(([name, { effective, source, lockedBy }]) => [
+        name,
+        {
+          $typeName: "muster.release.v1.FieldSource" as const,
+          effectiveJson: effective === null ? "" : JSON.stringify(effective),
+          source,
+          lockedBy: lockedBy ?? "",
+        },
+      ]),
+    ),
+    windowOpen: open,
+    ...(nextOpening ? { nextOpening: timestampFromDate(nextOpening) } : {}),
+    agentVersions: of("agent"),
+    watchdogVersions: of("watchdog"),
+  };
+}
+
+function messageOf(s: Settings): Omit<UpdateSettings, "$typeName"> {
+  return {
+    ...(s.agentTarget === null ? {} : { agentTarget: s.agentTarget }),
+    ...(s.watchdogTarget === null ? {} : { watchdogTarget: s.watchdogTarget }),
+    ...(s.updatePolicy === null ? {} : { updatePolicy: s.updatePolicy }),
+    windowDays: [...(s.windowDays ?? [])],
+    hasWindowDays: s.windowDays !== null,
+    ...(s.windowStart === null ? {} : { windowStart: s.windowStart }),
+    ...(s.windowEnd === null ? {} : { windowEnd: s.windowEnd }),
+  };
+}
+
+/** The settings as they are stored. Throws `validation_failed` with every fault. */
+async function checked(tx: Tx, given: UpdateSettings | undefined): Promise<Settings> {
+  const faults: FieldErrors = {};
+  const pin = async (component: "agent" | "watchdog", text: string | undefined): Promise<string | null> => {
+    if (text === undefined || text === "latest") return text ?? null;
+    const version = parseVersion(text);
+    const [known] =
+      version === null
+        ? []
+        : await tx.query(sql`SELECT FROM release WHERE component = ${component} AND version = ${version}`);
+    if (!known) faults[`${component}Target`] = ["Must be `latest` or a registered version"];
+    return version;
+  };
+  const agentTarget = await pin("agent", given?.agentTarget);
+  const watchdogTarget = await pin("watchdog", given?.watchdogTarget);
+  const policy = given?.updatePolicy ?? null;
+  if (policy !== null && policy !== "automatic" && policy !== "manual")
+    faults.updatePolicy = ["Must be automatic or manual"];
+  const wanted = given?.hasWindowDays ? days.filter((day) => given.windowDays.includes(day)) : null;
+  const isKnown = given?.windowDays.every((day) => days.some((each) => each === day)) ?? true;
+  if (wanted !== null && (wanted.length === 0 || !isKnown)) faults.windowDays = ["Must name at least one day"];
+  const minutes = (name: "windowStart" | "windowEnd", max: number): number | null => {
+    const value = given?.[name] ?? null;
+    if (value !== null && (value < 0 || value > max)) faults[name] = ["Must be a time of day"];
+    return value;
+  };
+  const windowStart = minutes("windowStart", 1_439);
+  const windowEnd = minutes("windowEnd", 1_440);
+  if (Object.keys(faults).length > 0) throw validationError(faults);
+  return {
+    agentTarget,
+    watchdogTarget,
+    updatePolicy: policy as Policy | null,
+    windowDays: wanted as Day[] | null,
+    windowStart,
+    windowEnd,
+  };
+}

@@ -1,0 +1,208 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Database } from "@muster/db";
+import { AppError, type CallContext, isUuid, systemCaller, validationError } from "@muster/kit";
+import type { DeviceFacts } from "@muster/proto/muster/common/v1/device_pb";
+import { type Attempt, AttemptSchema, type UpdateService } from "@muster/proto/muster/release/v1/update_pb";
+import { callContext } from "@muster/rpc";
+import { requirePermission } from "@muster/service";
+import type { Tenancy } from "../clients/tenancy.ts";
+import { type DecideDeps, decideForDevices } from "../commands/decide.ts";
+import { service } from "../config.ts";
+import { auditTenant } from "../emits/audit.ts";
+import { decide as gate } from "../rules/gate.ts";
+import { mergeSettings, nothingSet, windowOf } from "../rules/settings.ts";
+import { windowAt } from "../rules/window.ts";
+import { type AttemptRow, attemptsOf, newestAttempts, noteHeard, putRequest, requestsOf } from "../store/attempts.ts";
+import { bumpPlan, changesSince, readEpoch } from "../store/plan.ts";
+import { budgetsOf } from "../store/rollouts.ts";
+import { settingsFor, settingsOf } from "../store/settings.ts";
+import { isDeletedOrganization } from "../store/tenants.ts";
+import { deviceOf } from "./device-facts.ts";
+import { asService, requireGateway } from "./guards.ts";
+import { shownFields } from "./settings-json.ts";
+
+export type UpdateDeps = DecideDeps & { db: Database; tenancy: Pick<Tenancy, "device"> };
+
+const batchMax = 500;
+const changesMax = 1_000;
+const requestHours = 24;
+const shownAttempts = 5;
+const heardEveryMs = 5_000;
+
+/** Who updates when: gateways ask for agents, people see the decision and may ask for an update. */
+export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateService> {
+  const { db, now } = deps;
+  let heardAtMs = Number.NEGATIVE_INFINITY;
+
+  return {
+    async decide({ devices }, handler) {
+      requireGateway(callContext(handler));
+      if (devices.length > batchMax || devices.some(({ device }) => !device)) {
+        throw validationError({ devices: [`At most ${batchMax}, each with its facts`] });
+      }
+      const questions = devices.map(({ device, report }) => ({
+        device: deviceOf(device as DeviceFacts),
+        report: report ?? null,
+      }));
+      const { answers, epoch } = await decideForDevices(deps, questions);
+      return {
+        epoch: BigInt(epoch),
+        answers: answers.map(({ offers, validForMs, updating }) => ({
+          offers: offers.map((offer) => ({ ...offer, size: BigInt(offer.size), manifest: offer.manifest ?? "" })),
+          validForMs: BigInt(Math.floor(validForMs)),
+          updating,
+        })),
+      };
+    },
+
+    async listChanges({ since }, handler) {
+      requireGateway(callContext(handler));
+      const who = { caller: systemCaller(service) };
+      if (performance.now() - heardAtMs > heardEveryMs) {
+        heardAtMs = performance.now();
+        await db.tx(who, noteHeard, { retry: true });
+      }
+      const { epoch, changes } = await db.tx(
+        who,
+        async (tx) => {
+          const at = await readEpoch(tx);
+          return { epoch: at, changes: await changesSince(tx, Number(since), at, changesMax) };
+        },
+        { readOnly: true },
+      );
+      const listed = (changes ?? []).map((each) => ({
+        epoch: BigInt(each.epoch),
+        scope: each.scope,
+        id: each.id ?? "",
+      }));
+      return { epoch: BigInt(epoch), changes: listed, reset: changes === null };
+    },
+
+    async getDecision({ deviceId }, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "devices:read");
+      const facts = await reached(context, deps, deviceId);
+      const device = deviceOf(facts);
+      const at = now();
+      return db.tx(asService(context), async (tx) => {
+        const plan = await deps.plan.read(tx, [device.partnerId]);
+        const attempts = await attemptsOf(tx, [device.id]);
+        const newest = await newestAttempts(tx, device.id, shownAttempts);
+        const requestedUntil = (await requestsOf(tx, [device.id])).get(device.id) ?? null;
+        const budgets = await budgetsOf(tx);
+        const merged = plan.mergedOf(device.partnerId, device.orgId);
+        const past = attempts.map((row) => ({
+          component: row.component,
+          releaseId: row.release_id,
+          state: row.state,
+          endedAt: row.ended_at,
+        }));
+        const catalogue = withBudgets(plan.catalogue, budgets);
+        const decided = gate({
+          device,
+          merged,
+          catalogue,
+          attempts: past,
+          requested: requestedUntil !== null,
+          now: at,
+        });
+        const rows = await settingsFor(tx, device.partnerId, device.orgId);
+        const own = rows.find(({ org_id: orgId }) => orgId === device.orgId);
+        const ofPartner = rows.find(({ org_id: orgId }) => orgId === null);
+        const fresh = mergeSettings(ofPartner ? settingsOf(ofPartner) : nothingSet, own ? settingsOf(own) : nothingSet);
+        const { open, nextOpening } = windowAt(windowOf(fresh.settings), at);
+        return {
+          components: decided.map((each) => ({
+            component: each.component,
+            current: each.current ?? "",
+            target: each.target?.version ?? "",
+            targetSource: each.targetSource ?? "",
+            rule: each.rule,
+            detail: each.detail,
+            nextCheckAt: timestampFromDate(each.recheckAt),
+          })),
+          settingsJson: JSON.stringify(shownFields(own ? settingsOf(own) : nothingSet, fresh, "organization")),
+          windowOpen: open,
+          ...(nextOpening ? { nextOpening: timestampFromDate(nextOpening) } : {}),
+          attempts: newest.map(attemptMessage),
+          ...(requestedUntil ? { requestedUntil: timestampFromDate(requestedUntil) } : {}),
+        };
+      });
+    },
+
+    async requestUpdate({ deviceId }, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "devices:write");
+      const facts = await reached(context, deps, deviceId);
+      if (facts.status === "decommissioned") throw new AppError("device_decommissioned", "Device is decommissioned");
+      const at = now();
+      const expiresAt = new Date(at.getTime() + requestHours * 3_600_000);
+      await db.tx(asService(context), async (tx) => {
+        const by = context.caller.actor.id;
+        await putRequest(tx, { deviceId: facts.id, orgId: facts.orgId, partnerId: facts.partnerId, by, expiresAt });
+        const resource = { type: "device", id: facts.id, name: null };
+        const fact = { action: "device.update.request", resource, orgId: facts.orgId, partnerId: facts.partnerId };
+        auditTenant(tx, context, { ...fact, details: { expiresAt: expiresAt.toISOString() } }, at);
+        await bumpPlan(tx, { scope: "organization", id: facts.orgId });
+      });
+      return { expiresAt: timestampFromDate(expiresAt) };
+    },
+  };
+}
+
+/** The device, when the caller reaches it. Throws `device_not_found`. */
+async function reached(
+  context: CallContext,
+  { db, tenancy }: Pick<UpdateDeps, "db" | "tenancy">,
+  id: string,
+): Promise<DeviceFacts> {
+  const { caller } = context;
+  const facts = isUuid(id) ? await tenancy.device(id.toLowerCase()) : null;
+  const isReached =
+    facts !== null &&
+    (caller.scope === "system" ||
+      (caller.partnerId === facts.partnerId &&
+        (caller.scope === "organization"
+          ? caller.orgId === facts.orgId
+          : caller.orgAccess.mode === "all" || caller.orgAccess.orgIds.includes(facts.orgId)))) &&
+    (caller.siteIds === null || caller.siteIds.includes(facts.siteId));
+  const isGone =
+    isReached &&
+    caller.scope !== "system" &&
+    (await db.tx(asService(context), (tx) => isDeletedOrganization(tx, facts.orgId)));
+  if (!isReached || isGone) throw new AppError("device_not_found", "Device not found");
+  return facts;
+}
+
+function withBudgets<C extends Parameters<typeof gate>[0]["catalogue"]>(catalogue: C, budgets: Map<string, number>): C {
+  const filled = Object.entries(catalogue).map(([component, { promotedId, releases }]) => [
+    component,
+    {
+      promotedId,
+      releases: releases.map((release) => ({
+        ...release,
+        guard: { ...release.guard, budget: budgets.get(release.guard.id) ?? 0 },
+        staged: release.staged.map((rollout) => ({ ...rollout, budget: budgets.get(rollout.id) ?? 0 })),
+      })),
+    },
+  ]);
+  return Object.fromEntries(filled) as C;
+}
+
+export function attemptMessage(row: AttemptRow): Attempt {
+  return create(AttemptSchema, {
+    id: row.id,
+    component: row.component,
+    version: row.version,
+    fromVersion: row.from_version,
+    state: row.state,
+    reason: row.reason ?? "",
+    offeredAt: timestampFromDate(row.offered_at),
+    endedAt: row.ended_at ? timestampFromDate(row.ended_at) : undefined,
+    rolloutId: row.rollout_id,
+    deviceId: row.device_id,
+    orgId: row.org_id,
+  });
+}

@@ -1,0 +1,69 @@
+import { compareVersions, parseVersion } from "./version.ts";
+
+export type OpenAttempt = {
+  state: "offered" | "returned";
+  version: string;
+  fromVersion: string;
+  returnedAt: Date | null;
+};
+
+/** What a heartbeat says of the component that is being updated. */
+export type Said = { current: string | null; report: { state: string; error: string } | null };
+
+export type Move =
+  /** Runs the new version; the soak begins. */
+  | { to: "returned" }
+  | { to: "succeeded" }
+  | { to: "failed"; reason: string }
+  | { to: "deferred" }
+  | { to: "cancelled"; reason: string };
+
+/** Times a locked file is offered again before it counts as a failure. */
+export const deferredMax = 10;
+/** A device that runs the target within so long after its failure has succeeded after all. */
+export const lateReturnMs = 24 * 3_600_000;
+
+/** Where a heartbeat moves an open attempt; null when it stays as it is. `deferred` counts earlier locked tries of the release. */
+export function moveAttempt(
+  attempt: OpenAttempt,
+  said: Said,
+  { now, soakSeconds, deferred }: { now: Date; soakSeconds: number; deferred: number },
+): Move | null {
+  const current = said.current === null ? null : parseVersion(said.current);
+  const state = said.report?.state ?? "";
+  if (state === "failed" || state === "rolled_back")
+    return { to: "failed", reason: reasonOf(state, said.report?.error) };
+  if (state === "locked") {
+    return deferred + 1 >= deferredMax ? { to: "failed", reason: "locked" } : { to: "deferred" };
+  }
+  if (current === attempt.version) {
+    if (attempt.state === "offered") return soakSeconds === 0 ? { to: "succeeded" } : { to: "returned" };
+    const since = now.getTime() - (attempt.returnedAt?.getTime() ?? now.getTime());
+    return since >= soakSeconds * 1_000 ? { to: "succeeded" } : null;
+  }
+  if (current === null) return null;
+  const from = parseVersion(attempt.fromVersion);
+  if (attempt.state === "returned") {
+    return compareVersions(current, attempt.version) < 0
+      ? { to: "failed", reason: "rolled_back" }
+      : { to: "cancelled", reason: "another_version" };
+  }
+  if (current === from) return null;
+  if (from !== null && compareVersions(current, from) < 0) return { to: "failed", reason: "older_version" };
+  return { to: "cancelled", reason: "another_version" };
+}
+
+/** What agents may name as the reason of a failure; anything else is the state itself. */
+const reasons = [
+  "bad_signature",
+  "bad_digest",
+  "bad_size",
+  "older_counter",
+  "expired",
+  "wrong_component",
+  "download_failed",
+];
+
+function reasonOf(state: string, error: string | undefined): string {
+  return reasons.find((each) => each === error) ?? state;
+}

@@ -1,0 +1,12 @@
+/** What updates itself on a device, in the order in which one device takes its updates. */
+export const components = ["agent", "watchdog", "helper"] as const;
+export type Component = (typeof components)[number];
+
+export const systems = ["windows", "linux", "darwin"] as const;
+export const architectures = ["amd64", "arm64", "386"] as const;
+export type Os = (typeof systems)[number];
+export type Arch = (typeof architectures)[number];
+
+export function isComponent(text: string): text is Component {
+  return components.some((each) => each === text);
+}

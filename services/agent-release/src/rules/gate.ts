@@ -1,0 +1,253 @@
+import { type Component, components } from "./component.ts";
+import { isInBucket, isInRing, type Place, type Ring, type RolloutState } from "./rollout.ts";
+import type { Merged } from "./settings.ts";
+import { windowOf } from "./settings.ts";
+import { compareVersions, isPrerelease, parseVersion } from "./version.ts";
+import { windowAt } from "./window.ts";
+
+export type Device = Place & {
+  os: string;
+  arch: string;
+  /** As reported; null when the agent does not report it. */
+  versions: Record<Component, string | null>;
+  autoUpdateEnabled: boolean;
+  status: string;
+};
+
+export type PlannedRollout = {
+  id: string;
+  kind: "guard" | "staged";
+  state: RolloutState;
+  rings: readonly Ring[];
+  openRings: number;
+  percent: number;
+  /** Offers that may be made now; null: asked for when it is granted. */
+  budget: number | null;
+};
+
+export type PlannedRelease = {
+  id: string;
+  version: string;
+  minimumVersion: string | null;
+  yanked: boolean;
+  /** `os/arch` of its files. */
+  platforms: ReadonlySet<string>;
+  guard: PlannedRollout;
+  staged: readonly PlannedRollout[];
+};
+
+/** A component's releases, newest version first. */
+export type Catalogue = Record<Component, { promotedId: string | null; releases: readonly PlannedRelease[] }>;
+
+export type PastAttempt = {
+  component: Component;
+  releaseId: string;
+  state: string;
+  /** Null while it is open. */
+  endedAt: Date | null;
+};
+
+export const rules = [
+  "not_eligible",
+  "not_reported",
+  "auto_update_off",
+  "policy_manual",
+  "no_target",
+  "current_unparsable",
+  "up_to_date",
+  "no_artifact",
+  "below_minimum",
+  "window_closed",
+  "not_in_ring",
+  "not_in_bucket",
+  "halted",
+  "back_off",
+  "in_progress",
+  "in_flight_cap",
+  "offered",
+] as const;
+export type Rule = (typeof rules)[number];
+
+export type TargetSource = "organization" | "partner" | "latest" | "rollout" | "minimum";
+
+export type Decision = {
+  component: Component;
+  current: string | null;
+  target: PlannedRelease | null;
+  targetSource: TargetSource | null;
+  rule: Rule;
+  detail: string;
+  rollout: PlannedRollout | null;
+  /** When another look may say something else although nothing was changed. */
+  recheckAt: Date;
+};
+
+export type GateInput = {
+  device: Device;
+  merged: Merged;
+  catalogue: Catalogue;
+  attempts: readonly PastAttempt[];
+  /** Somebody asked for this device's update: policy and window do not count. */
+  requested: boolean;
+  now: Date;
+};
+
+export const recheckMaxMs = 15 * 60_000;
+const fullBudgetMs = 30_000;
+const backOffMs = [3_600_000, 4 * 3_600_000, 24 * 3_600_000];
+
+/** What each component of a device is to do, and the rule that decided it. Unknowns are never an offer. */
+export function decide(input: GateInput): Decision[] {
+  let taken = input.attempts.some(({ endedAt }) => endedAt === null);
+  return components.map((component) => {
+    const decision = decideComponent(input, component, taken);
+    if (decision.rule === "offered") taken = true;
+    return decision;
+  });
+}
+
+type Found = { release: PlannedRelease; rollout: PlannedRollout; source: TargetSource };
+type Exclusion = { rule: "not_in_ring" | "not_in_bucket" | "halted"; release: PlannedRelease; rollout: PlannedRollout };
+
+function decideComponent(input: GateInput, component: Component, taken: boolean): Decision {
+  const { device, merged, catalogue, attempts, requested, now } = input;
+  const current = device.versions[component];
+  const later = (ms: number) => new Date(now.getTime() + Math.min(ms, recheckMaxMs));
+  const said = (rule: Rule, detail: string, found: Partial<Found> = {}, recheckAt = later(recheckMaxMs)): Decision => ({
+    component,
+    current,
+    target: found.release ?? null,
+    targetSource: found.source ?? null,
+    rule,
+    detail,
+    rollout: found.rollout ?? null,
+    recheckAt,
+  });
+
+  if (device.status === "quarantined" || device.status === "decommissioned") {
+    return said("not_eligible", `The device is ${device.status}`);
+  }
+  if (current === null || current === "")
+    return said("not_reported", `The agent reports no version of the ${component}`);
+  if (!device.autoUpdateEnabled) return said("auto_update_off", "Automatic updates of this device are turned off");
+  if (merged.settings.updatePolicy === "manual" && !requested) {
+    return said("policy_manual", "The update policy is manual: updates begin when they are asked for");
+  }
+  const { found, exclusion } = findTarget(input, component);
+  const excluded = () =>
+    exclusion ? said(exclusion.rule, sentenceOf(exclusion), { ...exclusion, source: "rollout" }) : null;
+  if (!found) return excluded() ?? said("no_target", "No version is promoted or pinned");
+  const running = parseVersion(current);
+  if (running === null) return said("current_unparsable", `"${current}" is not a semantic version`, found);
+  if (compareVersions(running, found.release.version) >= 0) {
+    // The promoted one is there already: why the newer one is not offered says more.
+    const isNewer = exclusion !== null && compareVersions(running, exclusion.release.version) < 0;
+    return (isNewer ? excluded() : null) ?? said("up_to_date", `Runs ${running}`, found);
+  }
+  const platform = `${device.os}/${device.arch}`;
+  if (!found.release.platforms.has(platform)) {
+    return said("no_artifact", `${found.release.version} has no file for ${platform}`, found);
+  }
+  const step = stepBefore(catalogue[component].releases, found, running, platform);
+  if (step === null) {
+    return said("below_minimum", `${found.release.version} needs ${found.release.minimumVersion} first`, found);
+  }
+  const { open, nextOpening } = windowAt(windowOf(merged.settings), now);
+  if (!open && !requested) {
+    const opens = nextOpening ? nextOpening.getTime() - now.getTime() : recheckMaxMs;
+    return said("window_closed", `The window opens ${nextOpening?.toISOString() ?? "never"}`, step, later(opens));
+  }
+  if (step.release.yanked) return said("halted", `${step.release.version} was yanked`, step);
+  if (step.rollout.state === "paused" || step.rollout.state === "halted") {
+    return said("halted", `The rollout of ${step.release.version} is ${step.rollout.state}`, step);
+  }
+  const until = backOffUntil(attempts, component, step.release.id);
+  if (until !== null && until > now) {
+    return said(
+      "back_off",
+      `Failed before: tried again ${until.toISOString()}`,
+      step,
+      later(until.getTime() - now.getTime()),
+    );
+  }
+  if (taken) return said("in_progress", "Another update of the device is under way", step, now);
+  if (step.rollout.budget !== null && step.rollout.budget <= 0) {
+    return said("in_flight_cap", "As many devices update as may at a time", step, later(fullBudgetMs));
+  }
+  return said("offered", `${step.release.version} is offered`, step, now);
+}
+
+/** The pin, else the newest staged rollout that covers the device, else the promoted release. */
+function findTarget(
+  { device, merged, catalogue }: GateInput,
+  component: Component,
+): { found: Found | null; exclusion: Exclusion | null } {
+  const { promotedId, releases } = catalogue[component];
+  if (component !== "helper") {
+    const field = `${component}Target` as const;
+    const pin = merged.settings[field];
+    if (pin !== "latest") {
+      const release = releases.find(({ version }) => version === pin);
+      const source = merged.sources[field] === "organization" ? "organization" : "partner";
+      return { found: release ? { release, rollout: release.guard, source } : null, exclusion: null };
+    }
+  }
+  const promoted = releases.find(({ id }) => id === promotedId) ?? null;
+  let exclusion: Exclusion | null = null;
+  for (const release of releases) {
+    if (promoted && compareVersions(release.version, promoted.version) <= 0) break;
+    if (release.yanked) continue;
+    for (const rollout of release.staged) {
+      if (rollout.state === "completed" || rollout.state === "cancelled") continue;
+      const rule = refusalOf(rollout, device);
+      if (rule === null) return { found: { release, rollout, source: "rollout" }, exclusion };
+      exclusion ??= { rule, release, rollout };
+    }
+  }
+  const found = promoted ? { release: promoted, rollout: promoted.guard, source: "latest" as const } : null;
+  return { found, exclusion };
+}
+
+function refusalOf(rollout: PlannedRollout, device: Device): Exclusion["rule"] | null {
+  if (!isInRing(rollout.rings, rollout.openRings, device)) return "not_in_ring";
+  if (!isInBucket(rollout.id, device.id, rollout.percent)) return "not_in_bucket";
+  return rollout.state === "running" ? null : "halted";
+}
+
+function sentenceOf({ rule, release, rollout }: Exclusion): string {
+  if (rule === "not_in_ring") return `No open ring of the rollout of ${release.version} names the device's place`;
+  if (rule === "not_in_bucket") return `The device is not among the ${rollout.percent} % that get ${release.version}`;
+  return `The rollout of ${release.version} is ${rollout.state}`;
+}
+
+/** The target itself, or the newest release that the device may take on the way to it; null when there is none. */
+function stepBefore(
+  releases: readonly PlannedRelease[],
+  found: Found,
+  running: string,
+  platform: string,
+): Found | null {
+  const mayTake = ({ minimumVersion }: PlannedRelease) =>
+    minimumVersion === null || compareVersions(running, minimumVersion) >= 0;
+  if (mayTake(found.release)) return found;
+  const step = releases.find(
+    (release) =>
+      compareVersions(release.version, found.release.version) < 0 &&
+      compareVersions(release.version, running) > 0 &&
+      !release.yanked &&
+      !isPrerelease(release.version) &&
+      release.platforms.has(platform) &&
+      mayTake(release),
+  );
+  return step ? { release: step, rollout: step.guard, source: "minimum" } : null;
+}
+
+/** 1 h after the first failure of this release on this device, 4 h after the second, 24 h from then on. */
+export function backOffUntil(attempts: readonly PastAttempt[], component: Component, releaseId: string): Date | null {
+  const failed = attempts.filter(
+    (attempt) => attempt.component === component && attempt.releaseId === releaseId && attempt.state === "failed",
+  );
+  if (failed.length === 0) return null;
+  const last = Math.max(...failed.map(({ endedAt }) => endedAt?.getTime() ?? 0));
+  return new Date(last + (backOffMs[Math.min(failed.length, backOffMs.length) - 1] ?? 0));
+}

@@ -1,0 +1,62 @@
+import { createHash } from "node:crypto";
+
+export type RolloutState = "running" | "paused" | "halted" | "completed" | "cancelled";
+
+export type Ring = {
+  name: string;
+  partnerIds: readonly string[];
+  orgIds: readonly string[];
+  siteIds: readonly string[];
+  groupIds: readonly string[];
+};
+
+export type Limits = { maxInFlight: number; haltFailures: number; haltPercent: number };
+export type Counters = { inFlight: number; succeeded: number; failed: number; forgiven: number };
+
+/** Where a device is, for rings. */
+export type Place = {
+  id: string;
+  orgId: string;
+  partnerId: string;
+  siteId: string | null;
+  groupIds: readonly string[];
+};
+
+export const guardLimits = { maxInFlight: 1_000, haltFailures: 50, haltPercent: 3, soakSeconds: 120 } as const;
+
+/** Failures that a rollout bears. */
+export function threshold({ haltFailures, haltPercent }: Limits, { succeeded, failed, forgiven }: Counters): number {
+  return Math.max(haltFailures, Math.floor((haltPercent * (succeeded + failed - forgiven)) / 100));
+}
+
+/** Whether so many failures halt it. */
+export function isOverThreshold(limits: Limits, counters: Counters): boolean {
+  return counters.failed - counters.forgiven > threshold(limits, counters);
+}
+
+/** Offers that may be made now: even if all that are under way fail, fewer than twice the threshold have. */
+export function budgetOf(limits: Limits, counters: Counters): number {
+  const exposure = 2 * threshold(limits, counters) - 1 - counters.failed + counters.forgiven;
+  return Math.max(0, Math.min(limits.maxInFlight, exposure) - counters.inFlight);
+}
+
+/** Whether an open ring names the device's place; a rollout without rings is for everybody. */
+export function isInRing(rings: readonly Ring[], openRings: number, place: Place): boolean {
+  if (rings.length === 0) return true;
+  return rings
+    .slice(0, openRings)
+    .some(
+      ({ partnerIds, orgIds, siteIds, groupIds }) =>
+        partnerIds.includes(place.partnerId) ||
+        orgIds.includes(place.orgId) ||
+        (place.siteId !== null && siteIds.includes(place.siteId)) ||
+        place.groupIds.some((id) => groupIds.includes(id)),
+    );
+}
+
+/** Whether the device is among so many percent: the same ones as long as the percentage only rises. */
+export function isInBucket(rolloutId: string, deviceId: string, percent: number): boolean {
+  if (percent >= 100) return true;
+  const hash = createHash("sha256").update(rolloutId).update(deviceId).digest().readUInt32BE(0);
+  return hash < (percent * 2 ** 32) / 100;
+}

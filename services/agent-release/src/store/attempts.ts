@@ -1,0 +1,165 @@
+import { sql, type Tx } from "@muster/db";
+import type { Component } from "../rules/component.ts";
+
+export type AttemptState = "offered" | "returned" | "succeeded" | "failed" | "cancelled" | "deferred";
+
+export type AttemptRow = {
+  id: string;
+  device_id: string;
+  org_id: string;
+  partner_id: string;
+  site_id: string | null;
+  component: Component;
+  release_id: string;
+  version: string;
+  rollout_id: string;
+  from_version: string;
+  state: AttemptState;
+  offered_at: Date;
+  deadline: Date;
+  returned_at: Date | null;
+  ended_at: Date | null;
+  reason: string | null;
+};
+
+const columns = sql`id, device_id, org_id, partner_id, site_id, component, release_id, version, rollout_id, from_version, state,
+  offered_at, deadline, returned_at, ended_at, reason`;
+
+/**
+ * What decides about devices: their open attempts, and what failed or was put off in the last thirty days. In the order of the devices,
+ * which is the one in which everybody locks.
+ */
+export function attemptsOf(tx: Tx, deviceIds: readonly string[]): Promise<AttemptRow[]> {
+  return tx.query<AttemptRow>(sql`
+    SELECT ${columns} FROM update_attempt
+    WHERE device_id = ANY (${[...deviceIds]}::uuid[])
+      AND (ended_at IS NULL OR (state IN ('failed', 'deferred') AND offered_at > clock_timestamp() - interval '30 days'))`);
+}
+
+/** Open attempts of these devices, locked in the order of their ids: other rows may have ended since they were read. */
+export function lockOpen(tx: Tx, ids: readonly string[]): Promise<AttemptRow[]> {
+  return tx.query<AttemptRow>(
+    sql`SELECT ${columns} FROM update_attempt WHERE id = ANY (${[...ids]}::uuid[]) ORDER BY id FOR NO KEY UPDATE`,
+  );
+}
+
+export type NewAttempt = Omit<AttemptRow, "state" | "deadline" | "offered_at" | "returned_at" | "ended_at" | "reason">;
+
+/** Opens attempts; the ids of those that did. A device that has an open one already gets no other. */
+export async function insertAttempts(
+  tx: Tx,
+  attempts: readonly NewAttempt[],
+  timeoutSeconds: number,
+): Promise<Set<string>> {
+  const of = <K extends keyof NewAttempt>(name: K) => attempts.map((attempt) => attempt[name]);
+  const rows = await tx.query<{ id: string }>(sql`
+    INSERT INTO update_attempt (id, device_id, org_id, partner_id, site_id, component, release_id, version, rollout_id, from_version,
+                                state, offered_at, deadline)
+    SELECT g.*, 'offered', clock_timestamp(), clock_timestamp() + make_interval(secs => ${timeoutSeconds})
+    FROM unnest(${of("id")}::uuid[], ${of("device_id")}::uuid[], ${of("org_id")}::uuid[], ${of("partner_id")}::uuid[],
+                ${of("site_id")}::uuid[], ${of("component")}::text[], ${of("release_id")}::uuid[], ${of("version")}::text[],
+                ${of("rollout_id")}::uuid[], ${of("from_version")}::text[]) AS g
+    ON CONFLICT (device_id) WHERE ended_at IS NULL DO NOTHING RETURNING id`);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Runs the new version: from now on it soaks, and is missed when it is silent until then and three intervals. */
+export async function markReturned(tx: Tx, id: string, patienceSeconds: number): Promise<void> {
+  await tx.execute(sql`
+    UPDATE update_attempt
+    SET state = 'returned', returned_at = clock_timestamp(),
+        deadline = clock_timestamp() + make_interval(secs => ${patienceSeconds})
+    WHERE id = ${id}::uuid AND state = 'offered'`);
+}
+
+/** Ends attempts, each with its state and reason. */
+export async function endAttempts(
+  tx: Tx,
+  ends: readonly { id: string; state: AttemptState; reason: string | null }[],
+): Promise<void> {
+  if (ends.length === 0) return;
+  await tx.execute(sql`
+    UPDATE update_attempt a
+    SET state = g.state, reason = g.reason, ended_at = clock_timestamp(),
+        returned_at = CASE WHEN g.state = 'succeeded' THEN coalesce(a.returned_at, clock_timestamp()) ELSE a.returned_at END
+    FROM unnest(${ends.map(({ id }) => id)}::uuid[], ${ends.map(({ state }) => state)}::text[],
+                ${ends.map(({ reason }) => reason)}::text[]) AS g (id, state, reason)
+    WHERE a.id = g.id`);
+}
+
+/** Forgets attempts that were granted and never told to the device. */
+export async function removeAttempts(tx: Tx, ids: readonly string[]): Promise<AttemptRow[]> {
+  return tx.query<AttemptRow>(sql`
+    DELETE FROM update_attempt WHERE id = ANY (${[...ids]}::uuid[]) AND state = 'offered' AND ended_at IS NULL
+    RETURNING ${columns}`);
+}
+
+/** Open attempts whose time is over, locked; those that another replica works on are passed over. */
+export function lockDue(tx: Tx, limit: number): Promise<AttemptRow[]> {
+  return tx.query<AttemptRow>(sql`
+    SELECT ${columns} FROM update_attempt WHERE ended_at IS NULL AND deadline <= clock_timestamp()
+    ORDER BY deadline LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED`);
+}
+
+/** The newest attempts of a device, whatever became of them. */
+export function newestAttempts(tx: Tx, deviceId: string, limit: number): Promise<AttemptRow[]> {
+  return tx.query<AttemptRow>(sql`
+    SELECT ${columns} FROM update_attempt WHERE device_id = ${deviceId}::uuid ORDER BY offered_at DESC, id DESC LIMIT ${limit}`);
+}
+
+/** Ended attempts are kept for 90 days. */
+export function forgetAttempts(tx: Tx, limit: number): Promise<number> {
+  return tx.execute(sql`
+    DELETE FROM update_attempt WHERE id IN (
+      SELECT id FROM update_attempt WHERE ended_at < now() - interval '90 days' ORDER BY ended_at LIMIT ${limit})`);
+}
+
+/** Longest time without any gateway after which nobody is blamed for silence. */
+export const pauseSeconds = 30;
+
+/**
+ * Notes that a gateway is there. After a pause of the platform every open attempt gets that time again: it was nobody's failure.
+ */
+export async function noteHeard(tx: Tx): Promise<void> {
+  const [row] = await tx.query<{ gap: number }>(sql`
+    SELECT extract(epoch FROM clock_timestamp() - heard_at)::float8 AS gap FROM update_watch WHERE one FOR UPDATE`);
+  const gap = row?.gap ?? 0;
+  if (gap > pauseSeconds) {
+    await tx.execute(
+      sql`UPDATE update_attempt SET deadline = deadline + make_interval(secs => ${gap}) WHERE ended_at IS NULL`,
+    );
+  }
+  await tx.execute(sql`UPDATE update_watch SET heard_at = clock_timestamp() WHERE one`);
+}
+
+/** Whether gateways were heard of lately. */
+export async function isHeard(tx: Tx): Promise<boolean> {
+  const [row] = await tx.query<{ heard: boolean }>(sql`
+    SELECT heard_at > clock_timestamp() - make_interval(secs => ${pauseSeconds}) AS heard FROM update_watch WHERE one`);
+  return row?.heard ?? false;
+}
+
+/** Devices of these for which somebody asked for an update. */
+export async function requestsOf(tx: Tx, deviceIds: readonly string[]): Promise<Map<string, Date>> {
+  const rows = await tx.query<{ device_id: string; expires_at: Date }>(sql`
+    SELECT device_id, expires_at FROM update_request
+    WHERE device_id = ANY (${[...deviceIds]}::uuid[]) AND expires_at > clock_timestamp()`);
+  return new Map(rows.map((row) => [row.device_id, row.expires_at]));
+}
+
+export async function putRequest(
+  tx: Tx,
+  request: { deviceId: string; orgId: string; partnerId: string; by: string; expiresAt: Date },
+): Promise<void> {
+  await tx.execute(sql`
+    INSERT INTO update_request (device_id, org_id, partner_id, requested_by, expires_at)
+    VALUES (${request.deviceId}, ${request.orgId}, ${request.partnerId}, ${request.by}, ${request.expiresAt})
+    ON CONFLICT (device_id) DO UPDATE SET requested_by = excluded.requested_by, expires_at = excluded.expires_at`);
+}
+
+export async function dropRequests(tx: Tx, deviceIds: readonly string[]): Promise<void> {
+  await tx.execute(sql`DELETE FROM update_request WHERE device_id = ANY (${[...deviceIds]}::uuid[])`);
+}
+export function forgetRequests(tx: Tx): Promise<number> {
+  return tx.execute(sql`DELETE FROM update_request WHERE expires_at < clock_timestamp()`);
+}

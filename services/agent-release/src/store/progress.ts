@@ -1,0 +1,77 @@
+import { type Database, sql, type Tx } from "@muster/db";
+import { type CallContext, decodeCursor, type Page } from "@muster/kit";
+import { inSight, type ListPage, readListPage } from "@muster/service";
+import type { AttemptRow } from "./attempts.ts";
+import type { RolloutRow } from "./rollouts.ts";
+
+export type Bucket = { at: Date; offered: number; returned: number; succeeded: number; failed: number };
+
+const bucketsMax = 200;
+const steps = [10, 30, 60, 300, 900, 3_600, 21_600, 86_400];
+
+/** Seconds of a bucket: as wanted, but never so few that there are more than 200. */
+export async function bucketSecondsOf(tx: Tx, rolloutId: string, wanted: number): Promise<number> {
+  const [row] = await tx.query<{ seconds: number | null }>(sql`
+    SELECT extract(epoch FROM clock_timestamp() - min(offered_at))::float8 AS seconds
+    FROM update_attempt WHERE rollout_id = ${rolloutId}::uuid`);
+  const least = (row?.seconds ?? 0) / bucketsMax;
+  const step = steps.find((each) => each >= least) ?? Math.ceil(least);
+  return Math.max(wanted, step);
+}
+
+/** What happened in each bucket of time, oldest first; buckets without anything are left out. */
+export function progressOf(tx: Tx, rolloutId: string, seconds: number): Promise<Bucket[]> {
+  const begin = (column: "offered_at" | "returned_at" | "ended_at") =>
+    sql`to_timestamp(floor(extract(epoch FROM ${sql([column] as unknown as TemplateStringsArray)}) / ${seconds}::int) * ${seconds}::int)`;
+  return tx.query<Bucket>(sql`
+    SELECT at, count(*) FILTER (WHERE what = 'offered')::int AS offered, count(*) FILTER (WHERE what = 'returned')::int AS returned,
+           count(*) FILTER (WHERE what = 'succeeded')::int AS succeeded, count(*) FILTER (WHERE what = 'failed')::int AS failed
+    FROM (
+      SELECT ${begin("offered_at")} AS at, 'offered' AS what FROM update_attempt WHERE rollout_id = ${rolloutId}::uuid
+      UNION ALL
+      SELECT ${begin("returned_at")}, 'returned' FROM update_attempt
+      WHERE rollout_id = ${rolloutId}::uuid AND returned_at IS NOT NULL
+      UNION ALL
+      SELECT ${begin("ended_at")}, state FROM update_attempt
+      WHERE rollout_id = ${rolloutId}::uuid AND ended_at IS NOT NULL
+    ) AS facts
+    GROUP BY at ORDER BY at LIMIT ${bucketsMax + 1}`);
+}
+
+/** When what is under way is over at the pace of the last buckets; null when nothing is, or nothing has ended yet. */
+export function expectedEnd(row: RolloutRow, buckets: readonly Bucket[], seconds: number, now: Date): Date | null {
+  if (row.in_flight === 0) return null;
+  const last = buckets.slice(-5);
+  const ended = last.reduce((sum, { succeeded, failed }) => sum + succeeded + failed, 0);
+  if (ended === 0) return null;
+  const perSecond = ended / (last.length * seconds);
+  return new Date(now.getTime() + (row.in_flight / perSecond) * 1_000);
+}
+
+/** Attempts of a rollout whose devices the caller reaches, newest first. */
+export function listAttempts(
+  db: Database,
+  who: CallContext,
+  { rolloutId, state, reason }: { rolloutId: string; state: string; reason: string },
+  page: Page,
+): Promise<ListPage<AttemptRow>> {
+  const { siteIds } = who.caller;
+  const ofSites = siteIds === null ? sql`true` : sql`t.site_id = ANY (${[...siteIds]}::uuid[])`;
+  return readListPage<AttemptRow>(
+    db,
+    who,
+    {
+      table: sql`update_attempt`,
+      columns: sql`t.*`,
+      wanted: sql`${inSight(who.caller)} AND ${ofSites} AND t.rollout_id = ${rolloutId}::uuid
+        AND (${state}::text = '' OR t.state = ${state}::text) AND (${reason}::text = '' OR t.reason = ${reason}::text)`,
+      order: sql`date_trunc('milliseconds', t.offered_at) DESC, t.id DESC`,
+      position: (row) => [row.offered_at.toISOString(), row.id],
+      behind(cursor) {
+        const [time, id] = decodeCursor(cursor, ["time", "uuid"]);
+        return sql`(date_trunc('milliseconds', t.offered_at), t.id) < (${time}::timestamptz, ${id}::uuid)`;
+      },
+    },
+    page,
+  );
+}

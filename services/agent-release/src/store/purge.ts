@@ -1,0 +1,8 @@
+import { ownedBy, type PurgePlan, walked } from "@muster/service";
+
+/** What a deleted tenant has here. Counters of rollouts stay: they are of the platform. */
+export const purgePlan: PurgePlan = (_tx, tenant) => [
+  { table: "update_settings", where: ownedBy(tenant), walk: walked },
+  { table: "update_request", where: ownedBy(tenant), walk: walked },
+  { table: "update_attempt", where: ownedBy(tenant), walk: walked },
+];

@@ -1,0 +1,114 @@
+import { type Database, sql, type Tx } from "@muster/db";
+import type { CallContext, Page } from "@muster/kit";
+import { type ListPage, readNewestPage } from "@muster/service";
+import type { Component } from "../rules/component.ts";
+import { budgetOf, type Counters, type Limits, type Ring, type RolloutState } from "../rules/rollout.ts";
+
+export type RolloutRow = {
+  id: string;
+  release_id: string;
+  kind: "guard" | "staged";
+  state: RolloutState;
+  rings: Ring[];
+  open_rings: number;
+  percent: number;
+  max_in_flight: number;
+  halt_failures: number;
+  halt_percent: number;
+  soak_seconds: number;
+  in_flight: number;
+  succeeded: number;
+  failed: number;
+  forgiven: number;
+  reason: string | null;
+  created_by: string;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** With what its release is. */
+export type ShownRollout = RolloutRow & { component: Component; version: string };
+
+const columns = sql`id, release_id, kind, state, rings, open_rings, percent, max_in_flight, halt_failures, halt_percent, soak_seconds,
+  in_flight, succeeded, failed, forgiven, reason, created_by, created_at, updated_at`;
+const shown = sql`t.*, (SELECT r.component FROM release r WHERE r.id = t.release_id) AS component,
+  (SELECT r.version FROM release r WHERE r.id = t.release_id) AS version`;
+
+export type NewRollout = Omit<RolloutRow, "in_flight" | "succeeded" | "failed" | "forgiven" | "reason" | "updated_at">;
+
+export async function insertRollout(tx: Tx, r: NewRollout): Promise<void> {
+  await tx.execute(sql`
+    INSERT INTO rollout (id, release_id, kind, state, rings, open_rings, percent, max_in_flight, halt_failures, halt_percent,
+                         soak_seconds, created_by, created_at, updated_at)
+    VALUES (${r.id}, ${r.release_id}, ${r.kind}, ${r.state}, ${JSON.stringify(r.rings)}::jsonb, ${r.open_rings}, ${r.percent},
+            ${r.max_in_flight}, ${r.halt_failures}, ${r.halt_percent}, ${r.soak_seconds}, ${r.created_by}, ${r.created_at},
+            ${r.created_at})`);
+}
+
+/** All rollouts that may still offer: guards, and staged ones that have not ended. */
+export function liveRollouts(tx: Tx): Promise<RolloutRow[]> {
+  return tx.query<RolloutRow>(sql`
+    SELECT ${columns} FROM rollout WHERE kind = 'guard' OR state IN ('running', 'paused', 'halted') ORDER BY created_at DESC, id`);
+}
+
+/** Rollouts by id, locked in the order of their ids: whoever counts in several never waits in a circle. */
+export function lockRollouts(tx: Tx, ids: readonly string[]): Promise<RolloutRow[]> {
+  return tx.query<RolloutRow>(
+    sql`SELECT ${columns} FROM rollout WHERE id = ANY (${[...ids]}::uuid[]) ORDER BY id FOR NO KEY UPDATE`,
+  );
+}
+
+/** Seconds that a device must run the new version, by rollout. */
+export async function soaksOf(tx: Tx, ids: readonly string[]): Promise<Map<string, number>> {
+  const rows = await tx.query<{ id: string; soak_seconds: number }>(
+    sql`SELECT id, soak_seconds FROM rollout WHERE id = ANY (${[...ids]}::uuid[])`,
+  );
+  return new Map(rows.map((row) => [row.id, row.soak_seconds]));
+}
+
+/** Writes counters, state and what people change of a locked rollout. */
+export async function updateRollout(tx: Tx, r: RolloutRow, at: Date): Promise<void> {
+  await tx.execute(sql`
+    UPDATE rollout
+    SET state = ${r.state}, open_rings = ${r.open_rings}, percent = ${r.percent}, max_in_flight = ${r.max_in_flight},
+        halt_failures = ${r.halt_failures}, halt_percent = ${r.halt_percent}, soak_seconds = ${r.soak_seconds},
+        in_flight = ${r.in_flight}, succeeded = ${r.succeeded}, failed = ${r.failed}, forgiven = ${r.forgiven},
+        reason = ${r.reason}, updated_at = ${at}
+    WHERE id = ${r.id}::uuid`);
+}
+
+export async function countStaged(tx: Tx): Promise<number> {
+  const [row] = await tx.query<{ n: number }>(sql`
+    SELECT count(*)::int AS n FROM rollout WHERE kind = 'staged' AND state IN ('running', 'paused', 'halted')`);
+  return row?.n ?? 0;
+}
+
+export async function findRollout(tx: Tx, id: string): Promise<ShownRollout | null> {
+  const [row] = await tx.query<ShownRollout>(sql`SELECT ${shown} FROM rollout t WHERE t.id = ${id}::uuid`);
+  return row ?? null;
+}
+
+export function listRollouts(
+  db: Database,
+  who: CallContext,
+  wanted: { component: string; state: string; kind: string },
+  page: Page,
+): Promise<ListPage<ShownRollout>> {
+  const { component, state, kind } = wanted;
+  const where = sql`(${component}::text = '' OR t.release_id IN (SELECT r.id FROM release r WHERE r.component = ${component}::text))
+    AND (${state}::text = '' OR t.state = ${state}::text) AND (${kind}::text = '' OR t.kind = ${kind}::text)`;
+  return readNewestPage<ShownRollout>(db, who, { table: sql`rollout`, columns: shown, where }, page);
+}
+
+/** Offers that each live rollout may make now. */
+export async function budgetsOf(tx: Tx): Promise<Map<string, number>> {
+  return new Map((await liveRollouts(tx)).map((row) => [row.id, budgetOf(limitsOf(row), countersOf(row))]));
+}
+
+export function limitsOf(r: RolloutRow): Limits {
+  return { maxInFlight: r.max_in_flight, haltFailures: r.halt_failures, haltPercent: r.halt_percent };
+}
+
+export function countersOf(r: RolloutRow): Counters {
+  return { inFlight: r.in_flight, succeeded: r.succeeded, failed: r.failed, forgiven: r.forgiven };
+}
