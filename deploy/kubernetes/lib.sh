@@ -3,7 +3,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 chart=$root/charts/muster
 # Built once per machine and go.sum: a second check takes them from here.
-cache=${MUSTER_KUBERNETES_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/muster-kubernetes}/$(cat "$here"/tools/go.sum "$here"/tools/helm-unittest/go.sum "$here"/tools/build.sh "$here"/tools/*/main.go "$here"/crds.txt | sha256sum | cut -c1-12)
+cache=${MUSTER_KUBERNETES_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/muster-kubernetes}/$(cat "$here"/tools/go.sum "$here"/tools/helm-unittest/go.sum "$here"/tools/*/main.go "$here"/crds.txt | sha256sum | cut -c1-12)
 bin=$cache/bin
 
 # Ends the tier: under CI a tier that cannot run is a failure, elsewhere it is named and passed over.

@@ -45,7 +45,9 @@ const render = (pods, namespaces, policies) => {
   };
   const lines = (pod, policy, rule, inbound) => {
     const side = inbound ? "ip saddr" : "ip daddr";
-    const peers = (inbound ? rule.from : rule.to) ?? [];
+    const named = (inbound ? rule.from : rule.to) ?? [];
+    // This cluster has IPv4 alone; a rule with nothing but IPv6 peers lets nobody in.
+    const peers = named.filter(({ ipBlock }) => !ipBlock?.cidr.includes(":"));
     const ends = peers.flatMap((peer) =>
       peer.ipBlock
         ? [
@@ -61,7 +63,7 @@ const render = (pods, namespaces, policies) => {
             targets: [inbound ? pod : other],
           })),
     );
-    if (peers.length === 0) ends.push({ address: "", targets: inbound ? [pod] : pods });
+    if (named.length === 0) ends.push({ address: "", targets: inbound ? [pod] : pods });
     return ends.flatMap(({ address, targets }) =>
       rule.ports?.length
         ? [...new Set(rule.ports.flatMap((port) => targets.flatMap((target) => portMatch(port, target))))].map(
@@ -72,6 +74,7 @@ const render = (pods, namespaces, policies) => {
   };
   const chains = [];
   const jumps = [];
+  const toNode = [];
   for (const [index, pod] of pods.entries()) {
     for (const inbound of [false, true]) {
       const type = inbound ? "Ingress" : "Egress";
@@ -92,12 +95,15 @@ const render = (pods, namespaces, policies) => {
         `  chain ${name} {\n${[...new Set(rules), "counter goto refuse"].map((rule) => `    ${rule}`).join("\n")}\n  }`,
       );
       jumps.push(`    ip ${inbound ? "daddr" : "saddr"} ${pod.status.podIP} jump ${name}`);
+      // What stands outside of the cluster here (PostgreSQL, NATS, the internet) are addresses of the node.
+      if (!inbound) toNode.push(jumps.at(-1));
     }
   }
   return `table ip netpol\ndelete table ip netpol\ntable ip netpol {
   chain refuse {\n    meta l4proto tcp reject with tcp reset\n    reject with icmp type admin-prohibited\n  }
 ${chains.join("\n")}
-  chain forward {\n    type filter hook forward priority filter; policy accept;\n    ct state established,related accept\n${jumps.join("\n")}\n  }\n}\n`;
+  chain forward {\n    type filter hook forward priority filter; policy accept;\n    ct state established,related accept\n${jumps.join("\n")}\n  }
+  chain input {\n    type filter hook input priority filter; policy accept;\n    ct state established,related accept\n${toNode.join("\n")}\n  }\n}\n`;
 };
 
 let laid = "";

@@ -1,11 +1,11 @@
 #!/bin/bash
-# build.sh BIN lint|cluster: builds the tools of a tier from the Go modules pinned in go.mod; those that are there already stay.
+# build.sh BIN lint|server|cluster: builds the tools of a tier from the Go modules pinned in go.mod; those that are there already stay.
 # Cold: lint 4 CPU minutes, cluster 12 more; with warm caches half a minute.
 set -euo pipefail
 cd "$(dirname "$0")"
-mkdir -p "${1:?usage: build.sh BIN lint|cluster}"
+mkdir -p "${1:?usage: build.sh BIN lint|server|cluster}"
 bin=$(cd "$1" && pwd)
-tier=${2:?usage: build.sh BIN lint|cluster}
+tier=${2:?usage: build.sh BIN lint|server|cluster}
 version=$(go list -m -f '{{.Version}}' k8s.io/kubernetes)
 IFS=. read -r major minor _ <<<"${version#v}"
 stamp() { echo "-X $1.gitVersion=$version -X $1.gitMajor=$major -X $1.gitMinor=$minor -X $1.gitCommit=none -X $1.gitTreeState=clean -X $1.buildDate=2026-01-01T00:00:00Z"; }
@@ -26,6 +26,7 @@ lint)
   cd helm-unittest
   build github.com/helm-unittest/helm-unittest/cmd/helm-unittest
   ;;
+server) build ./kubebox ;;
 cluster)
   containerd=github.com/containerd/containerd/v2/cmd
   build ./kubebox

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# The chart on a real one-node Kubernetes in namespaces of its own: our images, PostgreSQL and NATS beside them, then
+# cluster/trial.mjs. KEEP=1 leaves the cluster up and says how to enter it; TRIAL="smoke policy" runs only these parts.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+[ "$(id -u)" = 0 ] || not_run "a cluster needs root"
+need_go "a cluster"
+packages runc containernetworking-plugins iptables nftables iproute2 gcc libc6-dev openssl
+"$here/tools/build.sh" "$bin" lint
+"$here/tools/build.sh" "$bin" cluster
+node "$root/deploy/local/prepare.mjs"
+
+here=$here/cluster
+dir=$(mktemp -d /tmp/muster-cluster.XXXXXX)
+end() {
+  local status=$?
+  if [ $status -ne 0 ] && [ -e "$dir/pid" ]; then
+    "$here/in.sh" "$dir" kubectl -n muster get pods -o wide || true
+    "$here/in.sh" "$dir" kubectl -n muster get events --sort-by=.lastTimestamp 2>/dev/null | tail -n 25 || true
+    mkdir -p "${ARTIFACTS:-/tmp/muster-cluster-logs}" && cp -r "$dir/log" "${ARTIFACTS:-/tmp/muster-cluster-logs}/" 2>/dev/null || true
+  fi
+  if [ "${KEEP:-}" = 1 ]; then
+    echo "kept: $here/in.sh $dir kubectl -n muster get pods; end it with $here/down.sh $dir"
+  else
+    [ -e "$dir/pid" ] && "$here/down.sh" "$dir"
+    rm -rf "$dir"
+  fi
+  exit $status
+}
+trap end EXIT
+trap 'exit 130' INT TERM
+
+begun=$SECONDS
+"$here/base-image.sh" "$dir/images" "$bin"
+"$here/images.sh" "$dir/images" trial gateway identity tenancy audit device-logs webhook-dispatcher agent-release
+echo "images after $((SECONDS - begun)) s"
+"$here/up.sh" "$dir" "$bin"
+(cd "$root" && node deploy/local/dist/command.js keys "$dir/keys" >/dev/null)
+"$here/data.sh" "$dir" "$dir/keys"
+echo "cluster, PostgreSQL and NATS after $((SECONDS - begun)) s"
+exec 3>&1
+# shellcheck disable=SC2086
+"$here/in.sh" "$dir" node "$here/trial.mjs" "$dir" ${TRIAL:-}

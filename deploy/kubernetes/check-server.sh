@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Every values file applied to a real API server (etcd and kube-apiserver only): defaulting, CEL rules, quantities and
+# immutable fields, which schemas do not know.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+[ "$(id -u)" = 0 ] || not_run "an API server in namespaces of its own needs root"
+need_go "an API server"
+packages iproute2 openssl
+"$here/tools/build.sh" "$bin" lint
+"$here/tools/build.sh" "$bin" server
+export PATH=$bin:$PATH
+dir=$(mktemp -d /tmp/muster-server.XXXXXX)
+end() {
+  local status=$?
+  [ -e "$dir/pid" ] && "$here/cluster/down.sh" "$dir"
+  rm -rf "$dir"
+  exit $status
+}
+trap end EXIT
+NODE=none "$here/cluster/up.sh" "$dir" "$bin"
+k="$here/cluster/in.sh $dir kubectl"
+for file in $(crds); do $k apply --server-side -f "$file" >/dev/null; done
+$k wait --for=condition=Established crd --all --timeout=30s >/dev/null
+$k create namespace muster >/dev/null
+for values in "$chart"/ci/*-values.yaml; do
+  helm template muster "$chart" --namespace muster -f "$values" >"$dir/rendered.yaml"
+  echo "$(basename "$values"): $($k apply -n muster -f "$dir/rendered.yaml" | wc -l) objects taken"
+done
+helm template muster "$chart" --namespace muster -f "$chart/ci/full-values.yaml" | sed 's/minReplicas: 2/minReplicas: 99/' >"$dir/wrong.yaml"
+if $k apply -n muster --dry-run=server -f "$dir/wrong.yaml" >/dev/null 2>&1; then
+  echo "an autoscaler whose minimum is above its maximum is taken" >&2
+  exit 1
+fi
+echo "an autoscaler whose minimum is above its maximum is refused"

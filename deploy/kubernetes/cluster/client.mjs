@@ -1,0 +1,119 @@
+// What the parts of trial.mjs share: kubectl, the API through the gateway's Service, waiting, and load.
+import { execFile, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+export const dir = process.argv[2];
+export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
+export const gateway = "http://muster-gateway.muster.svc.cluster.local";
+export const workloads = [
+  "gateway",
+  "identity",
+  "tenancy",
+  "audit",
+  "audit-retention",
+  "device-logs",
+  "webhook-matcher",
+  "webhook-sender",
+  "agent-release",
+];
+
+export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+const began = performance.now();
+export const say = (line) => console.log(`[${((performance.now() - began) / 1000).toFixed(0)} s] ${line}`);
+export function must(condition, sentence) {
+  if (!condition) throw new Error(`not so: ${sentence}`);
+}
+
+export async function kubectl(...args) {
+  const { stdout } = await run("kubebox", ["kubectl", "-n", "muster", ...args], { maxBuffer: 64 << 20 });
+  return stdout.trim();
+}
+
+export async function helm(...args) {
+  const { stdout } = await run("helm", ["-n", "muster", ...args], { maxBuffer: 64 << 20 });
+  return stdout.trim();
+}
+
+/** The first truthy answer of `look`; throws after `ms`, with the last error. */
+export async function until(what, look, ms = 60_000) {
+  const end = performance.now() + ms;
+  let last = "";
+  while (performance.now() < end) {
+    try {
+      const found = await look();
+      if (found) return found;
+      last = String(found);
+    } catch (error) {
+      last = error.message;
+    }
+    await sleep(250);
+  }
+  throw new Error(`not within ${ms / 1000} s: ${what} (${last})`);
+}
+
+export async function call(method, path, body, token) {
+  const response = await fetch(`${gateway}/api/v1${path}`, {
+    method,
+    headers: {
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(10_000),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text.startsWith("{") ? JSON.parse(text) : text };
+}
+
+/** As `call`, but anything other than 2xx throws. */
+export async function ask(...args) {
+  const { status, body } = await call(...args);
+  if (status >= 300) throw new Error(`${args[0]} ${args[1]} answered ${status}: ${JSON.stringify(body).slice(0, 300)}`);
+  return body;
+}
+
+export const keys = () => JSON.parse(readFileSync(join(dir, "keys", "keys.json"), "utf8"));
+
+/** Begins `perSecond` calls a second, turn by turn over `calls`; `stop()` waits for the last and returns the figures. */
+export function load(perSecond, calls) {
+  const figures = { sent: 0, failed: [], slowestMs: 0 };
+  const open = new Set();
+  const timer = setInterval(() => {
+    const each = calls[figures.sent % calls.length];
+    figures.sent += 1;
+    const startedMs = performance.now();
+    const done = each()
+      .then(({ status, body }) => {
+        if (status >= 300) figures.failed.push(`${status} ${JSON.stringify(body).slice(0, 120)}`);
+      })
+      .catch((error) => figures.failed.push(`${error.message} ${error.cause?.code ?? ""}`))
+      .finally(() => {
+        figures.slowestMs = Math.max(figures.slowestMs, performance.now() - startedMs);
+        open.delete(done);
+      });
+    open.add(done);
+  }, 1_000 / perSecond);
+  return {
+    figures,
+    async stop() {
+      clearInterval(timer);
+      await Promise.all(open);
+      return figures;
+    },
+  };
+}
+
+/** A program of the checkout that runs until the trial ends. */
+export function program(script, ...args) {
+  const child = spawn(process.execPath, [join(root, script), ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  let out = "";
+  child.stdout.on("data", (text) => {
+    out += text;
+  });
+  process.once("exit", () => child.kill());
+  return { child, out: () => out };
+}

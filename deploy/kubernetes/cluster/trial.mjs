@@ -1,0 +1,47 @@
+// node trial.mjs DIR [PART…]: installs the chart on the cluster of up.sh and data.sh, and tries what its users rely on.
+// Runs on the node (in.sh), so that Services are reached by name and address.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { dir, helm, kubectl, root, say, workloads } from "./client.mjs";
+import { dispatcher } from "./try-dispatcher.mjs";
+import { autoscaler, forced, rollout, upgrade } from "./try-operations.mjs";
+import { policy } from "./try-policy.mjs";
+import { smoke } from "./try-smoke.mjs";
+
+const parts = { smoke, policy, rollout, dispatcher, upgrade, forced, autoscaler };
+const wanted = process.argv.slice(3);
+
+async function install() {
+  const namespace = {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: "muster", labels: { "pod-security.kubernetes.io/enforce": "restricted" } },
+  };
+  writeFileSync(join(dir, "namespace.json"), JSON.stringify(namespace));
+  await kubectl("apply", "-f", join(dir, "namespace.json"));
+  const values = join(root, "charts/muster/ci/cluster-values.yaml");
+  const refused = await helm("install", "muster", join(root, "charts/muster"), "-f", values).catch(
+    (error) => error.stderr,
+  );
+  if (!/Secret muster-[a-z-]+ does not exist in namespace muster: make it with/.test(refused)) {
+    throw new Error(`helm install without Secrets answered: ${refused}`);
+  }
+  say("helm install without Secrets is refused, with the cure");
+  await kubectl("apply", "-f", join(dir, "keys/secrets.json"));
+  await helm("install", "muster", join(root, "charts/muster"), "-f", values, "--wait", "--timeout", "5m");
+  const pods = JSON.parse(await kubectl("get", "pods", "-o", "json")).items;
+  const running = new Set(pods.map(({ metadata }) => metadata.labels["app.kubernetes.io/component"]));
+  for (const name of workloads) if (!running.has(name)) throw new Error(`no pod of ${name}`);
+  say(`helm install --wait: ${pods.length} pods ready under Pod Security "restricted"`);
+}
+
+if (!wanted.includes("installed")) await install();
+const session = {};
+for (const [name, part] of Object.entries(parts)) {
+  if (name !== "smoke" && wanted.length > 0 && !wanted.includes(name)) continue;
+  await part(session);
+}
+say("all of it passed");
+const memory = await kubectl("top", "pods", "--no-headers").catch(() => readFileSync("/dev/null", "utf8"));
+if (memory) console.log(`CPU and memory at the end:\n${memory}`);
+process.exit(0);

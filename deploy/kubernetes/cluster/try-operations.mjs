@@ -1,0 +1,183 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ask, call, dir, helm, kubectl, load, must, root, say, sleep, until, workloads } from "./client.mjs";
+
+const mixture = (session) => {
+  const get = (path) => () => call("GET", path, undefined, session.token);
+  let n = 0;
+  const site = () => {
+    n += 1;
+    return call("POST", "/orgs/sites", { orgId: session.org.id, name: `Site ${Date.now()}-${n}` }, session.token);
+  };
+  return [
+    get("/auth/me"),
+    get("/orgs/partners?limit=5"),
+    get("/devices?limit=5"),
+    get(`/webhooks?limit=5&orgId=${session.org.id}`),
+    site,
+  ];
+};
+
+const rolled = async (name) => {
+  await kubectl("rollout", "restart", `deployment/muster-${name}`);
+  await kubectl("rollout", "status", `deployment/muster-${name}`, "--timeout=180s");
+};
+
+/** Every deployment is restarted under 100 requests a second: none fails, and agents stay online. */
+export async function rollout(session) {
+  const running = load(100, mixture(session));
+  await sleep(2_000);
+  for (const name of workloads) {
+    const before = running.figures.failed.length;
+    await rolled(name);
+    await sleep(4_000);
+    must(
+      running.figures.failed.length === before,
+      `no request fails while ${name} is rolled: ${running.figures.failed.slice(before, before + 3)}`,
+    );
+  }
+  const { sent, failed, slowestMs } = await running.stop();
+  const { data } = await ask("GET", `/devices?status=online&orgId=${session.org.id}`, undefined, session.token);
+  must(data.length === 5, "all agents are online");
+  say(
+    `nine deployments rolled under load: ${failed.length} of ${sent} requests failed, slowest ${Math.round(slowestMs)} ms`,
+  );
+}
+
+/** `helm upgrade` to a version with one more migration, then `helm rollback`, under load. */
+export async function upgrade(session) {
+  const stage = join(dir, "images/stage/tenancy-next");
+  cpSync(join(dir, "images/stage/tenancy"), stage, { recursive: true, verbatimSymlinks: true });
+  const migration =
+    "-- A table of the next version.\ncreate table next_version (id uuid primary key, org_id uuid not null);\nalter table next_version enable row level security;\ncreate policy next_version_none on next_version using (false);\n";
+  writeFileSync(join(stage, "app/services/tenancy/migrations/9999_next_version.sql"), migration);
+  const config = {
+    Entrypoint: ["/usr/bin/node"],
+    Cmd: ["dist/main.js"],
+    WorkingDir: "/app/service",
+    User: "10001:10001",
+    Env: ["PATH=/usr/bin:/bin"],
+  };
+  const tar = join(dir, "tenancy-next.tar");
+  execFileSync("node", [
+    join(root, "deploy/image/oci.mjs"),
+    "localhost/muster/tenancy:next",
+    tar,
+    JSON.stringify(config),
+    join(dir, "images/base"),
+    stage,
+  ]);
+  execFileSync("ctr", ["-n", "k8s.io", "images", "import", tar], { stdio: "ignore" });
+  rmSync(tar);
+  for (const name of ["gateway", "identity", "audit", "device-logs", "webhook-dispatcher", "agent-release"]) {
+    execFileSync(
+      "ctr",
+      ["-n", "k8s.io", "images", "tag", `localhost/muster/${name}:trial`, `localhost/muster/${name}:next`],
+      { stdio: "ignore" },
+    );
+  }
+  const running = load(50, mixture(session));
+  await sleep(1_000);
+  const values = join(root, "charts/muster/ci/cluster-values.yaml");
+  await helm(
+    "upgrade",
+    "muster",
+    join(root, "charts/muster"),
+    "-f",
+    values,
+    "--set",
+    "image.tag=next",
+    "--wait",
+    "--timeout",
+    "5m",
+  );
+  const logs = await kubectl("logs", "deployment/muster-tenancy", "-c", "migrate");
+  must(logs.includes("9999_next_version"), "the upgrade applied the migration");
+  say("helm upgrade --wait with a migration");
+  await helm("rollback", "muster", "1", "--wait", "--timeout", "5m");
+  await until("a healthy cluster", async () => (await ask("GET", "/auth/me", undefined, session.token)).user ?? true);
+  const { sent, failed } = await running.stop();
+  must(failed.length === 0, `no request fails in upgrade and rollback: ${failed.slice(0, 3)}`);
+  say(`helm rollback to the older version over the newer schema: 0 of ${sent} requests failed in both`);
+}
+
+/** Each pod is deleted by force, one after the other: what was acknowledged is there, and everything recovers. */
+export async function forced(session) {
+  const acknowledged = [];
+  let going = true;
+  let n = 0;
+  const writing = (async () => {
+    while (going) {
+      n += 1;
+      const name = `Forced ${Date.now()}-${n}`;
+      const answer = await call("POST", "/orgs/sites", { orgId: session.org.id, name }, session.token).catch(
+        () => null,
+      );
+      if (answer?.status === 201) acknowledged.push(answer.body.id);
+      await sleep(20);
+    }
+  })();
+  for (const name of workloads) {
+    await kubectl("delete", "pod", "-l", `app.kubernetes.io/component=${name}`, "--force", "--grace-period=0");
+    await kubectl("rollout", "status", `deployment/muster-${name}`, "--timeout=180s");
+  }
+  going = false;
+  await writing;
+  await until(
+    "everything answers again",
+    async () => (await call("GET", "/auth/me", undefined, session.token)).status === 200,
+  );
+  must(acknowledged.length > 100, `enough sites were acknowledged (${acknowledged.length})`);
+  const sites = new Set();
+  for (let page = 1; ; page += 1) {
+    const { data } = await ask(
+      "GET",
+      `/orgs/sites?orgId=${session.org.id}&limit=100&page=${page}`,
+      undefined,
+      session.token,
+    );
+    for (const { id } of data) sites.add(id);
+    if (data.length < 100) break;
+  }
+  must(
+    acknowledged.every((id) => sites.has(id)),
+    "each acknowledged site is there",
+  );
+  const rows = async () =>
+    (await ask("GET", `/audit-logs/logs?action=site.create&orgId=${session.org.id}&limit=1`, undefined, session.token))
+      .pagination.total;
+  await until("each of them has its audit row", async () => (await rows()) >= sites.size, 90_000);
+  await until(
+    "agents online again",
+    async () =>
+      (await ask("GET", `/devices?status=online&orgId=${session.org.id}`, undefined, session.token)).data.length === 5,
+    90_000,
+  );
+  say(
+    `every pod deleted by force: ${acknowledged.length} acknowledged sites are there, each of ${sites.size} has its audit row`,
+  );
+}
+
+/** The gateway's autoscaler adds pods under load. */
+export async function autoscaler(session) {
+  const values = join(root, "charts/muster/ci/cluster-values.yaml");
+  const scaling = [
+    "--set",
+    "services.gateway.autoscaling.enabled=true",
+    "--set",
+    "services.gateway.autoscaling.maxReplicas=3",
+    "--set",
+    "services.gateway.autoscaling.minReplicas=1",
+    "--set",
+    "services.gateway.autoscaling.scaleDownSeconds=5",
+  ];
+  await helm("upgrade", "muster", join(root, "charts/muster"), "-f", values, ...scaling, "--wait", "--timeout", "5m");
+  const replicas = async () =>
+    Number(await kubectl("get", "deployment/muster-gateway", "-o", "jsonpath={.spec.replicas}"));
+  const running = load(150, [() => call("GET", "/auth/me", undefined, session.token)]);
+  const most = await until("three gateways under load", async () => ((await replicas()) === 3 ? 3 : 0), 90_000);
+  const { sent, failed } = await running.stop();
+  must(failed.length === 0, `no request fails while gateways come: ${failed.slice(0, 3)}`);
+  say(`the autoscaler took the gateway to ${most} pods under load, 0 of ${sent} requests failed`);
+}

@@ -1,0 +1,59 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { ask, call, dir, gateway, keys, must, program, root, say, until } from "./client.mjs";
+
+const otp = createRequire(join(root, "gateway/package.json"))("otpauth");
+const codeOf = (secret) => new otp.TOTP({ secret: otp.Secret.fromBase32(secret) }).generate();
+const secretFile = join(dir, "totp");
+
+/** The README's path through the Service: sign in, a partner and its audit row, an organization, agents that are online. */
+export async function smoke(session) {
+  const health = await until("a healthy gateway", async () => {
+    const answer = await (await fetch(`${gateway}/health`)).json();
+    return answer.status === "ok" && answer;
+  });
+  must(Object.keys(health.services).length === 6, "the gateway's health names six services");
+  const password = keys().adminPassword;
+  const signedIn = await ask("POST", "/auth/login", { email: "admin@muster.local", password });
+  // A cluster that was kept: the factor of the trial before.
+  const { accessToken } = signedIn.mfaRequired
+    ? await ask("POST", "/auth/mfa/verify", {
+        mfaToken: signedIn.mfaToken,
+        code: codeOf(readFileSync(secretFile, "utf8")),
+      })
+    : signedIn;
+  session.token = accessToken;
+  const slug = `trial-${Date.now()}`;
+  session.partner = await ask("POST", "/orgs/partners", { name: "Trial", slug }, accessToken);
+  await until("the partner's sealed audit row", async () => {
+    const { data } = await ask("GET", "/audit-logs/logs?action=partner.create", undefined, accessToken);
+    return data.find((row) => JSON.stringify(row).includes(session.partner.id));
+  });
+  say("signed in; a partner was created and its audit row is sealed");
+  if (!signedIn.mfaRequired) {
+    const { secret } = await ask("POST", "/auth/mfa/totp/setup", { password }, accessToken);
+    await ask("POST", "/auth/mfa/totp/enable", { code: codeOf(secret) }, accessToken);
+    writeFileSync(secretFile, secret, { mode: 0o600 });
+  }
+  const organization = { partnerId: session.partner.id, name: "Trial", slug };
+  session.org = await ask("POST", "/orgs/organizations", organization, accessToken);
+  const { key } = await until("an enrollment key", () =>
+    ask("POST", "/enrollment-keys", { orgId: session.org.id, name: "Trial", maxUsage: 20 }, accessToken),
+  );
+  const state = join(dir, `agents-${slug}.jsonl`);
+  const options = ["--url", gateway, "--enrollment-key", key, "--count", "5", "--interval", "2", "--state", state];
+  session.agents = program("deploy/agent-sim/dist/main.js", ...options);
+  await until("five agents online", async () => {
+    const { data } = await ask("GET", `/devices?status=online&orgId=${session.org.id}`, undefined, accessToken);
+    return data.length === 5;
+  });
+  const device = (await ask("GET", `/devices?status=online&orgId=${session.org.id}`, undefined, accessToken)).data[0]
+    .id;
+  const live = await until("a live query answered through NATS", async () => {
+    const answer = await call("GET", `/system-tools/devices/${device}/eventlogs`, undefined, accessToken);
+    return answer.status === 200 && answer;
+  });
+  must(JSON.stringify(live.body).includes("System"), "the device lists its event logs");
+  say("five simulated agents enrolled, are online, and one answered a live query");
+}
