@@ -38,6 +38,7 @@ describe("a site", () => {
       ...wanted,
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       contact: {},
+      labels: {},
       settings: {},
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       updatedAt: body.createdAt,
@@ -77,6 +78,41 @@ describe("a site", () => {
       const reply = await root.call("PATCH", `/orgs/sites/${id}`, body);
       expect(answer(reply)).toEqual([400, "No updates provided", "no_updates"]);
     }
+  });
+
+  it("keeps labels that are not sent, and audits the change of those that are", async () => {
+    const id = await newSite(cluster, orgId);
+    const path = `/orgs/sites/${id}/labels`;
+    await root.call("PATCH", path, { labels: { region: "eu", tier: "1" } });
+    const { status, body } = await root.call("PATCH", path, { labels: { region: "us", tier: null, rack: "" } });
+    expect([status, body.labels]).toEqual([200, { region: "us", rack: "" }]);
+    expect((await root.call("GET", `/orgs/sites/${id}`)).body.labels).toEqual(body.labels);
+    const row = await until("the audit row", async () => {
+      const { body: logs } = await root.call("GET", `/audit-logs/logs?orgId=${orgId}&action=site.update&limit=100`);
+      const found = (logs.data ?? []) as { resource: { id: string }; details: { changes: { after: object } } }[];
+      return (
+        found.find(
+          ({ resource, details }) => resource.id === id && "rack" in Object(Object(details.changes.after).labels),
+        ) ?? null
+      );
+    });
+    expect(row.details.changes).toEqual({
+      before: { labels: { region: "eu", tier: "1" } },
+      after: { labels: { region: "us", rack: "" } },
+    });
+  });
+
+  it.each([
+    ["33 labels", Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`l${n}`, "x"]))],
+    ["a label without a name", { "": "x" }],
+    ["a name of 64 characters", { ["x".repeat(64)]: "x" }],
+    ["a value of 256 characters", { region: "x".repeat(256) }],
+    ["a value that is no text", { region: 7 }],
+  ])("refuses %s and changes nothing", async (_name, labels) => {
+    const id = await newSite(cluster, orgId);
+    const reply = await root.call("PATCH", `/orgs/sites/${id}/labels`, { labels });
+    expect([reply.status, reply.body.code]).toEqual([400, "validation_failed"]);
+    expect((await root.call("GET", `/orgs/sites/${id}`)).body.labels).toEqual({});
   });
 
   const objects = ["text", 7, [], { a: "\u0000" }, { a: "\ud800" }, { a: "x".repeat(70_000) }];

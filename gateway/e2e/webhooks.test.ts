@@ -214,6 +214,27 @@ describe("a webhook", () => {
     expect((await admin.call("GET", `/webhooks/${id}`)).body.url).toBe(receiver.url);
   });
 
+  it("gives a new origin no secret of the old one: secret and header values must come anew", async () => {
+    const stored = { secret: "s3cret of the receiver", headers: [{ key: "X-Team", value: "ops" }] };
+    const id = await newWebhook(stored);
+    const url = "https://1.1.1.1/";
+    const refused = await admin.call("PATCH", `/webhooks/${id}`, { url, headers: [{ key: "X-Team", value: "***" }] });
+    expect([refused.status, refused.body.code]).toEqual([400, "validation_failed"]);
+    const { fieldErrors } = refused.body.details as { fieldErrors: object };
+    expect(Object.keys(fieldErrors)).toEqual(["secret", "headers.0.value"]);
+    expect((await admin.call("GET", `/webhooks/${id}`)).body.url).toBe(receiver.url);
+    const changed = await admin.call("PATCH", `/webhooks/${id}`, { url, secret: "another", headers: [] });
+    expect([changed.status, changed.body.url]).toEqual([200, url]);
+  });
+
+  it("is tested ten times in a minute at most, then 429 says when again", async () => {
+    const id = await newWebhook();
+    for (let n = 0; n < 10; n++) expect((await admin.call("POST", `/webhooks/${id}/test`)).status).toBe(202);
+    const { status, body, headers } = await admin.call("POST", `/webhooks/${id}/test`);
+    expect([status, body.code, body.limit]).toEqual([429, "rate_limited", 10]);
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+  });
+
   it("refuses unknown events, reserved headers and empty changes, each with its own code", async () => {
     const base = { name: "Hook", url: receiver.url, events: ["*"] };
     const cases: [change: object, status: number, code: string][] = [
@@ -264,7 +285,7 @@ describe("a webhook", () => {
     const id = await newWebhook({ secret: "old" });
     const rotated = await admin.call("POST", `/webhooks/${id}/rotate-secret`, {});
     const secret = String(rotated.body.secret);
-    expect([rotated.status, rotated.headers.get("cache-control")]).toEqual([200, "no-store"]);
+    expect([rotated.status, rotated.headers.get("cache-control")]).toEqual([200, "private, no-store"]);
     expect(secret).toMatch(/^whsec_/);
     expect(Date.parse(String(rotated.body.previousSecretUntil))).toBeGreaterThan(Date.now());
     await admin.call("POST", `/webhooks/${id}/test`);

@@ -20,22 +20,22 @@ import { type Lease, startLease } from "./auth/lease.ts";
 import { createRateLimiter } from "./auth/rate-limit.ts";
 import { createRefusals } from "./auth/refusals.ts";
 import { createSessionCache, type SessionCache } from "./auth/session-cache.ts";
+import { createHeartbeats } from "./calls/heartbeats.ts";
 import { type ChannelHub, createChannelHub } from "./channel/hub.ts";
 import { acceptChannels } from "./channel/upgrade.ts";
 import type { Config } from "./config.ts";
-import { createFallback, docsPath } from "./docs-page.ts";
-import { createHealthProbe } from "./health.ts";
-import { createHeartbeats } from "./heartbeats.ts";
 import { createAddressRates } from "./http/address-rates.ts";
 import { createBodies } from "./http/bodies.ts";
-import { clientAddressRule } from "./http/client-address.ts";
-import { createHeaderReader } from "./http/headers.ts";
 import { watchLoopLag } from "./http/loop-lag.ts";
 import { createPacer } from "./http/pacing.ts";
 import { buildRouteTable } from "./http/route-table.ts";
 import { createGateway } from "./http/server.ts";
 import { createShedder } from "./http/shedding.ts";
+import { clientAddressRule } from "./inbound/client-address.ts";
+import { createHeaderReader } from "./inbound/headers.ts";
+import { createFallback, docsPath } from "./openapi/docs-page.ts";
 import { openApiDocument } from "./openapi/document.ts";
+import { createHealthProbe } from "./platform/health.ts";
 import type { Route } from "./route.ts";
 import { agentChannel } from "./routes/agent-logs.ts";
 import { routes as allRoutes } from "./routes/index.ts";
@@ -225,6 +225,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
       headersMs: config.HEADERS_TIMEOUT_MS,
       requestMs: config.REQUEST_TIMEOUT_MS,
       keepAliveMs: config.KEEP_ALIVE_TIMEOUT_MS,
+      stalledMs: config.REPLY_STALL_TIMEOUT_MS,
       checkMs: Math.min(1_000, config.HEADERS_TIMEOUT_MS),
     },
     connectionsMax: config.CONNECTIONS_MAX,

@@ -1,6 +1,6 @@
 import { baseUrls, flag, processSettings, whole, withoutTrailing } from "@muster/kit";
 import { z } from "zod";
-import { privateCidrs } from "./http/client-address.ts";
+import { privateCidrs } from "./inbound/client-address.ts";
 
 const list = (text: string) =>
   text
@@ -108,6 +108,9 @@ export const configSchema = z.object({
   ),
   HEADERS_TIMEOUT_MS: whole(10_000, 100, 120_000).describe("Milliseconds a request's headers may take to arrive."),
   REQUEST_TIMEOUT_MS: whole(30_000, 100, 600_000).describe("Milliseconds a whole request may take to arrive."),
+  REPLY_STALL_TIMEOUT_MS: whole(60_000, 100, 600_000).describe(
+    "Milliseconds for which a client may take nothing of a streamed reply; its connection is closed then.",
+  ),
   KEEP_ALIVE_TIMEOUT_MS: whole(65_000, 100, 600_000).describe("Milliseconds an idle connection is kept."),
 });
 

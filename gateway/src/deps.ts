@@ -1,6 +1,6 @@
 import type { SessionCache } from "./auth/session-cache.ts";
-import type { HealthProbe } from "./health.ts";
-import type { Heartbeats } from "./heartbeats.ts";
+import type { Heartbeats } from "./calls/heartbeats.ts";
+import type { HealthProbe } from "./platform/health.ts";
 import type { Services } from "./services.ts";
 import type { UpdateAnswers } from "./update-answers.ts";
 

@@ -6,8 +6,8 @@ import { z } from "zod";
 import type { Deps } from "./deps.ts";
 import type { PublicCode } from "./errors.ts";
 import type { AddressLimit } from "./http/address-rates.ts";
-import type { Inbound } from "./http/headers.ts";
 import type { Answered, AnsweredStatus, Rendered, Streamed } from "./http/reply.ts";
+import type { Inbound } from "./inbound/headers.ts";
 import type { Tag } from "./openapi/tags.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -155,7 +155,9 @@ export type RouteDefinition<
   noStore?: true;
   /** The address of this row, or where it sends a browser, holds a secret: `Referrer-Policy: no-referrer`. */
   noReferrer?: true;
-  /** A change that is audited with this action and result `denied` when the gateway itself refuses somebody it knows. */
+  /** Action of the audit row that the change leaves (docs/behaviour.md#audit-events); the isolation suite looks for it. */
+  audit?: string;
+  /** As `audit`, of a change that is also audited, with result `denied`, when the gateway itself refuses somebody it knows. */
   refusedAs?: string;
   /** 200 when absent; 101 for what is an upgrade; 302 and 303 have no body, so that `reply` is `noBody`. */
   status?: 101 | 200 | 201 | 202 | 302 | 303;

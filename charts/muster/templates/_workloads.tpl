@@ -13,7 +13,8 @@ gateway:
   calls: [identity, tenancy, audit, device-logs, webhook-dispatcher, agent-release]
   bus: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED]
-  env: { DRAIN_GRACE_MS: "10000", CHANNEL_RECONNECT_SPREAD_MS: "60000" }
+  # Its replies close their connections for DRAIN_DELAY_MS, so that clients do not send on one that is being closed.
+  env: { DRAIN_DELAY_MS: "3000", DRAIN_GRACE_MS: "10000", CHANNEL_RECONNECT_SPREAD_MS: "60000" }
   drain: 80
 identity:
   service: identity

@@ -40,13 +40,13 @@ export async function administrator(url: string): Promise<Call> {
   return (await newAdministrator(url)).call;
 }
 
-/** The same, with the secret by which `sameAdministrator` signs in again. */
-export async function newAdministrator(url: string): Promise<{ call: Call; secret: string }> {
+/** The same, with the secret by which `sameAdministrator` signs in again, and the access token. */
+export async function newAdministrator(url: string): Promise<{ call: Call; secret: string; token: string }> {
   const { accessToken } = await step(url, "/auth/login", { email, password }, null);
   const token = String(accessToken);
   const secret = String((await step(url, "/auth/mfa/totp/setup", { password }, token)).secret);
   await step(url, "/auth/mfa/totp/enable", { code: codeOf(secret) }, token);
-  return { secret, call: (method, path, body) => callAt(url, token, method, path, body) };
+  return { secret, token, call: (method, path, body) => callAt(url, token, method, path, body) };
 }
 
 /** Of a cluster that was started again from its data folder, in another half minute than the one its secret was used in. */

@@ -1,8 +1,11 @@
-// Keyed requests of the logins bench: argv = gateway URL, API key, requests per second. Each message {ms} is one round of
+// Requests of the logins and abuse benches: argv = gateway URL, API key or access token, requests per second. Each message {ms} is one round of
 // GET /devices, sent at their times whether earlier ones were answered or not; latency counts from when each was due.
 import { Agent, request } from "node:http";
 
-const [url = "", key = "", perSecond = ""] = process.argv.slice(2);
+const [url = "", credential = "", perSecond = ""] = process.argv.slice(2);
+const headers: Record<string, string> = credential.startsWith("svc_")
+  ? { "x-api-key": credential }
+  : { authorization: `Bearer ${credential}` };
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
 export type ProbeRound = { p50: number; p95: number; p99: number; max: number; refused: number };
@@ -37,7 +40,7 @@ process.send?.("ready");
 
 function get(): Promise<number> {
   return new Promise((resolve, reject) => {
-    const sent = request(`${url}/api/v1/devices?limit=1`, { agent, headers: { "x-api-key": key } }, (reply) => {
+    const sent = request(`${url}/api/v1/devices?limit=1`, { agent, headers }, (reply) => {
       reply.resume();
       reply.once("end", () => resolve(reply.statusCode ?? 0));
     });

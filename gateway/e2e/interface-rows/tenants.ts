@@ -50,6 +50,7 @@ export const tenantRows: AreaRows = {
       `
     POST /orgs/sites
     PATCH /orgs/sites/:id
+    PATCH /orgs/sites/:id/labels
     DELETE /orgs/sites/:id`,
     ),
   ],

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { AppError, scopesOpen } from "@muster/kit";
-import type { ClientAddressRule } from "../http/client-address.ts";
-import type { Inbound } from "../http/headers.ts";
+import type { ClientAddressRule } from "../inbound/client-address.ts";
+import type { Inbound } from "../inbound/headers.ts";
 import type { Access, Agent, Credential, KeyHolder } from "../route.ts";
 import type { AccessTokens } from "./access-token.ts";
 import type { AgentCache } from "./agent-cache.ts";

@@ -9,8 +9,8 @@ import type {
   ResolveAgentResponse,
   ResolveKeysRequest_WantedSchema,
 } from "@muster/proto/muster/identity/v1/edge_pb";
+import { batched } from "../calls/batched.ts";
 import type { AuthChange } from "./auth-changes.ts";
-import { batched } from "./batched.ts";
 import type { Heartbeat } from "./lease.ts";
 import type { RateLimiterOptions } from "./rate-limit.ts";
 

@@ -12,7 +12,7 @@ import {
   permissionsOfScope,
 } from "@muster/kit";
 import { type FoundKey, type KeyRecord, KeyRecordSchema } from "@muster/proto/muster/identity/v1/edge_pb";
-import { cidrList } from "../http/client-address.ts";
+import { cidrList } from "../inbound/client-address.ts";
 import type { KeyHolder } from "../route.ts";
 import { createFreshCache } from "./fresh-cache.ts";
 import type { Lease } from "./lease.ts";

@@ -3,8 +3,8 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { validationError } from "@muster/kit";
 import { EdgeError } from "../errors.ts";
+import type { Inbound } from "../inbound/headers.ts";
 import { overrunBytes, payloadTooLarge } from "./bodies.ts";
-import type { Inbound } from "./headers.ts";
 import { isFormType, isJsonType } from "./media-type.ts";
 import { parseQuery } from "./query.ts";
 

@@ -51,7 +51,8 @@ export function redirect(status: 302 | 303, location: string, lines: readonly st
 
 /**
  * Sends a streamed reply and resolves when all of it has been handed to the connection, or the client has gone. A body that
- * fails on its way ends the connection: what arrived must not look whole.
+ * fails on its way ends the connection: what arrived must not look whole. So does a client that takes nothing for `stalledMs`: it would hold
+ * its place for ever.
  */
 export async function sendStream(
   response: ServerResponse,
@@ -59,6 +60,7 @@ export async function sendStream(
   requestId: string,
   { contentType, lines: own, body }: Streamed,
   more: readonly string[] | null,
+  stalledMs: number,
 ): Promise<void> {
   const lines = ["X-Request-Id", requestId, "X-Content-Type-Options", "nosniff", "Content-Type", contentType];
   for (const line of own) lines.push(line);
@@ -75,7 +77,7 @@ export async function sendStream(
       const next = await pieces.next();
       if (next.done) break;
       if (response.destroyed) return;
-      if (!response.write(next.value)) await drained(response);
+      if (!response.write(next.value)) await drained(response, stalledMs);
     }
     response.end();
   } catch (error) {
@@ -86,10 +88,12 @@ export async function sendStream(
   }
 }
 
-/** Resolves when the connection takes more, or has ended. */
-function drained(response: ServerResponse): Promise<void> {
+/** Resolves when the connection takes more, or has ended; one that takes nothing for `stalledMs` is ended. */
+function drained(response: ServerResponse, stalledMs: number): Promise<void> {
   return new Promise((resolve) => {
+    const stalled = setTimeout(() => response.destroy(), stalledMs);
     const done = () => {
+      clearTimeout(stalled);
       response.off("drain", done);
       response.off("close", done);
       resolve();

@@ -1,19 +1,20 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { AppError, type Logger, uuidv7 } from "@muster/kit";
+import { AppError, type Logger, uuidv7, withSpan } from "@muster/kit";
 import { toAppError } from "@muster/rpc";
 import { EdgeError, errorReply } from "../errors.ts";
-import type { Route } from "../route.ts";
+import { acceptedRequestId, createHeaderReader, requestIdOf } from "../inbound/headers.ts";
+import { deadlinesMs, type Route } from "../route.ts";
 import { type Answers, trackAnswers } from "./answers.ts";
 import { isStillSending } from "./body.ts";
 import { handleBrokenRequests } from "./broken-requests.ts";
 import { boundConnections } from "./connections.ts";
 import { createCors } from "./cors.ts";
 import { type Exchange, type ExchangeOptions, leavePlaces, networkOf, runRow } from "./exchange.ts";
-import { acceptedRequestId, createHeaderReader, requestIdOf } from "./headers.ts";
 import { createObserver } from "./observe.ts";
 import { rateLines } from "./rate-headers.ts";
 import { Answered, jsonType, Rendered, Streamed, sendBare, sendStream, sendText } from "./reply.ts";
+import { endRequestSpan, type RequestSpan, startRequestSpan } from "./request-span.ts";
 import { buildRouteTable, type Served } from "./route-table.ts";
 import { parseTarget } from "./target.ts";
 
@@ -27,6 +28,8 @@ export type GatewayTimeouts = {
   requestMs: number;
   /** Of an idle connection. */
   keepAliveMs: number;
+  /** While a client takes nothing of its reply. */
+  stalledMs: number;
   /** How often the first two are looked at. */
   checkMs: number;
 };
@@ -64,7 +67,17 @@ export function createGateway(options: GatewayOptions): Gateway {
   const cors = createCors(options.corsOrigins);
   const observer = createObserver(log);
 
-  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  /** The first span of a trace, named once the route is known; a 5xx makes it an error, which is always kept. */
+  const traced = (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const span = startRequestSpan(request.method ?? "");
+    return span ? withSpan(span, () => handle(request, response, span)) : handle(request, response, undefined);
+  };
+
+  const handle = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    span: RequestSpan | undefined,
+  ): Promise<void> => {
     const startedMs = performance.now();
     observer.began();
     let requestId: string | null = null;
@@ -131,7 +144,14 @@ export function createGateway(options: GatewayOptions): Gateway {
         );
       } else if (body instanceof Streamed) {
         const own = cachingOf(body.lines) ?? (answered && cachingOf(answered.lines));
-        await sendStream(response, status, requestId, body, joined(privacyOf(found.row, own), lines, closing()));
+        await sendStream(
+          response,
+          status,
+          requestId,
+          body,
+          joined(privacyOf(found.row, own), lines, closing()),
+          timeouts.stalledMs,
+        );
       } else sendResult(response, status, requestId, found, body, lines);
     } catch (thrown) {
       error = thrown;
@@ -147,6 +167,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     } finally {
       if (exchange !== null) leavePlaces(options, exchange);
       observer.ended({ route, status, startedMs, requestId: requestId ?? "", error });
+      if (span) endRequestSpan(span, { method: request.method ?? "", route, status, requestId });
     }
   };
 
@@ -191,7 +212,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 
   const serve: RequestListener = (request, response) => {
-    handle(request, response).catch((err: unknown) => {
+    traced(request, response).catch((err: unknown) => {
       log.error({ err }, "reply could not be written");
       response.destroy();
     });
@@ -213,6 +234,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   );
   // Bounded by maxHeaderBytes; Node would hide lines beyond a count from the checks above.
   server.maxHeadersCount = 0;
+  // Neither sends nor takes anything for longer than any request lasts: nobody is there.
+  server.timeout = deadlinesMs.export + timeouts.stalledMs;
   boundConnections(server, options.connectionsMax);
   server.on("checkContinue", serve);
   server.on("checkExpectation", serve);

@@ -40,7 +40,10 @@ let services: FakeServices;
 let gateway: TestGateway;
 beforeAll(async () => {
   services = await startFakeServices();
-  gateway = await startTestGateway(services, { routes: [file], env: { EVENT_LOOP_LAG_MAX_MS: "10000" } });
+  gateway = await startTestGateway(services, {
+    routes: [file],
+    env: { EVENT_LOOP_LAG_MAX_MS: "10000", REPLY_STALL_TIMEOUT_MS: "4000" },
+  });
 });
 afterAll(async () => {
   await gateway.close();
@@ -52,6 +55,16 @@ function reset(count: number, failing = Number.POSITIVE_INFINITY) {
 }
 
 describe("a streamed reply", () => {
+  it("whose client takes nothing of it is given up, and its place with it", async () => {
+    reset(2_000);
+    const socket = await openSocket(gateway.port);
+    socket.pause();
+    socket.write("GET /api/v1/test/file HTTP/1.1\r\nHost: a\r\n\r\n");
+    await until("the reply to be given up", () => ended === 1);
+    expect(made).toBeLessThan(2_000);
+    socket.destroy();
+  });
+
   it("carries its headers and all of its bytes in order", async () => {
     reset(40);
     const reply = await fetch(url());

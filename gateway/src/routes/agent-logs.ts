@@ -62,6 +62,7 @@ const appendLogs = route({
 const submitEvents = route({
   method: "PUT",
   path: "/agents/:id/eventlogs",
+  audit: "agent.eventlogs.submit",
   access,
   tag,
   summary: "Store events of the device's own logs",

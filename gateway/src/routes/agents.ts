@@ -195,6 +195,7 @@ const heartbeat = route({
 const rotateToken = route({
   method: "POST",
   path: "/agents/:id/rotate-token",
+  audit: "agent.token.rotate",
   access: { auth: "agent", whileQuarantined: true },
   tag,
   summary: "Get a new token",

@@ -64,6 +64,7 @@ const verification = z
 const start = route({
   method: "POST",
   path: "/audit-logs/verify",
+  audit: "data.access",
   access,
   tag,
   summary: "Verify an audit chain",

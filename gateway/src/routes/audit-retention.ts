@@ -40,6 +40,7 @@ const get = route({
 const update = route({
   method: "PATCH",
   path,
+  audit: "audit.retention.update",
   access: { auth: "session", permission: "audit:write", mfa: true },
   tag,
   summary: "Change how long an organization's audit rows are kept",

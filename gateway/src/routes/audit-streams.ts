@@ -69,6 +69,7 @@ const list = route({
 const create = route({
   method: "POST",
   path: "/audit-logs/streams",
+  audit: "audit.stream.create",
   access: write,
   tag,
   summary: "Stream an organization's audit rows",
@@ -116,6 +117,7 @@ const get = route({
 const update = route({
   method: "PATCH",
   path: "/audit-logs/streams/:id",
+  audit: "audit.stream.update",
   access: write,
   tag,
   summary: "Pause a stream of audit rows or let it go on",
@@ -133,6 +135,7 @@ const update = route({
 const remove = route({
   method: "DELETE",
   path: "/audit-logs/streams/:id",
+  audit: "audit.stream.delete",
   access: write,
   tag,
   summary: "End a stream of audit rows",

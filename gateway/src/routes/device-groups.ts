@@ -64,6 +64,7 @@ const list = route({
 const create = route({
   method: "POST",
   path: "/device-groups",
+  audit: "device_group.create",
   access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
   tag,
   summary: "Create a device group",
@@ -98,6 +99,7 @@ const get = route({
 const update = route({
   method: "PATCH",
   path: "/device-groups/:id",
+  audit: "device_group.update",
   access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
   tag,
   summary: "Change a device group",
@@ -116,6 +118,7 @@ const update = route({
 const remove = route({
   method: "DELETE",
   path: "/device-groups/:id",
+  audit: "device_group.delete",
   access: { auth: "session", permission: "devices:delete", keyScopes: ["devices:write"] },
   tag,
   summary: "Delete a device group",
@@ -132,6 +135,7 @@ const remove = route({
 const addDevices = route({
   method: "POST",
   path: "/device-groups/:id/devices",
+  audit: "device_group.update",
   access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
   tag,
   summary: "Put devices into a group",
@@ -151,6 +155,7 @@ const addDevices = route({
 const removeDevices = route({
   method: "DELETE",
   path: "/device-groups/:id/devices",
+  audit: "device_group.update",
   access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
   tag,
   summary: "Take devices out of a group",
@@ -167,6 +172,7 @@ const removeDevices = route({
 const removeDevice = route({
   method: "DELETE",
   path: "/device-groups/:id/devices/:deviceId",
+  audit: "device_group.update",
   access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
   tag,
   summary: "Take one device out of a group",

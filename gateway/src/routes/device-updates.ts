@@ -100,6 +100,7 @@ const decision = route({
 const request = route({
   method: "POST",
   path: "/devices/:id/update",
+  audit: "device.update.request",
   access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
   tag,
   summary: "Update a device now",

@@ -112,6 +112,7 @@ const get = route({
 const update = route({
   method: "PATCH",
   path: "/devices/:id",
+  audit: "device.update",
   access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
   tag,
   summary: "Change a device",
@@ -131,6 +132,7 @@ const update = route({
 const decommission = route({
   method: "DELETE",
   path: "/devices/:id",
+  audit: "device.delete",
   access: { auth: "session", permission: "devices:delete", keyScopes: ["devices:write"] },
   tag,
   summary: "Decommission a device",
@@ -150,6 +152,7 @@ const decommission = route({
 const approve = route({
   method: "POST",
   path: "/devices/:id/approve",
+  audit: "device.update",
   access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
   tag,
   summary: "Trust a quarantined device",
@@ -171,6 +174,7 @@ const approve = route({
 const autoUpdate = route({
   method: "POST",
   path: "/devices/:id/auto-update",
+  audit: "device.update",
   access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
   tag,
   summary: "Turn a device's agent updates on or off",

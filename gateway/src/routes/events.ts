@@ -10,7 +10,8 @@ const publish = route({
   tag: "Events",
   summary: "Emit an event to an organization's webhooks",
   description:
-    "For parts of the platform that live elsewhere. Stored before the answer; an `id` that the organization has sent before changes nothing.",
+    "For parts of the platform that live elsewhere. Stored before the answer; an `id` that the organization has sent before changes nothing. " +
+    "While deliveries wait for over two seconds, 503 or 429 with `Retry-After`.",
   body: z.object({
     type: z
       .string()
@@ -27,7 +28,14 @@ const publish = route({
   idempotent: true,
   load: "ingest",
   reply: z.object({ id: idOut }),
-  errors: ["organization_context_required", "organization_not_found", "unknown_event_type", "site_restricted"],
+  errors: [
+    "organization_context_required",
+    "organization_not_found",
+    "unknown_event_type",
+    "site_restricted",
+    "rate_limited",
+    "overloaded",
+  ],
   async handle({ body, rpc }, { services }) {
     const wanted = { type: body.type, orgId: body.orgId ?? "", id: body.id ?? "", dataJson: jsonText(body.data) };
     return { id: (await services.events.publish(wanted, await rpc())).id };

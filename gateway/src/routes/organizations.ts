@@ -143,6 +143,7 @@ const list = route({
 const create = route({
   method: "POST",
   path: "/orgs/organizations",
+  audit: "organization.create",
   access: {
     auth: "session",
     permission: "organizations:write",
@@ -196,6 +197,7 @@ const get = route({
 const update = route({
   method: "PATCH",
   path: "/orgs/organizations/:id",
+  audit: "organization.update",
   access: {
     auth: "session",
     permission: "organizations:write",
@@ -219,6 +221,7 @@ const update = route({
 const remove = route({
   method: "DELETE",
   path: "/orgs/organizations/:id",
+  audit: "organization.delete",
   access: {
     auth: "session",
     permission: "organizations:write",

@@ -63,6 +63,7 @@ const newPartner = z.object({
 const create = route({
   method: "POST",
   path: "/orgs/partners",
+  audit: "partner.create",
   access: { auth: "session", permission: "organizations:write", scopes: ["system"] },
   tag,
   summary: "Create a partner",
@@ -161,6 +162,7 @@ function patchMessage({ settings, ssoConfig, ...rest }: z.output<typeof patch>) 
 const update = route({
   method: "PATCH",
   path: "/orgs/partners/:id",
+  audit: "partner.update",
   access: { auth: "session", permission: "organizations:write", scopes: ["system"] },
   tag,
   summary: "Change a partner",
@@ -179,6 +181,7 @@ const update = route({
 const remove = route({
   method: "DELETE",
   path: "/orgs/partners/:id",
+  audit: "partner.delete",
   access: { auth: "session", permission: "organizations:write", scopes: ["system"] },
   tag,
   summary: "Delete a partner",
@@ -209,6 +212,7 @@ const getOwn = route({
 const updateOwn = route({
   method: "PATCH",
   path: "/orgs/partners/me",
+  audit: "partner.settings.update",
   access: { auth: "session", permission: "partner:policy", scopes: ["partner"] },
   tag,
   summary: "Change the caller's own partner",
@@ -231,6 +235,7 @@ const organizationOrder = z.object({ organizationOrder: z.array(id).max(maxOrder
 const order = route({
   method: "PATCH",
   path: "/orgs/organizations/order",
+  audit: "partner.settings.update",
   access: { auth: "session", permission: "organizations:write", scopes: ["partner"] },
   tag,
   summary: "Set the preferred order of organizations",

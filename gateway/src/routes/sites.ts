@@ -33,6 +33,7 @@ const site = z
     timezone: z.string(),
     contact: objectOut,
     settings: objectOut,
+    labels: z.record(z.string(), z.string()),
     createdAt: timeOut,
     updatedAt: timeOut,
   })
@@ -106,6 +107,7 @@ const list = route({
 const create = route({
   method: "POST",
   path: "/orgs/sites",
+  audit: "site.create",
   access: { auth: "session", permission: "organizations:write", keyScopes: ["sites:write"] },
   tag,
   summary: "Create a site",
@@ -140,6 +142,7 @@ const get = route({
 const update = route({
   method: "PATCH",
   path: "/orgs/sites/:id",
+  audit: "site.update",
   access: { auth: "session", permission: "organizations:write", keyScopes: ["sites:write"] },
   tag,
   summary: "Change a site",
@@ -156,9 +159,35 @@ const update = route({
   },
 });
 
+const updateLabels = route({
+  method: "PATCH",
+  path: "/orgs/sites/:id/labels",
+  audit: "site.update",
+  access: { auth: "session", permission: "organizations:write", keyScopes: ["sites:write"] },
+  tag,
+  summary: "Change a site's labels",
+  description: "Merged: labels that are sent win, null removes one, all others stay. At most 32.",
+  params: idParams,
+  body: z.object({ labels: z.record(z.string().min(1).max(63), z.string().max(255).nullable()) }),
+  example: { labels: { region: "eu", retired: null } },
+  reply: site,
+  errors: ["site_not_found", "site_access_denied"],
+  async handle({ params, body, rpc }, { services }) {
+    const labels = Object.entries(body.labels);
+    const wanted = {
+      id: params.id,
+      labels: Object.fromEntries(labels.filter((label): label is [string, string] => label[1] !== null)),
+      remove: labels.filter(([, value]) => value === null).map(([name]) => name),
+    };
+    const reply = await services.sites.updateSiteLabels(wanted, await rpc());
+    return siteOf(reply.site);
+  },
+});
+
 const remove = route({
   method: "DELETE",
   path: "/orgs/sites/:id",
+  audit: "site.delete",
   access: { auth: "session", permission: "organizations:write", keyScopes: ["sites:write"] },
   tag,
   summary: "Delete a site for good",
@@ -181,9 +210,10 @@ function siteOf(message: Site | undefined): z.input<typeof site> {
     timezone: message.timezone,
     contact: objectOf(message.contactJson),
     settings: objectOf(message.settingsJson),
+    labels: message.labels,
     createdAt: timeOf(message.createdAt),
     updatedAt: timeOf(message.updatedAt),
   };
 }
 
-export const siteRoutes: readonly Route[] = [list, create, get, update, remove];
+export const siteRoutes: readonly Route[] = [list, create, get, update, updateLabels, remove];

@@ -21,6 +21,7 @@ const description =
 const ofOrganization = route({
   method: "POST",
   path: "/orgs/organizations/:id/revoke-credentials",
+  audit: "organization.credentials.revoke",
   load: "vital",
   access: { auth: "session", permission: "organizations:write", mfa: true, scopes: ["partner", "system"] },
   tag: "Organizations",
@@ -38,6 +39,7 @@ const ofOrganization = route({
 const ofPartner = route({
   method: "POST",
   path: "/orgs/partners/:id/revoke-credentials",
+  audit: "partner.credentials.revoke",
   load: "vital",
   access: { auth: "session", permission: "organizations:write", mfa: true, scopes: ["system"] },
   tag: "Partners",

@@ -118,6 +118,7 @@ const get = route({
 const test = route({
   method: "POST",
   path: "/webhooks/:id/test",
+  audit: "webhook.test",
   access: write,
   tag,
   summary: "Send a test event to this webhook alone",
@@ -147,6 +148,7 @@ const test = route({
 const retry = route({
   method: "POST",
   path: "/webhooks/:id/retry/:deliveryId",
+  audit: "webhook.retry",
   access: write,
   tag,
   summary: "Queue a failed delivery anew",
@@ -185,6 +187,7 @@ const deadLetters = route({
 const requeue = route({
   method: "POST",
   path: "/webhooks/dead-letters/:id/requeue",
+  audit: "webhook.requeue",
   access: write,
   tag,
   summary: "Queue a dead letter's delivery anew, once",

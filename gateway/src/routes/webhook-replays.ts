@@ -52,6 +52,7 @@ const write = { auth: "session", permission: "webhooks:write", keyScopes: ["webh
 const start = route({
   method: "POST",
   path: "/webhooks/:id/replay",
+  audit: "webhook.replay",
   access: write,
   tag,
   summary: "Send again what a webhook was sent before",
@@ -124,6 +125,7 @@ const get = route({
 const cancel = route({
   method: "DELETE",
   path: "/webhooks/:id/replays/:replayId",
+  audit: "webhook.replay.cancel",
   access: write,
   tag,
   summary: "Cancel a replay",

@@ -163,6 +163,7 @@ const list = route({
 const create = route({
   method: "POST",
   path: "/webhooks",
+  audit: "webhook.create",
   access: write,
   tag,
   summary: "Create a webhook",
@@ -178,6 +179,7 @@ const create = route({
     "organization_not_found",
     "invalid_webhook_url",
     "unknown_event_type",
+    "limit_reached",
     "site_restricted",
   ],
   async handle({ body, rpc }, { services }) {
@@ -235,11 +237,13 @@ const get = route({
 const update = route({
   method: "PATCH",
   path: "/webhooks/:id",
+  audit: "webhook.update",
   access: write,
   tag,
   summary: "Change a webhook",
   description:
-    "Counts from the next attempt on, of queued deliveries too. A paused webhook keeps what is queued; `active` lets it go on.",
+    "Counts from the next attempt on, of queued deliveries too. A paused webhook keeps what is queued; `active` lets it go on. " +
+    "With a URL of another scheme, host or port the secret and all header values must come anew, else 400 names them.",
   params: idParams,
   body: patch,
   example: { name: "Tickets" },
@@ -264,6 +268,7 @@ const update = route({
 const remove = route({
   method: "DELETE",
   path: "/webhooks/:id",
+  audit: "webhook.delete",
   access: write,
   tag,
   summary: "Delete a webhook and all its deliveries",
@@ -280,6 +285,7 @@ const remove = route({
 const rotate = route({
   method: "POST",
   path: "/webhooks/:id/rotate-secret",
+  audit: "webhook.rotate_secret",
   access: write,
   tag,
   summary: "Give a webhook a new signing secret",

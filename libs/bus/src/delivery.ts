@@ -1,4 +1,4 @@
-import { backoffMs, counter, sleep } from "@muster/kit";
+import { activeTracer, backoffMs, counter, endSpan, SpanKind, sleep, startFollowing, traceparentOf } from "@muster/kit";
 import type { Connection } from "./connection.ts";
 import { describe, isTemporary } from "./errors.ts";
 import type { Held } from "./pull.ts";
@@ -119,6 +119,7 @@ export function createDelivery(
   return {
     async handle(batch) {
       const open = new Set(batch);
+      const spans = activeTracer() ? batch.flatMap((each) => consumerSpan(where.durable, each) ?? []) : [];
       const working = setInterval(() => {
         for (const message of open) message.respond("+WPI");
       }, workingEveryMs);
@@ -133,9 +134,22 @@ export function createDelivery(
         }
       } finally {
         clearInterval(working);
+        for (const span of spans) endSpan(span, "ok");
       }
     },
   };
+}
+
+/** A span of a sampled message while its batch is handled. What handles it finds it as the message's `traceparent`. */
+function consumerSpan(durable: string, message: Held) {
+  const attributes = {
+    "messaging.system": "nats",
+    "messaging.consumer.group.name": durable,
+    "messaging.message.id": message.msgId,
+  };
+  const span = startFollowing(`process ${durable}`, SpanKind.CONSUMER, attributes, message.traceparent);
+  if (span) message.traceparent = traceparentOf(span);
+  return span;
 }
 
 function dropOldest(entries: Map<number, number>, bound: number): void {

@@ -168,6 +168,7 @@ class Delivered implements Held {
   readonly consumerSeq: number;
   readonly pending: number;
   readonly #message: Msg;
+  #handling: string | null = null;
 
   constructor(message: Msg, deliveries: number, streamSeq: number, consumerSeq: number, pending: number) {
     this.#message = message;
@@ -184,7 +185,12 @@ class Delivered implements Held {
   }
 
   get traceparent(): string | null {
-    return this.#message.headers?.get(traceHeader) || null;
+    return this.#handling ?? (this.#message.headers?.get(traceHeader) || null);
+  }
+
+  /** The span that handles the message takes the publisher's place. */
+  set traceparent(handling: string | null) {
+    this.#handling = handling;
   }
 
   respond(payload: string | Uint8Array): void {

@@ -1,4 +1,4 @@
-import { AppError } from "@muster/kit";
+import { AppError, endSpan, SpanKind, startFollowing, traceparentOf } from "@muster/kit";
 import { headers } from "nats";
 import { assertConnected, type Connection } from "./connection.ts";
 import { busError, isMissing } from "./errors.ts";
@@ -42,16 +42,27 @@ export function createTransport(connection: Connection): Transport {
       const epoch = connection.epoch();
       const head = headers();
       head.set(msgIdHeader, message.msgId);
-      if (message.traceparent) head.set(traceHeader, message.traceparent);
+      const span = startFollowing(
+        `publish ${message.subject.split(".")[0]}`,
+        SpanKind.PRODUCER,
+        messaging(message),
+        message.traceparent ?? null,
+      );
+      const traceparent = span ? traceparentOf(span) : message.traceparent;
+      if (traceparent) head.set(traceHeader, traceparent);
+      let outcome = "unavailable";
       try {
         const publishing = js.publish(message.subject, message.body, { headers: head, timeout: publishTimeoutMs });
         const ack = await connection.untilLost(publishing);
         const created = await createdOf(ack.stream, ack.seq, ack.duplicate);
         // The acknowledgement came from the server of before, the creation time perhaps from another: no promise.
         if (connection.epoch() !== epoch) throw new AppError("unavailable", "NATS was reconnected meanwhile");
+        outcome = "ok";
         return { stream: ack.stream, created, seq: ack.seq };
       } catch (error) {
         throw busError(`publishing to ${message.subject}`, error);
+      } finally {
+        if (span) endSpan(span, outcome);
       }
     },
 
@@ -73,6 +84,15 @@ export function createTransport(connection: Connection): Transport {
     },
 
     onReconnect: (listener) => void connection.onReconnect(listener),
+  };
+}
+
+/** Without the organization, which stands in the subject: attributes of spans are for everyone who may see traces. */
+function messaging({ subject, msgId }: OutgoingMessage) {
+  return {
+    "messaging.system": "nats",
+    "messaging.destination.name": subject.split(".")[0] ?? "",
+    "messaging.message.id": msgId,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { endSpan, SpanKind, startSampledChild } from "@muster/kit";
 import type { PoolClient, QueryResult } from "pg";
 import { isConnectionFailure, unavailable } from "./failures.ts";
 import { activeTraceparent, type OutboxMessage, outboxInserts } from "./outbox.ts";
@@ -95,9 +96,27 @@ function sender(client: PoolClient, prepare: boolean): (query: Query) => Promise
         stream.uncork();
       });
     }
+    const span = startSampledChild(operationOf(text), SpanKind.CLIENT, {
+      "db.system.name": "postgresql",
+      "db.query.text": text,
+    });
     // Extended, so that a text is always one statement. (Missing in @types/pg, hence no literal in the call.)
     const query = { text, values: values as unknown[], queryMode: "extended" };
     const name = prepare ? statementName(text) : undefined;
-    return client.query(name === undefined ? query : { ...query, name });
+    const answer = client.query(name === undefined ? query : { ...query, name });
+    if (span) traceAnswer(span, answer);
+    return answer;
   };
+}
+
+/** The first word of a statement: names of spans are few, and the text is an attribute; values stand in neither. */
+function operationOf(text: string): string {
+  return /[a-z]+/i.exec(text)?.[0].toUpperCase() ?? "SQL";
+}
+
+function traceAnswer(span: NonNullable<ReturnType<typeof startSampledChild>>, answer: Promise<QueryResult>): void {
+  answer.then(
+    () => endSpan(span, "ok"),
+    (error: { code?: string }) => endSpan(span, error.code ?? "error"),
+  );
 }

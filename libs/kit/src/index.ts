@@ -76,5 +76,17 @@ export {
   signNote,
 } from "./signed-note.ts";
 export { isTimezone } from "./timezone.ts";
+export {
+  activeTracer,
+  endSpan,
+  flushSpans,
+  SpanKind,
+  startClientSpan,
+  startFollowing,
+  startSampledChild,
+  startServerSpan,
+  traceparentOf,
+  withSpan,
+} from "./tracing.ts";
 export { withoutTrailing } from "./trailing.ts";
 export { isUuid, uuidv7 } from "./uuid.ts";

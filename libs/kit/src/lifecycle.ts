@@ -4,6 +4,7 @@ import { createLogger } from "./logger.ts";
 import { startDefaultMetrics } from "./metrics.ts";
 import { type OpsServer, startOps } from "./ops.ts";
 import { Readiness } from "./readiness.ts";
+import { flushSpans } from "./tracing.ts";
 
 export type Stop = () => Promise<void> | void;
 
@@ -54,6 +55,7 @@ export async function runProcess(options: Options, start: (process: Process) => 
         }
       }
       await ops?.close();
+      await flushSpans();
       clearTimeout(hardStop);
       log.info("stopped");
       process.exit(status);

@@ -1,6 +1,18 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import { AppError, type Caller, type ErrorCode, type Logger, type RequestMeta, uuidv7 } from "@muster/kit";
+import {
+  AppError,
+  activeTracer,
+  type Caller,
+  type ErrorCode,
+  endSpan,
+  type Logger,
+  type RequestMeta,
+  startServerSpan,
+  traceparentOf,
+  uuidv7,
+  withSpan,
+} from "@muster/kit";
 import type { Span } from "@opentelemetry/api";
 import { type EstablishedCall, establishedCall } from "./call-context.ts";
 import { toAppError, toConnectError } from "./errors.ts";
@@ -8,7 +20,6 @@ import { openRpcs } from "./issuers.ts";
 import { metadataNames } from "./metadata.ts";
 import { recordServer } from "./metrics.ts";
 import { type RpcMethod, rpcMethod } from "./rpc-method.ts";
-import { activeTracer, endSpan, startServerSpan, traceparentOf, withSpan } from "./tracing.ts";
 import type { Verifier } from "./verifier.ts";
 
 export type GuardDeps = {

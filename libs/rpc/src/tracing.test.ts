@@ -1,6 +1,6 @@
 import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { systemCaller } from "@muster/kit";
+import { activeTracer, systemCaller } from "@muster/kit";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
@@ -10,7 +10,6 @@ import { callContext } from "./call-context.ts";
 import { callOptions } from "./metadata.ts";
 import { register } from "./registration.ts";
 import { sessionImpl, type TestPort, testMeta, testPort } from "./testing/ports.ts";
-import { activeTracer } from "./tracing.ts";
 import { createTransport, type RpcTransport } from "./transport.ts";
 
 const exporter = new InMemorySpanExporter();

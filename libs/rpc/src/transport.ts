@@ -15,7 +15,7 @@ import {
   type Transport,
 } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { AppError, gauge } from "@muster/kit";
+import { AppError, activeTracer, endSpan, gauge, startClientSpan, traceparentOf, withSpan } from "@muster/kit";
 import type { Span } from "@opentelemetry/api";
 import type { Dispatcher } from "undici";
 import { toAppError, toConnectError } from "./errors.ts";
@@ -25,7 +25,6 @@ import { recordClient } from "./metrics.ts";
 import { rpcMethod } from "./rpc-method.ts";
 import type { Signer } from "./signer.ts";
 import { createTargets } from "./targets.ts";
-import { activeTracer, endSpan, startClientSpan, traceparentOf, withSpan } from "./tracing.ts";
 import { type Answer, UnaryCall } from "./unary-call.ts";
 
 /** A call that may last longer than this has connections of its own: waiting for an agent must not hold up the others. */

@@ -34,9 +34,9 @@ await runService({
     const sources = openSources(config, egress);
     const storage = openStorage(config);
     proc.onStop("store of binaries", () => storage?.close());
-    const { TENANCY_URL } = config as unknown as { TENANCY_URL: string };
+    const { TENANCY_URL } = config as unknown as { TENANCY_URL: string[] };
     const tenancy = tenancyClient({
-      baseUrls: TENANCY_URL.split(",").map((url) => url.trim()),
+      baseUrls: TENANCY_URL,
       privateKeys: config.CALLER_PRIVATE_KEYS,
     });
     proc.onStop("client of tenancy", () => tenancy.close());

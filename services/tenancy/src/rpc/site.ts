@@ -8,6 +8,7 @@ import { callContext } from "@muster/rpc";
 import { idempotentTx, requireOrganization, requirePermission } from "@muster/service";
 import { type ChangedTenant, recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
+import { checks } from "../rules/fields.ts";
 import { organizationOfSiteDenied } from "../rules/refusals.ts";
 import { changeSite, newSite } from "../rules/site.ts";
 import { pageInfo } from "../store/name-page.ts";
@@ -22,6 +23,7 @@ import {
   siteExists,
   siteFields,
   updateSite,
+  updateSiteLabels,
 } from "../store/sites.ts";
 import { requireAllSites } from "./guards.ts";
 
@@ -93,6 +95,27 @@ export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> 
       return { site: siteMessage(row) };
     },
 
+    async updateSiteLabels({ id, labels, remove }, handler) {
+      const context = callContext(handler);
+      requireAccess(context, "organizations:write");
+      const at = now();
+      const row = await db.tx(context, async (tx) => {
+        const stored = isUuid(id) ? await lockSite(tx, context.caller, id) : null;
+        if (!stored) return null;
+        const kept = Object.entries(stored.labels).filter(([name]) => !remove.includes(name));
+        const check = checks();
+        const after = check.labels("labels", { ...Object.fromEntries(kept), ...labels });
+        check.done();
+        const updated = await updateSiteLabels(tx, stored.id, after, at);
+        const details = changesBetween({ labels: stored.labels }, { labels: after });
+        const tenant = changedSite(updated);
+        recordChange(tx, context, { tenant, change: "updated", action: "site.update", details }, at);
+        return updated;
+      });
+      if (!row) throw await noSuchSite(context, id);
+      return { site: siteMessage(row) };
+    },
+
     async deleteSite({ id }, handler) {
       const context = callContext(handler);
       requireAccess(context, "organizations:write");
@@ -134,6 +157,7 @@ function siteMessage(row: SiteRow): Site {
     addressJson: JSON.stringify(row.address),
     contactJson: JSON.stringify(row.contact),
     settingsJson: JSON.stringify(row.settings),
+    labels: row.labels,
     createdAt: timestampFromDate(row.created_at),
     updatedAt: timestampFromDate(row.updated_at),
   });

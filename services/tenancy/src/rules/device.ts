@@ -54,7 +54,7 @@ export function newDevice(input: DeviceInput): NewDevice {
     watchdogVersion: optionalText("watchdogVersion", input.watchdogVersion, 50, check),
     hardwareId: optionalText("hardwareId", input.hardwareId, 255, check),
     serialNumber: optionalText("serialNumber", input.serialNumber, 255, check),
-    labels: labelsField(input.labels, check),
+    labels: check.labels("labels", input.labels),
   };
   if (input.agentVersion === "") check.fail("agentVersion", "1 to 50 characters");
   check.done();
@@ -74,18 +74,6 @@ export function deviceChange(paths: readonly string[], patch: DevicePatch): Part
   }
   check.done();
   return change;
-}
-
-const labelsMax = 32;
-
-function labelsField(labels: Record<string, string>, check: Checks): Record<string, string> {
-  const entries = Object.entries(labels);
-  if (entries.length > labelsMax) check.fail("labels", `At most ${labelsMax}`);
-  for (const [name, value] of entries) {
-    if (name === "" || name.length > 63) check.fail("labels", "Names of 1 to 63 characters");
-    check.text("labels", value, 255);
-  }
-  return labels;
 }
 
 /** What people read of a device that is quarantined because of its hardware id. */

@@ -21,9 +21,13 @@ export type Checks = {
   timezone(field: string, value: string): string;
   /** A JSON object that travelled as text; empty text is `{}`. */
   object(field: string, json: string): JsonObject;
+  /** At most 32 labels, names of 1 to 63 characters, values of at most 255. */
+  labels(field: string, labels: Record<string, string>): Record<string, string>;
   fail(field: string, text: string): void;
   done(): void;
 };
+
+const labelsMax = 32;
 
 /** New checks for the fields of one request. */
 export function checks(): Checks {
@@ -63,6 +67,14 @@ export function checks(): Checks {
     timezone(field, value) {
       if (value.length > 50 || !isTimezone(value)) fail(field, "An IANA timezone identifier");
       return value;
+    },
+    labels(field, labels) {
+      if (Object.keys(labels).length > labelsMax) fail(field, `At most ${labelsMax}`);
+      for (const [name, value] of Object.entries(labels)) {
+        if (name === "" || name.length > 63) fail(field, "Names of 1 to 63 characters");
+        text(field, value, 255);
+      }
+      return labels;
     },
     object(field, json) {
       const value = parseObject(json);

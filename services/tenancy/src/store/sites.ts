@@ -15,12 +15,14 @@ export type SiteRow = {
   address: JsonObject;
   contact: JsonObject;
   settings: JsonObject;
+  labels: Record<string, string>;
   version: number;
   created_at: Date;
   updated_at: Date;
 };
 
-const columns = sql`id, org_id, partner_id, name, timezone, address, contact, settings, version, created_at, updated_at`;
+const columns = sql`id, org_id, partner_id, name, timezone, address, contact, settings, labels, version,
+  created_at, updated_at`;
 
 /** Sites of deleted organizations are there for system callers only. */
 function ofLivingOrganization({ scope }: Caller) {
@@ -84,6 +86,14 @@ export async function updateSite(tx: Tx, id: string, site: SiteFields, now: Date
     UPDATE sites
     SET name = ${site.name}, timezone = ${site.timezone}, address = ${site.address}, contact = ${site.contact},
         settings = ${site.settings}, version = version + 1, updated_at = ${now}
+    WHERE id = ${id} RETURNING ${columns}`);
+  return row as SiteRow;
+}
+
+/** Writes the labels of a locked site. */
+export async function updateSiteLabels(tx: Tx, id: string, labels: SiteRow["labels"], now: Date): Promise<SiteRow> {
+  const [row] = await tx.query<SiteRow>(sql`
+    UPDATE sites SET labels = ${labels}, version = version + 1, updated_at = ${now}
     WHERE id = ${id} RETURNING ${columns}`);
   return row as SiteRow;
 }

@@ -141,7 +141,10 @@ export function readEvent(message: BusMessage, deps: Pick<MatcherDeps, "now" | "
     const claimed = event.timestamp ? timestampDate(event.timestamp) : deps.now();
     const at = occurredAt(claimed, deps.now(), deps.retentionDays);
     const body = envelopeBody({ id, type, timestamp: claimed, orgId, dataJson });
-    return { event: { id, orgId, type, occurredAt: at, body, seq: message.streamSeq }, reason: null };
+    return {
+      event: { id, orgId, type, occurredAt: at, body, seq: message.streamSeq, traceparent: message.traceparent },
+      reason: null,
+    };
   } catch (error) {
     return unreadable(`not decodable: ${(error as Error).message}`);
   }

@@ -5,6 +5,7 @@ import type { HealthLimits } from "../store/endpoint-state.ts";
 import { confirmLeases } from "../store/intake.ts";
 import { type Claimed, claimDue, nextDueMs, type Payload, payloadsOf } from "../store/queue.ts";
 import { type AttemptDeps, attempt } from "./attempt.ts";
+import { traced } from "./attempt-span.ts";
 import { type Endpoint, endpointCache } from "./endpoints.ts";
 import { createFinisher } from "./finisher.ts";
 
@@ -114,7 +115,9 @@ export function startSender(deps: SenderDeps): Sender {
   const run = async (each: Claimed, endpoint: Endpoint | null, payload: Payload | null) => {
     count(each.host, 1);
     try {
-      const outcome = await attempt({ ...deps, ending: ending.signal }, each, endpoint, payload);
+      const outcome = await traced(each, payload, () =>
+        attempt({ ...deps, ending: ending.signal }, each, endpoint, payload),
+      );
       count(each.host, -1);
       if (outcome) finisher.add(outcome);
     } catch (err) {

@@ -2,7 +2,14 @@ import { deliveryId } from "./envelope.ts";
 import { anyEvent } from "./webhook.ts";
 
 /** An event that somebody posts, as it will be stored. */
-export type IntakeEvent = { id: string; orgId: string; type: string; occurredAt: Date; body: string };
+export type IntakeEvent = {
+  id: string;
+  orgId: string;
+  type: string;
+  occurredAt: Date;
+  body: string;
+  traceparent?: string | null;
+};
 
 /** What is known of an organization while its webhooks cannot change. */
 export type IntakePlace = {

@@ -63,16 +63,17 @@ export function storeIntake(tx: Tx, deliveries: readonly IntakeDelivery[], lease
     WITH given AS MATERIALIZED (
       SELECT * FROM unnest(${plainArray(given(({ orgId }) => orgId))}::uuid[], ${plainArray(given(({ id }) => id))}::uuid[],
                            ${plainArray(given(({ occurredAt }) => occurredAt))}::timestamptz[], ${plainArray(given((_, partnerId) => partnerId))}::uuid[],
-                           ${given(({ type }) => type)}::text[], ${given(({ body }) => body)}::text[])
-        WITH ORDINALITY AS g (org_id, id, at, partner_id, type, body, place)
+                           ${given(({ type }) => type)}::text[], ${given(({ body }) => body)}::text[],
+                           ${given(({ traceparent }) => traceparent ?? null)}::text[])
+        WITH ORDINALITY AS g (org_id, id, at, partner_id, type, body, traceparent, place)
     ), fresh AS (
       INSERT INTO webhook_event_keys (org_id, event_id, occurred_at) SELECT org_id, id, at FROM given ORDER BY place
       ON CONFLICT DO NOTHING RETURNING org_id, event_id
     ), new AS MATERIALIZED (
       SELECT g.* FROM given g WHERE (g.org_id, g.id) IN (SELECT f.org_id, f.event_id FROM fresh f)
     ), payloads AS (
-      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body)
-      SELECT org_id, id, at, partner_id, type, body FROM new
+      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, traceparent)
+      SELECT org_id, id, at, partner_id, type, body, traceparent FROM new
     ), due AS MATERIALIZED (
       SELECT d.*, n.id AS event_id, n.org_id, n.at, n.partner_id, n.type
       FROM unnest(${plainArray(column(({ id }) => id))}::uuid[],

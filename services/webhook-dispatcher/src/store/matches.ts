@@ -3,7 +3,15 @@ import { deliveryId } from "../rules/envelope.ts";
 import { anyEvent } from "../rules/webhook.ts";
 
 /** `seq` is its place in the stream; 0 where that does not matter. */
-export type MatchedEvent = { id: string; orgId: string; type: string; occurredAt: Date; body: string; seq: number };
+export type MatchedEvent = {
+  id: string;
+  orgId: string;
+  type: string;
+  occurredAt: Date;
+  body: string;
+  seq: number;
+  traceparent?: string | null;
+};
 export type Subscriber = { id: string; org_id: string; partner_id: string; events: string[]; ordered: boolean };
 
 /** Active webhooks of these organizations. Read in each batch, so that a webhook just made, paused or changed counts at once. */
@@ -62,11 +70,12 @@ export async function storeMatches(
   const times = column(({ event }) => event.occurredAt);
   await Promise.all([
     tx.execute(sql`
-      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body)
+      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, traceparent)
       SELECT * FROM unnest(${plainArray(stored.map(({ event }) => event.orgId))}::uuid[], ${plainArray(stored.map(({ event }) => event.id))}::uuid[],
                            ${plainArray(stored.map(({ event }) => event.occurredAt))}::timestamptz[],
                            ${plainArray(stored.map(({ hooks }) => hooks[0]?.partner_id ?? null))}::uuid[],
-                           ${stored.map(({ event }) => event.type)}::text[], ${stored.map(({ event }) => event.body)}::text[])`),
+                           ${stored.map(({ event }) => event.type)}::text[], ${stored.map(({ event }) => event.body)}::text[],
+                           ${stored.map(({ event }) => event.traceparent ?? null)}::text[])`),
     tx.execute(sql`
       INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event, next_attempt_at)
       SELECT *, statement_timestamp()

@@ -150,7 +150,15 @@ async function noteInterruptions(tx: Tx, claims: readonly Claimed[]): Promise<vo
     ON CONFLICT DO NOTHING`);
 }
 
-export type Payload = { org_id: string; id: string; occurred_at: Date; type: string; body: string };
+export type Payload = {
+  org_id: string;
+  id: string;
+  occurred_at: Date;
+  type: string;
+  body: string;
+  /** Of the event, so that each attempt stands in its trace. */
+  traceparent: string | null;
+};
 
 /** Bodies of claimed deliveries. */
 export function payloadsOf(tx: Tx, claims: readonly Claimed[]): Promise<Payload[]> {
@@ -161,7 +169,7 @@ export function payloadsOf(tx: Tx, claims: readonly Claimed[]): Promise<Payload[
                                         ${plainArray(claims.map((c) => c.created_at))}::timestamptz[])
           AS k (org_id, id, occurred_at)) AS k
     CROSS JOIN LATERAL (
-      SELECT e.org_id, e.id, e.occurred_at, e.type, e.body FROM webhook_events e
+      SELECT e.org_id, e.id, e.occurred_at, e.type, e.body, e.traceparent FROM webhook_events e
       WHERE e.org_id = k.org_id AND e.id = k.id AND e.occurred_at = k.occurred_at
         -- For the planner: days outside are not looked at …
         AND e.occurred_at BETWEEN ${new Date(Math.min(...times))} AND ${new Date(Math.max(...times))}

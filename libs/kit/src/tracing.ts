@@ -10,12 +10,14 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
+import { sleep } from "./retry.ts";
 
-const scope = "@muster/rpc";
+const scope = "@muster";
 const traceparentPattern = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /** The provider of @opentelemetry/api: a proxy whose delegate an SDK sets. */
 type ProxyProvider = TracerProvider & {
+  forceFlush?(): Promise<void>;
   getDelegate?(): TracerProvider;
   getDelegateTracer?(name: string): Tracer | undefined;
 };
@@ -34,9 +36,29 @@ export function activeTracer(): Tracer | undefined {
   return lastTracer;
 }
 
+/** A span for a call or request that comes in, in the trace that it names, else the first of a trace. */
 export function startServerSpan(tracer: Tracer, rpc: string, attributes: Attributes, traceparent: string | null): Span {
   const parent = remoteParent(traceparent);
   return tracer.startSpan(rpc, { kind: SpanKind.SERVER, attributes }, parent ?? ROOT_CONTEXT);
+}
+
+/** A span in the trace that a message or a row names; undefined without a tracer, and where that trace is not sampled. */
+export function startFollowing(
+  name: string,
+  kind: SpanKind,
+  attributes: Attributes,
+  traceparent: string | null,
+): Span | undefined {
+  if (traceparent === null || !traceparent.endsWith("1")) return undefined;
+  const parent = remoteParent(traceparent);
+  return parent && activeTracer()?.startSpan(name, { kind, attributes }, parent);
+}
+
+/** A child of the active span; undefined where nothing is sampled, so that what is frequent costs nothing then. */
+export function startSampledChild(name: string, kind: SpanKind, attributes: Attributes): Span | undefined {
+  const active = trace.getActiveSpan()?.spanContext();
+  if (!active || (active.traceFlags & 1) !== 1) return undefined;
+  return activeTracer()?.startSpan(name, { kind, attributes });
 }
 
 /** Child of the active span, else of the trace that the call's own metadata names. */
@@ -52,13 +74,22 @@ export function traceparentOf(span: Span): string {
   return `00-${traceId}-${spanId}-${(traceFlags & 1) === 1 ? "01" : "00"}`;
 }
 
+/** Exports what is left, for at most two seconds: spans of a process that ends are not lost. */
+export async function flushSpans(): Promise<void> {
+  const provider = trace.getTracerProvider() as ProxyProvider;
+  const delegate = (provider.getDelegate?.() ?? provider) as ProxyProvider;
+  if (!delegate.forceFlush) return;
+  // A collector that is away is no reason to end with an error.
+  await Promise.race([delegate.forceFlush().catch(() => undefined), sleep(2_000)]);
+}
+
 export function withSpan<T>(span: Span, run: () => T): T {
   return context.with(trace.setSpan(context.active(), span), run);
 }
 
 export function endSpan(span: Span, code: string): void {
   if (code !== "ok" && span.isRecording()) {
-    span.setAttribute("rpc.muster.error_code", code);
+    span.setAttribute("error.type", code);
     span.setStatus({ code: SpanStatusCode.ERROR, message: code });
   }
   span.end();
@@ -71,3 +102,5 @@ function remoteParent(traceparent: string | null) {
   const spanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
   return isSpanContextValid(spanContext) ? trace.setSpanContext(ROOT_CONTEXT, spanContext) : undefined;
 }
+
+export { SpanKind };

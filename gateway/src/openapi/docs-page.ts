@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { AppError, type Logger, uuidv7 } from "@muster/kit";
 import express, { type ErrorRequestHandler, type Express } from "express";
-import { errorReply } from "./errors.ts";
+import { errorReply } from "../errors.ts";
 
 export const docsPath = "/docs";
 
