@@ -58,7 +58,7 @@ describe("a POST under an Idempotency-Key", () => {
     const { orgId } = await newTenant(root);
     const key = randomUUID();
     const refused = await root.call("POST", "/orgs/sites", { orgId: randomUUID(), name: "S" }, under(key));
-    expect([refused.status, refused.body.code]).toEqual([403, "organization_access_denied"]);
+    expect([refused.status, refused.body.code]).toEqual([404, "organization_not_found"]);
     expect((await root.call("POST", "/orgs/sites", { orgId, name: "S" }, under(key))).status).toBe(201);
   });
 

@@ -93,7 +93,7 @@ const list = route({
     organizationId: id.optional().meta({ description: "The same as `orgId`." }),
   }),
   reply: z.object({ data: z.array(site), pagination }),
-  errors: ["organization_access_denied"],
+  errors: ["organization_access_denied", "organization_not_found"],
   async handle({ query, rpc }, { services }) {
     if (query.orgId && query.organizationId && query.orgId !== query.organizationId) {
       throw validationError({ organizationId: ["Differs from orgId"] });
@@ -117,7 +117,7 @@ const create = route({
   status: 201,
   idempotent: true,
   reply: site,
-  errors: ["organization_access_denied", "site_restricted"],
+  errors: ["organization_access_denied", "organization_not_found", "site_restricted"],
   async handle({ body, rpc }, { services }) {
     const reply = await services.sites.createSite({ ...messageOf(body), orgId: body.orgId }, await rpc());
     return siteOf(reply.site);

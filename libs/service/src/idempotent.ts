@@ -36,19 +36,21 @@ const visibleAscii = /^[\x21-\x7e]{1,255}$/;
 /**
  * Runs a mutation in one transaction and resolves to its reply. Under an Idempotency-Key the reply is stored by that
  * transaction: for 24 hours the same request of the same caller is answered with it and runs nothing, also when both come at
- * once. A reply that holds a secret is stored sealed by `box`. Throws `idempotency_conflict` for another request under the key, `validation_failed` for a key that cannot be one.
+ * once. What `reach` judges in the same transaction holds for a stored reply, too: who lost a place since is refused as they are without the
+ * key. A reply that holds a secret is stored sealed by `box`. Throws `idempotency_conflict` for another request under the key, `validation_failed` for a key that cannot be one.
  */
-export function idempotentTx<I extends DescMessage, O extends DescMessage>(
+export function idempotentTx<I extends DescMessage, O extends DescMessage, R>(
   db: Database,
   context: CallContext,
   method: DescMethodUnary<I, O>,
   request: MessageShape<I>,
-  run: (tx: Tx) => Promise<MessageInitShape<O>>,
+  reach: (tx: Tx) => Promise<R>,
+  run: (tx: Tx, reached: R) => Promise<MessageInitShape<O>>,
   box: ReplyBox = inClear,
 ): Promise<MessageShape<O>> {
   const { input, output } = method;
   const key = context.meta.idempotencyKey ?? null;
-  if (key === null) return db.tx(context, async (tx) => create(output, await run(tx)));
+  if (key === null) return db.tx(context, async (tx) => create(output, await run(tx, await reach(tx))));
   if (!visibleAscii.test(key)) throw validationError({ "Idempotency-Key": ["1 to 255 visible ASCII characters"] });
   const asked = {
     caller: context.caller.actor.id,
@@ -59,17 +61,19 @@ export function idempotentTx<I extends DescMessage, O extends DescMessage>(
   const place = replyPlace([asked.caller, asked.rpc, key]);
   return db.tx(context, async (tx) => {
     const stored = await takeIdempotencyKey(tx, asked);
-    if (stored) {
-      if (!stored.sha256.equals(asked.sha256)) {
-        throw new AppError("idempotency_conflict", "The Idempotency-Key was used for another request");
-      }
-      return fromBinary(output, box.open(stored.reply, place));
+    if (stored && !stored.sha256.equals(asked.sha256)) {
+      throw new AppError("idempotency_conflict", "The Idempotency-Key was used for another request");
     }
-    const reply = create(output, await run(tx));
+    const reached = await reach(tx);
+    if (stored) return fromBinary(output, box.open(stored.reply, place));
+    const reply = create(output, await run(tx, reached));
     await storeReply(tx, asked, box.seal(Buffer.from(toBinary(output, reply)), place));
     return reply;
   });
 }
+
+/** The `reach` of a mutation whose place was judged, for this very call, before its transaction began. */
+export const reachedBefore = async (): Promise<void> => undefined;
 
 const inClear: ReplyBox = { seal: (plain) => plain, open: (stored) => stored };
 

@@ -5,7 +5,7 @@ import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, type FieldErrors, isUuid, uuidv7, validationError } from "@muster/kit";
 import { type Rollout, RolloutSchema, RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, requirePermission } from "@muster/service";
+import { idempotentTx, reachedBefore, requirePermission } from "@muster/service";
 import { promoteVersion, versionNotFound } from "../commands/promote.ts";
 import { auditRelease } from "../emits/audit.ts";
 import { isComponent } from "../rules/component.ts";
@@ -113,7 +113,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
       checkNumbers(wanted, request.rings.length, faults);
       if (Object.keys(faults).length > 0 || version === null) throw validationError(faults);
       const at = now();
-      return idempotentTx(db, context, RolloutService.method.createRollout, request, async (tx) => {
+      return idempotentTx(db, context, RolloutService.method.createRollout, request, reachedBefore, async (tx) => {
         const [release] = await lockReleasesOf(tx, version, request.component);
         if (!release || release.yanked_at !== null) throw versionNotFound();
         if ((await countStaged(tx)) >= deps.stagedMax) {

@@ -6,7 +6,7 @@ import type { NoteVerifier } from "@muster/kit";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
 import { AuditProofService, type Verification, VerificationSchema } from "@muster/proto/muster/audit/v1/proof_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, requirePermission } from "@muster/service";
+import { idempotentTx, reachedBefore, requirePermission } from "@muster/service";
 import { rangeOf } from "../rules/range.ts";
 import { mostWaiting, openKeyOf, type VerifyInput, type VerifyResult, verifyKind } from "../rules/verification-job.ts";
 import { readableRange } from "../store/logs.ts";
@@ -51,11 +51,18 @@ export function auditProofService({ db, verifiers, queued }: Deps): ServiceImpl<
         const job: ShownJob = open ?? { id: uuidv7(now.getTime()), state: "queued", input, createdAt: now };
         try {
           const { method } = AuditProofService;
-          const reply = await idempotentTx(db, context, method.startVerification, request, async (tx) => {
-            if (!open && !(await queueVerification(db, tx, { id: job.id, input }))) throw new NotQueued();
-            auditVerification(tx, context, { id: job.id, input });
-            return { verification: verificationOf(job) };
-          });
+          const reply = await idempotentTx(
+            db,
+            context,
+            method.startVerification,
+            request,
+            reachedBefore,
+            async (tx) => {
+              if (!open && !(await queueVerification(db, tx, { id: job.id, input }))) throw new NotQueued();
+              auditVerification(tx, context, { id: job.id, input });
+              return { verification: verificationOf(job) };
+            },
+          );
           queued();
           return reply;
         } catch (error) {

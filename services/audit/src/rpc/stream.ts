@@ -6,7 +6,7 @@ import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, isUuid, type SecretBox, uuidv7 } from "@muster/kit";
 import { StreamSchema, StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent, idempotentTx, requireMfa, requirePermission } from "@muster/service";
+import { auditEvent, idempotentTx, reachedBefore, requireMfa, requirePermission } from "@muster/service";
 import type { Pushes } from "../clients/webhook-pushes.ts";
 import { newStream, wantedStatus } from "../rules/stream.ts";
 import { readableRange } from "../store/logs.ts";
@@ -116,7 +116,7 @@ export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamServic
         record(tx, context, row, "audit.stream.create", { changes: { before: {}, after } }, at);
         return { stream: toMessage(row), secret: isWebhook ? secret : "" };
       };
-      return idempotentTx(db, context, StreamService.method.createStream, request, run, deps.replyBox);
+      return idempotentTx(db, context, StreamService.method.createStream, request, reachedBefore, run, deps.replyBox);
     },
 
     async updateStream({ id, status }, handler) {

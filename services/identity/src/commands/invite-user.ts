@@ -36,12 +36,14 @@ export async function inviteUser(
   const known = await awaitTenants(db, context, tenantsOf(wanted), deps.copyLagMs);
   const { partnerId } = inTenants(wanted, known, roleOf(seen));
   const now = deps.now();
-  const make = async (tx: Tx) => {
+  const reach = async (tx: Tx) => {
     // Again, under the lock: the role and what the caller holds may have changed since.
     const by = await actingNow(tx, context, partnerId, "users:write");
     const role = await readRole(tx, by, seen.id);
     if (!role) throw roleNotFound();
-    const user = inTenants(newUser(by, request, roleOf(role)), known, roleOf(role));
+    return { by, user: inTenants(newUser(by, request, roleOf(role)), known, roleOf(role)) };
+  };
+  const make = async (tx: Tx, { by, user }: Awaited<ReturnType<typeof reach>>) => {
     const holders = await findEmailHolders(tx, user.email);
     if (holders.some((holder) => isInSight(by, holder))) throw emailTaken();
     const created = await insertUser(tx, uuidv7(now.getTime()), user, now);
@@ -57,7 +59,7 @@ export async function inviteUser(
     return { user: messageOf(created), inviteToken };
   };
   return inTurnOf(db, partnerId, () =>
-    idempotentTx(db, context, UserService.method.inviteUser, request, make, deps.box),
+    idempotentTx(db, context, UserService.method.inviteUser, request, reach, make, deps.box),
   );
 }
 

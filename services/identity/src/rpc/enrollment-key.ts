@@ -9,7 +9,7 @@ import {
   EnrollmentKeyService,
 } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, siteRestricted } from "@muster/service";
+import { idempotentTx, reachedBefore, siteRestricted } from "@muster/service";
 import { reachOrganization } from "../commands/reach.ts";
 import type { EnrollmentKeyDeps, KeyDeps } from "../deps.ts";
 import { changesBetween, recordFact } from "../emits/key-facts.ts";
@@ -54,7 +54,15 @@ export function enrollmentKeyService(deps: EnrollmentKeyDeps): ServiceImpl<typeo
         recordFact(tx, context, created, { action: "enrollment_key.create", details }, at);
         return { enrollmentKey: toMessage(created), key: material.key };
       };
-      return idempotentTx(db, context, EnrollmentKeyService.method.createEnrollmentKey, request, make, deps.box);
+      return idempotentTx(
+        db,
+        context,
+        EnrollmentKeyService.method.createEnrollmentKey,
+        request,
+        reachedBefore,
+        make,
+        deps.box,
+      );
     },
 
     async listEnrollmentKeys(request, handler) {
@@ -83,8 +91,8 @@ export function enrollmentKeyService(deps: EnrollmentKeyDeps): ServiceImpl<typeo
       const at = now();
       const given = rotatedEnrollmentFields(usage, timeOrNull(expiresAt), at);
       const material = { ...newEnrollmentKey(pepper), pepper };
-      const rotate = async (tx: Tx) => {
-        const stored = await lock(tx, context, id);
+      const reach = (tx: Tx) => lock(tx, context, id);
+      const rotate = async (tx: Tx, stored: Awaited<ReturnType<typeof reach>>) => {
         const limits = { maxUsage: stored.max_usage, expiresAt: stored.expires_at, ...given };
         const rotated = await rotateEnrollmentKey(tx, stored.id, material, limits, at);
         const differences = changesBetween(visibleFields(stored), visibleFields(rotated));
@@ -92,7 +100,15 @@ export function enrollmentKeyService(deps: EnrollmentKeyDeps): ServiceImpl<typeo
         recordFact(tx, context, rotated, { action: "enrollment_key.rotate", details }, at);
         return { enrollmentKey: toMessage(rotated), key: material.key };
       };
-      return idempotentTx(db, context, EnrollmentKeyService.method.rotateEnrollmentKey, request, rotate, deps.box);
+      return idempotentTx(
+        db,
+        context,
+        EnrollmentKeyService.method.rotateEnrollmentKey,
+        request,
+        reach,
+        rotate,
+        deps.box,
+      );
     },
 
     async deleteEnrollmentKey({ id }, handler) {

@@ -52,6 +52,15 @@ describe("roles of a tenant", () => {
     expect((await as(partner).getRole({ id: ofOrg?.id ?? "" })).role).toEqual(ofOrg);
   });
 
+  it("that are the partner's are made by administrators of all of its organizations alone", async () => {
+    const { listed, orgId, sibling } = await tenant();
+    for (const change of [{}, { scope: "partner" }, { scope: "organization" }]) {
+      expect(await codeOf(as(listed).createRole(wanted(change)))).toBe("scope_not_allowed");
+    }
+    expect((await as(listed).createRole(wanted({ orgId }))).role).toMatchObject({ scope: "organization", orgId });
+    expect(await codeOf(as(listed).createRole(wanted({ orgId: sibling })))).toBe("organization_not_found");
+  });
+
   it("are seen, and given, by those who reach their owner", async () => {
     const t = await tenant();
     const ids = {

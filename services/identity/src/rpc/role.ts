@@ -79,9 +79,11 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
       requireWriter(context);
       const at = now();
       const place = inTenant(newRole(context.caller, request), await tenantsOf(deps, context, request));
-      const make = async (tx: Tx) => {
+      const reach = async (tx: Tx) => {
         const by = await actingNow(tx, context, place.partnerId, permission);
-        const role = { ...newRole(by, request), partnerId: place.partnerId };
+        return { ...newRole(by, request), partnerId: place.partnerId };
+      };
+      const make = async (tx: Tx, role: Awaited<ReturnType<typeof reach>>) => {
         if ((await countRoles(tx, role)) >= maxRoles) {
           throw new AppError("limit_reached", "No more roles can be made here", { facts: { limit: maxRoles } });
         }
@@ -90,7 +92,7 @@ export function roleService(deps: RoleDeps): ServiceImpl<typeof RoleService> {
         return { role: roleMessage(row) };
       };
       return inTurnOf(db, place.partnerId, () =>
-        idempotentTx(db, context, RoleService.method.createRole, request, make),
+        idempotentTx(db, context, RoleService.method.createRole, request, reach, make),
       );
     },
 

@@ -9,7 +9,7 @@ import {
   ServicePrincipalService,
 } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, requireWholeOrganization } from "@muster/service";
+import { idempotentTx, reachedBefore, requireWholeOrganization } from "@muster/service";
 import { inTurn } from "../commands/in-turn.ts";
 import { reachOrganization } from "../commands/reach.ts";
 import type { KeyDeps } from "../deps.ts";
@@ -79,7 +79,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
         return { principal: principalMessage(principal), apiKey: apiKeyMessage(key, at), key: material.key };
       };
       const { createServicePrincipal } = ServicePrincipalService.method;
-      return idempotentTx(db, context, createServicePrincipal, request, make, deps.box);
+      return idempotentTx(db, context, createServicePrincipal, request, reachedBefore, make, deps.box);
     },
 
     async listServicePrincipals(request, handler) {

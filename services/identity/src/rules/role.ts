@@ -31,7 +31,7 @@ type Fields = { name: string; description: string; permissions: readonly string[
 
 /**
  * The role that `by` may make. Throws `validation_failed`, `partner_id_required`, `partner_not_found`, `organization_not_found`,
- * `name_taken` and `delegation_denied`.
+ * `scope_not_allowed`, `name_taken` and `delegation_denied`.
  */
 export function newRole(by: Caller, input: Fields & { scope: string; partnerId: string; orgId: string }): NewRole {
   const errors: FieldErrors = {};
@@ -80,12 +80,14 @@ export function changedRole(by: Caller, before: StoredRole, change: Partial<Fiel
 /** Whether `by` may change or remove the role at all. Throws `role_immutable`, `scope_not_allowed` and `delegation_denied`. */
 export function requireWritable(by: Caller, role: StoredRole): void {
   if (role.key !== null) throw new AppError("role_immutable", "Seeded roles cannot be changed");
-  const isPartners = role.orgId === null;
-  // A partner's role reaches into all of its organizations, its organizations' people only have it.
-  if (isPartners && (by.scope === "organization" || (by.scope === "partner" && by.orgAccess.mode !== "all"))) {
-    throw new AppError("scope_not_allowed", "This operation needs access to all organizations of the partner");
-  }
+  if (role.orgId === null) requireWholePartner(by);
   requireHeldPermissions(by, role.permissions);
+}
+
+/** A partner's role reaches into all of its organizations, its organizations' people only have it. */
+function requireWholePartner(by: Caller): void {
+  if (by.scope === "system" || (by.scope === "partner" && by.orgAccess.mode === "all")) return;
+  throw new AppError("scope_not_allowed", "This operation needs access to all organizations of the partner");
 }
 
 function checkFields({ name, description, permissions: wanted }: Fields, errors: FieldErrors): void {
@@ -128,7 +130,10 @@ function placeOf(by: Caller, input: { partnerId: string; orgId: string }, isOfOr
     return { partnerId, orgId };
   }
   if (partnerId !== by.partnerId) throw new AppError("partner_not_found", "Partner not found");
-  if (orgId === null) return { partnerId, orgId };
+  if (orgId === null) {
+    requireWholePartner(by);
+    return { partnerId, orgId };
+  }
   const isReached =
     by.scope === "organization"
       ? orgId === by.orgId

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { Database } from "@muster/db";
+import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
 import { DeviceGroupSchema, DeviceGroupService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { callContext } from "@muster/rpc";
@@ -41,11 +41,15 @@ export function deviceGroupService(deps: Deps): ServiceImpl<typeof DeviceGroupSe
       if (wanted.siteId === null) requireAllSites(context);
       const orgId = organizationOfNew(context, request.orgId);
       const at = now();
-      return idempotentTx(db, context, DeviceGroupService.method.createDeviceGroup, request, async (tx) => {
+      const reach = async (tx: Tx): Promise<string> => {
         const { caller } = context;
         const partnerId = await findOwner(tx, caller, orgId);
         if (partnerId === null) throw organizationNotFound();
         if (wanted.siteId !== null && (await holdSite(tx, caller, wanted.siteId)) !== orgId) throw siteNotFound();
+        return partnerId;
+      };
+      const { createDeviceGroup } = DeviceGroupService.method;
+      return idempotentTx(db, context, createDeviceGroup, request, reach, async (tx, partnerId) => {
         const created = await insertDeviceGroup(tx, { id: uuidv7(at.getTime()), orgId, partnerId }, wanted, at);
         const details = { changes: { before: {}, after: deviceGroupFields(created) } };
         auditDevice(tx, context, { action: "device_group.create", row: created, details }, at);

@@ -23,8 +23,9 @@ export function deviceMembership({ db, now }: Deps): Membership {
       admit(context);
       const ids = membershipIds(request.deviceIds);
       const at = now();
-      return idempotentTx(db, context, DeviceGroupService.method.addDevices, request, async (tx) => {
-        const { group, devices } = await lockEnds(tx, context, request.groupId, ids);
+      const reach = (tx: Tx) => lockEnds(tx, context, request.groupId, ids);
+      return idempotentTx(db, context, DeviceGroupService.method.addDevices, request, reach, async (tx, ends) => {
+        const { group, devices } = ends;
         const gone = devices.filter((device) => device.status === "decommissioned").map(({ id }) => id);
         if (gone.length > 0) throw deviceDecommissioned({ deviceIds: gone });
         const rows = await addMembers(tx, context.caller, group, ids, at);

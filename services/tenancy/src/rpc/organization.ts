@@ -4,7 +4,7 @@ import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
 import { OrganizationSchema, OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, requireOrganization, requirePermission, requireScope } from "@muster/service";
+import { idempotentTx, reachedBefore, requireOrganization, requirePermission, requireScope } from "@muster/service";
 import { recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { changeOrganization, newOrganization } from "../rules/organization.ts";
@@ -39,15 +39,22 @@ export function organizationService({ db, now }: Deps): ServiceImpl<typeof Organ
       const partnerId = partnerOfNew(context, request.partnerId);
       const wanted = newOrganization(request);
       const at = now();
-      return idempotentTx(db, context, OrganizationService.method.createOrganization, request, async (tx) => {
-        await holdPlace(tx, partnerId);
-        const created = await insertOrganization(tx, { id: uuidv7(at.getTime()), partnerId }, wanted, at);
-        const after = organizationFields(created);
-        const details = { partnerId, status: created.status, type: created.type, changes: { before: {}, after } };
-        const tenant = changedOrganization(created);
-        recordChange(tx, context, { tenant, change: "created", action: "organization.create", details }, at);
-        return { organization: organizationMessage(created) };
-      });
+      return idempotentTx(
+        db,
+        context,
+        OrganizationService.method.createOrganization,
+        request,
+        reachedBefore,
+        async (tx) => {
+          await holdPlace(tx, partnerId);
+          const created = await insertOrganization(tx, { id: uuidv7(at.getTime()), partnerId }, wanted, at);
+          const after = organizationFields(created);
+          const details = { partnerId, status: created.status, type: created.type, changes: { before: {}, after } };
+          const tenant = changedOrganization(created);
+          recordChange(tx, context, { tenant, change: "created", action: "organization.create", details }, at);
+          return { organization: organizationMessage(created) };
+        },
+      );
     },
 
     async listOrganizations(request, handler) {

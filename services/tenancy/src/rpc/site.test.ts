@@ -77,9 +77,9 @@ describe("a site", () => {
     expect(await at(callers.partnerAdmin(strangerId), orgId)).toBe(denied);
     expect(await at(callers.partnerWithList(partnerId, []), orgId)).toBe(denied);
     expect(await at(callers.partnerAdmin(partnerId), deleted)).toBe(denied);
-    expect(await at(admin, deleted)).toBe(denied);
-    expect(await at(admin, uuidv7())).toBe(denied);
-    expect(await at(admin, "nonsense")).toBe(denied);
+    expect(await at(callers.partnerAdmin(partnerId), uuidv7())).toBe(denied);
+    // Nothing is closed to a system caller: it is missing.
+    for (const id of [deleted, uuidv7(), "nonsense"]) expect(await at(admin, id)).toBe("organization_not_found");
     expect(await at(callers.orgAdmin(partnerId, orgId, { siteIds: [] }), orgId)).toBe("site_restricted");
     expect(await at(callers.orgAdmin(partnerId, orgId, { permissions: ["organizations:read"] }), orgId)).toBe(
       "permission_denied",
@@ -137,10 +137,11 @@ describe("lists of sites", () => {
       as(callers.partnerAdmin(strangerId)).listSites({ orgId: one }),
       as(callers.partnerWithList(own, [two])).listSites({ orgId: one }),
       as(callers.orgAdmin(own, one)).listSites({ orgId: two }),
-      as(admin).listSites({ orgId: uuidv7() }),
-      as(admin).listSites({ orgId: "nonsense" }),
+      as(callers.partnerAdmin(own)).listSites({ orgId: uuidv7() }),
     ];
-    expect(await Promise.all(denied.map(outcome))).toEqual(Array(5).fill("organization_access_denied"));
+    expect(await Promise.all(denied.map(outcome))).toEqual(Array(4).fill("organization_access_denied"));
+    const missing = [uuidv7(), "nonsense"].map((orgId) => as(admin).listSites({ orgId }));
+    expect(await Promise.all(missing.map(outcome))).toEqual(Array(2).fill("organization_not_found"));
   });
 
   it("show restricted people their sites only; these they may change, not remove", async () => {

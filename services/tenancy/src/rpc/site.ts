@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { Database } from "@muster/db";
+import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
 import { type Site, SiteSchema, SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { callContext } from "@muster/rpc";
@@ -9,6 +9,7 @@ import { idempotentTx, requireOrganization, requirePermission } from "@muster/se
 import { type ChangedTenant, recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { checks } from "../rules/fields.ts";
+import { organizationOfSiteDenied } from "../rules/refusals.ts";
 import { changeSite, newSite } from "../rules/site.ts";
 import { pageInfo } from "../store/name-page.ts";
 import {
@@ -39,12 +40,13 @@ export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> 
       requireAllSites(context);
       const wanted = newSite(request);
       const at = now();
-      return idempotentTx(db, context, SiteService.method.createSite, request, async (tx) => {
-        const orgId = request.orgId.toLowerCase();
+      const orgId = request.orgId.toLowerCase();
+      const reach = async (tx: Tx): Promise<string> => {
         const partnerId = isUuid(orgId) ? await organizationForSite(tx, context.caller, orgId) : null;
-        if (partnerId === null) {
-          throw new AppError("organization_access_denied", "Access to this organization denied");
-        }
+        if (partnerId === null) throw organizationOfSiteDenied(context.caller);
+        return partnerId;
+      };
+      return idempotentTx(db, context, SiteService.method.createSite, request, reach, async (tx, partnerId) => {
         const created = await insertSite(tx, { id: uuidv7(at.getTime()), orgId, partnerId }, wanted, at);
         const details = { changes: { before: {}, after: siteFields(created) } };
         const tenant = changedSite(created);
@@ -137,7 +139,7 @@ function requireAccess(context: CallContext, permission: "organizations:read" | 
 /** Null lists everything that is reached; an organization's people list their own. */
 function listedOrganization({ caller }: CallContext, wanted: string): string | null {
   if (wanted === "") return caller.scope === "organization" ? caller.orgId : null;
-  if (!isUuid(wanted)) throw new AppError("organization_access_denied", "Access to this organization denied");
+  if (!isUuid(wanted)) throw organizationOfSiteDenied(caller);
   return wanted;
 }
 

@@ -1,4 +1,4 @@
-import { AppError } from "@muster/kit";
+import { AppError, type Caller } from "@muster/kit";
 
 export function partnerNotFound(): AppError {
   return new AppError("partner_not_found", "Partner not found");
@@ -6,6 +6,12 @@ export function partnerNotFound(): AppError {
 
 export function organizationNotFound(): AppError {
   return new AppError("organization_not_found", "Organization not found");
+}
+
+/** An organization that a site is to be in: nothing is closed to a system caller, so there it is missing. */
+export function organizationOfSiteDenied({ scope }: Caller): AppError {
+  if (scope === "system") return organizationNotFound();
+  return new AppError("organization_access_denied", "Access to this organization denied");
 }
 
 export function deviceNotFound(facts: Record<string, unknown> = {}): AppError {

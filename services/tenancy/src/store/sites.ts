@@ -1,6 +1,7 @@
 import { type Database, sql, type Tx } from "@muster/db";
-import { AppError, type CallContext, type Caller, type Page, systemCaller } from "@muster/kit";
+import { type CallContext, type Caller, type Page, systemCaller } from "@muster/kit";
 import type { JsonObject } from "../rules/fields.ts";
+import { organizationOfSiteDenied } from "../rules/refusals.ts";
 import type { SiteFields } from "../rules/site.ts";
 import { type NamePage, readNamePage, readNamePageAnd } from "./name-page.ts";
 import { reachedOrganizations, reachedSites } from "./reach.ts";
@@ -104,7 +105,7 @@ export async function deleteSite(tx: Tx, id: string): Promise<void> {
 
 /**
  * A page of the sites that the caller reaches, by name: of one organization (index sites_by_org), of a partner
- * (sites_by_partner) or of all (sites_by_name). Throws `organization_access_denied` when `orgId` is out of reach.
+ * (sites_by_partner) or of all (sites_by_name). Throws as organizationOfSiteDenied when `orgId` is out of reach.
  */
 export async function listSites(
   db: Database,
@@ -130,9 +131,7 @@ export async function listSites(
   };
   if (orgId === null) return readNamePage<SiteRow>(db, who, list, page);
   const { listed, also } = await readNamePageAnd<SiteRow>(db, who, list, page, reached(caller, orgId));
-  if (also.length === 0) {
-    throw new AppError("organization_access_denied", "Access to this organization denied");
-  }
+  if (also.length === 0) throw organizationOfSiteDenied(caller);
   return listed;
 }
 

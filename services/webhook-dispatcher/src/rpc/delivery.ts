@@ -25,6 +25,7 @@ import {
   listDeliveries,
   lockDelivery,
   takeDeadLetter,
+  webhookOfDeadLetter,
 } from "../store/deliveries.ts";
 import { findWebhook, lockWebhook, noteTest, type WebhookRow } from "../store/webhooks.ts";
 import { attemptMessage, deadLetterMessage, deliveryMessage } from "./delivery-message.ts";
@@ -119,8 +120,8 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
       if (request.payloadJson !== "" && given === null) {
         throw validationError({ payload: ["A JSON object of at most 65,536 bytes"] });
       }
-      const run = async (tx: Tx) => {
-        const webhook = await locked(tx, context, request.webhookId);
+      const reach = (tx: Tx) => locked(tx, context, request.webhookId);
+      const run = async (tx: Tx, webhook: WebhookRow) => {
         const retryAfterSeconds = await noteTest(tx, webhook.id, deps.testsPerMinute);
         if (retryAfterSeconds !== null) {
           const facts = { limit: deps.testsPerMinute };
@@ -139,7 +140,7 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
         record(tx, context, webhook, "webhook.test", { deliveryId: row.id, event: type }, at);
         return { delivery: deliveryMessage(row) };
       };
-      const reply = await idempotentTx(db, context, DeliveryService.method.testWebhook, request, run);
+      const reply = await idempotentTx(db, context, DeliveryService.method.testWebhook, request, reach, run);
       deps.wake();
       return reply;
     },
@@ -148,14 +149,14 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
       const context = callContext(handler);
       requireWriter(context);
       const at = now();
-      const run = async (tx: Tx) => {
-        const webhook = await locked(tx, context, request.webhookId);
+      const reach = (tx: Tx) => locked(tx, context, request.webhookId);
+      const run = async (tx: Tx, webhook: WebhookRow) => {
         const failed = isUuid(request.id) ? await lockDelivery(tx, context, webhook.id, request.id) : null;
         const row = await repeat(tx, failed, at);
         record(tx, context, webhook, "webhook.retry", { deliveryId: row.id, retryOf: request.id }, at);
         return { delivery: deliveryMessage(row) };
       };
-      const reply = await idempotentTx(db, context, DeliveryService.method.retryDelivery, request, run);
+      const reply = await idempotentTx(db, context, DeliveryService.method.retryDelivery, request, reach, run);
       deps.wake();
       return reply;
     },
@@ -176,16 +177,22 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
       const context = callContext(handler);
       requireWriter(context);
       const at = now();
-      const run = async (tx: Tx) => {
-        const letter = isUuid(request.id) ? await takeDeadLetter(tx, context, request.id, at) : null;
-        const webhook = letter ? await lockWebhook(tx, context, letter.webhook_id) : null;
-        if (!letter || !webhook) throw new AppError("dead_letter_not_found", "Dead letter not found");
+      const notFound = () => new AppError("dead_letter_not_found", "Dead letter not found");
+      const reach = async (tx: Tx): Promise<WebhookRow> => {
+        const webhookId = isUuid(request.id) ? await webhookOfDeadLetter(tx, context, request.id) : null;
+        const webhook = webhookId === null ? null : await lockWebhook(tx, context, webhookId);
+        if (!webhook) throw notFound();
+        return webhook;
+      };
+      const run = async (tx: Tx, webhook: WebhookRow) => {
+        const letter = await takeDeadLetter(tx, context, request.id, at);
+        if (!letter) throw notFound();
         const row = await repeat(tx, await lockDelivery(tx, context, webhook.id, letter.delivery_id), at);
         const details = { webhookId: webhook.id, deliveryId: row.id, retryOf: letter.delivery_id };
         record(tx, context, { ...webhook, id: letter.id }, "webhook.requeue", details, at);
         return { delivery: deliveryMessage(row) };
       };
-      const reply = await idempotentTx(db, context, DeliveryService.method.requeueDeadLetter, request, run);
+      const reply = await idempotentTx(db, context, DeliveryService.method.requeueDeadLetter, request, reach, run);
       deps.wake();
       return reply;
     },

@@ -2,7 +2,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { AppError, type CallContext, isEventType, isUuid, uuidv7, validationError } from "@muster/kit";
 import { EventService, type PublishRequest } from "@muster/proto/muster/webhook/v1/event_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, platformEvent } from "@muster/service";
+import { idempotentTx, platformEvent, reachedBefore } from "@muster/service";
 import type { Intake } from "../commands/intake.ts";
 import type { Pressure } from "../commands/pressure.ts";
 import { envelopeBody, objectText } from "../rules/envelope.ts";
@@ -61,7 +61,7 @@ function readEvent(request: PublishRequest, at: Date): PostedEvent {
 async function publishOnce(deps: EventDeps, context: CallContext, request: PublishRequest, event: PostedEvent) {
   const { orgId, partnerId } = await organizationOf(deps, context, request.orgId);
   const { id, type, dataJson, at } = event;
-  return idempotentTx(deps.db, context, EventService.method.publish, request, async (tx) => {
+  return idempotentTx(deps.db, context, EventService.method.publish, request, reachedBefore, async (tx) => {
     const data = JSON.parse(dataJson) as Record<string, unknown>;
     tx.emit(platformEvent("webhook-dispatcher", { type, orgId, partnerId, data, id }, context.meta.traceparent, at));
     return { id };

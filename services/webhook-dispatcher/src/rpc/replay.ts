@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
+import type { Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
 import { type Replay, ReplaySchema, ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { callContext } from "@muster/rpc";
@@ -15,7 +16,7 @@ import {
   type ReplayOutcomes,
   type ReplayRow,
 } from "../store/replays.ts";
-import { findWebhook, lockWebhook } from "../store/webhooks.ts";
+import { findWebhook, lockWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { type Reach, requireReader, requireWriter, webhookNotFound } from "./guards.ts";
 import { record } from "./webhook.ts";
 
@@ -39,9 +40,12 @@ export function replayService(deps: Reach & { now: () => Date }): ServiceImpl<ty
         { since: since ? timestampDate(since) : null, until: until ? timestampDate(until) : null, status, events },
         at,
       );
-      return idempotentTx(db, context, ReplayService.method.startReplay, request, async (tx) => {
+      const reach = async (tx: Tx): Promise<WebhookRow> => {
         const webhook = isUuid(request.webhookId) ? await lockWebhook(tx, context, request.webhookId) : null;
         if (!webhook) throw webhookNotFound();
+        return webhook;
+      };
+      return idempotentTx(db, context, ReplayService.method.startReplay, request, reach, async (tx, webhook) => {
         const row = await insertReplay(tx, uuidv7(at.getTime()), webhook, wanted, context.caller.actor.id, at);
         if (!row) {
           const facts = { limit: maxOpenReplays };

@@ -8,7 +8,7 @@ import { type Egress, EgressRefused, shownUrl } from "@muster/egress";
 import { AppError, type CallContext, clampPage, isUuid, type SecretBox, uuidv7, validationError } from "@muster/kit";
 import { WebhookChangeSchema, WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent, idempotentTx } from "@muster/service";
+import { auditEvent, idempotentTx, reachedBefore } from "@muster/service";
 import { changeWebhook, newWebhook, originChanges, type StoredStatus, statuses } from "../rules/webhook.ts";
 import { endpointHealth } from "../store/health.ts";
 import {
@@ -62,7 +62,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       const place = await organizationOf(deps, context, request.orgId);
       const shown = await judgedUrl(deps, fields.url);
       const at = now();
-      return idempotentTx(db, context, WebhookService.method.createWebhook, request, async (tx) => {
+      return idempotentTx(db, context, WebhookService.method.createWebhook, request, reachedBefore, async (tx) => {
         const owner = { ...place, createdBy: context.caller.actor.id };
         await holdOrganization(tx, place.orgId);
         if ((await countWebhooks(tx, place.orgId)) >= deps.perOrganization) {
@@ -164,10 +164,13 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
         throw validationError({ graceSeconds: [`0 to ${maxGraceSeconds}`] });
       }
       const secret = request.secret || `whsec_${randomBytes(32).toString("base64")}`;
-      const run = async (tx: Tx) => {
+      const reach = async (tx: Tx): Promise<WebhookRow> => {
         if (isUuid(request.id)) await holdOrganizationOf(tx, context, request.id);
         const stored = isUuid(request.id) ? await lockWebhook(tx, context, request.id) : null;
         if (!stored) throw webhookNotFound();
+        return stored;
+      };
+      const run = async (tx: Tx, stored: WebhookRow) => {
         changeWebhook(openFields(box, stored), ["secret"], { ...create(WebhookChangeSchema), secret });
         const until = stored.secret_sealed && graceSeconds > 0 ? new Date(at.getTime() + graceSeconds * 1_000) : null;
         const row = await rotateSecret(tx, box, stored, secret, until, at);
@@ -179,7 +182,7 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
           ...(until ? { previousSecretUntil: timestampFromDate(until) } : {}),
         };
       };
-      return idempotentTx(db, context, WebhookService.method.rotateWebhookSecret, request, run, deps.replyBox);
+      return idempotentTx(db, context, WebhookService.method.rotateWebhookSecret, request, reach, run, deps.replyBox);
     },
   };
 }

@@ -158,6 +158,13 @@ export function listDeadLetters(
   return readNewestPage(db, who, { table: sql`webhook_dead_letters`, columns: letterColumns, where }, page);
 }
 
+/** Whose dead letter this is, requeued or not; null when there is none in sight. */
+export async function webhookOfDeadLetter(tx: Tx, { caller }: CallContext, id: string): Promise<string | null> {
+  const [row] = await tx.query<{ webhook_id: string }>(sql`
+    SELECT t.webhook_id FROM webhook_dead_letters AS t WHERE t.id = ${id} AND ${inSight(caller)}`);
+  return row?.webhook_id ?? null;
+}
+
 /** One dead letter that was not requeued, marked so; null when there is none. */
 export async function takeDeadLetter(
   tx: Tx,
