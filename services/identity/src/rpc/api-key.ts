@@ -139,8 +139,8 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       const held = await heldNow(deps, context);
       const material = newApiKey();
       let changes: string[] = [];
-      const rotate = async (tx: Tx) => {
-        const stored = await lock(tx, context, id);
+      const reach = (tx: Tx) => lock(tx, context, id);
+      const rotate = async (tx: Tx, stored: Awaited<ReturnType<typeof reach>>) => {
         requireHeld(held, stored.scopes);
         requireActive(stored, at);
         if (stored.principal_id && graceSeconds > 0) {
@@ -154,7 +154,7 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
         return { apiKey: apiKeyMessage(rotated, at), key: material.key };
       };
       const method = ApiKeyService.method.rotateApiKey;
-      const reply = await turn(id, () => idempotentTx(db, context, method, request, rotate, deps.box));
+      const reply = await turn(id, () => idempotentTx(db, context, method, request, reach, rotate, deps.box));
       await afterChange(deps, changes);
       return reply;
     },

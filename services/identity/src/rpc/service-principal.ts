@@ -109,8 +109,8 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       const held = await heldNow(deps, context);
       const material = newApiKey();
       let changes: string[] = [];
-      const rotate = async (tx: Tx) => {
-        const stored = await lock(tx, context, id);
+      const reach = (tx: Tx) => lock(tx, context, id);
+      const rotate = async (tx: Tx, stored: Awaited<ReturnType<typeof reach>>) => {
         requireHeld(held, stored.scopes);
         requireEnabled(stored);
         const active = await lockPrincipalKeys(tx, stored);
@@ -129,7 +129,9 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
         return { principal: principalMessage(principal), apiKey: apiKeyMessage(minted, at), key: material.key };
       };
       const { rotatePrincipalKey } = ServicePrincipalService.method;
-      const reply = await turn(id, () => idempotentTx(db, context, rotatePrincipalKey, request, rotate, deps.box));
+      const reply = await turn(id, () =>
+        idempotentTx(db, context, rotatePrincipalKey, request, reach, rotate, deps.box),
+      );
       await afterChange(deps, changes);
       return reply;
     },
@@ -162,8 +164,8 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       const at = now();
       const held = await heldNow(deps, context);
       let changes: string[] = [];
-      const adopt = async (tx: Tx) => {
-        const principal = await lock(tx, context, id);
+      const reach = (tx: Tx) => lock(tx, context, id);
+      const adopt = async (tx: Tx, principal: Awaited<ReturnType<typeof reach>>) => {
         const keys = isUuid(keyId) ? await lockPrincipalKeys(tx, principal, keyId) : [];
         const stored = keys.find((candidate) => candidate.id === keyId);
         if (!stored) throw apiKeyNotFound();
@@ -190,7 +192,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
         return { apiKey: apiKeyMessage(adopted, at) };
       };
       const { migrateKey } = ServicePrincipalService.method;
-      const reply = await turn(id, () => idempotentTx(db, context, migrateKey, request, adopt));
+      const reply = await turn(id, () => idempotentTx(db, context, migrateKey, request, reach, adopt));
       await afterChange(deps, changes);
       return reply;
     },

@@ -5,7 +5,7 @@ import type { Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
 import { type SsoDomain, SsoDomainSchema, SsoDomainService } from "@muster/proto/muster/identity/v1/sso_domain_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, requireScope, requireWholeOrganization } from "@muster/service";
+import { idempotentTx, reachedBefore, requireScope, requireWholeOrganization } from "@muster/service";
 import { domainFault, newDomainToken, recordName, recordValue } from "../commands/sso/check-domain.ts";
 import { newPlace, requireOwner } from "../commands/sso/owner.ts";
 import type { SsoDeps } from "../deps.ts";
@@ -76,7 +76,7 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
         recordDomain(tx, context, row, "sso.domain.create", { changes: { before: {}, after: { domain } } }, at);
         return { domain: domainMessage(row) };
       };
-      return idempotentTx(db, context, SsoDomainService.method.createSsoDomain, request, make);
+      return idempotentTx(db, context, SsoDomainService.method.createSsoDomain, request, reachedBefore, make);
     },
 
     async verifySsoDomain({ id }, handler) {

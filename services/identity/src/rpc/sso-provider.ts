@@ -3,7 +3,7 @@ import type { Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
 import { SsoProviderService } from "@muster/proto/muster/identity/v1/sso_provider_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, requireScope, requireWholeOrganization } from "@muster/service";
+import { idempotentTx, reachedBefore, requireScope, requireWholeOrganization } from "@muster/service";
 import { checkEndpoints, discover } from "../clients/sso/discovery.ts";
 import { newPlace, requireOwner } from "../commands/sso/owner.ts";
 import { incomplete, prepareProvider, seenRole } from "../commands/sso/prepare-provider.ts";
@@ -114,7 +114,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
         recordProvider(tx, context, row, "sso.provider.create", { type, status: row.status, changes }, at);
         return { provider: message(row) };
       };
-      return idempotentTx(db, context, SsoProviderService.method.createSsoProvider, request, make);
+      return idempotentTx(db, context, SsoProviderService.method.createSsoProvider, request, reachedBefore, make);
     },
 
     async updateSsoProvider({ id, updateMask, input }, handler) {

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database, Tx } from "@muster/db";
-import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
+import { type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
 import { type Site, SiteSchema, SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, requireOrganization, requirePermission } from "@muster/service";
