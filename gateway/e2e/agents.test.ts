@@ -22,7 +22,7 @@ describe("enrolling an agent", () => {
     const { id: keyId, key } = await newKey();
     const wanted = machine({ watchdogVersion: "2.0.0", serialNumber: "S-1", labels: { room: "12" } });
     const reply = await anybody().call("POST", "/agents/enroll", { enrollmentKey: key, ...wanted });
-    expect([reply.status, reply.headers.get("cache-control")]).toEqual([201, "no-store"]);
+    expect([reply.status, reply.headers.get("cache-control")]).toEqual([201, expect.stringMatching(/no-store$/)]);
     const { token, ...rest } = reply.body;
     const { agentId } = rest;
     expect(rest).toEqual({
@@ -129,7 +129,7 @@ describe("an agent's token", () => {
     const { key } = await newKey();
     const agent = await enrollAgent(cluster, key);
     const rotated = await agent.call("POST", "/rotate-token");
-    expect([rotated.status, rotated.headers.get("cache-control")]).toEqual([200, "no-store"]);
+    expect([rotated.status, rotated.headers.get("cache-control")]).toEqual([200, expect.stringMatching(/no-store$/)]);
     expect((await agent.heartbeat()).status).toBe(200);
     const next = agentWith(cluster, agent.id, String(rotated.body.token));
     expect((await next.heartbeat()).status).toBe(200);

@@ -131,7 +131,7 @@ describe("a person over HTTP", () => {
     const invited = await admin.api.call("POST", "/users", { email: address, name: "Ada", roleId: roleIdOf });
     const id = String(invited.body.id);
     const again = await admin.api.call("POST", `/users/${id}/invite`);
-    expect([again.status, again.headers.get("cache-control")]).toEqual([200, "no-store"]);
+    expect([again.status, again.headers.get("cache-control")]).toEqual([200, expect.stringMatching(/no-store$/)]);
     const accept = (url: unknown) =>
       api(cluster).call("POST", "/auth/accept-invite", { token: tokenOf(url), password });
     expect((await accept(invited.body.inviteUrl)).body.code).toBe("invalid_token");
