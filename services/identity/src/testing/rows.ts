@@ -25,6 +25,20 @@ export const oneRowOfEach = ({ id, partnerId, orgId, siteId }: Ids): string => `
   INSERT INTO passkey_challenges (challenge_hash, user_id, purpose, session_id, expires_at)
     VALUES ('${id}', '${id}', 'register', '${id}', now());
   INSERT INTO password_resets (id, user_id, token_hash, created_at, expires_at) VALUES ('${id}', '${id}', '${id}', now(), now());
+  INSERT INTO sso_providers (id, partner_id, org_id, name, type, scopes, created_by, created_at, updated_at)
+    VALUES ('${id}', '${partnerId}', '${orgId}', 'P', 'oidc', 'openid', '${id}', now(), now());
+  INSERT INTO sso_login_sessions (state_hash, provider_id, generation, kind, redirect_url, created_at, expires_at)
+    VALUES ('${id}', '${id}', 1, 'login', '/', now(), now());
+  INSERT INTO sso_identities (provider_id, user_id, partner_id, org_id, external_id, created_at)
+    VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', '${id}', now());
+  INSERT INTO sso_exchange_codes (code_hash, user_id, provider_id, generation, mfa, created_at, expires_at)
+    VALUES ('${id}', '${id}', '${id}', 1, false, now(), now());
+  INSERT INTO sso_assertions (provider_id, assertion_hash, expires_at) VALUES ('${id}', '${id}', now());
+  INSERT INTO sso_attempts (id, provider_id, partner_id, org_id, kind, outcome, step, created_at)
+    VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', 'login', 'success', 'code', now());
+  INSERT INTO sso_domains (id, partner_id, org_id, domain, token, created_by, created_at)
+    VALUES ('${id}', '${partnerId}', '${orgId}', '${id}.example', '${id}', '${id}', now());
+  INSERT INTO login_branding (partner_id, headline, updated_at) VALUES ('${partnerId}', 'H', now()) ON CONFLICT DO NOTHING;
   INSERT INTO mail (id, kind, sealed, next_at, expires_at, created_at) VALUES ('${id}', 'invite', '${id}', now(), now(), now());
   INSERT INTO failed_attempts (bucket, user_id, failed_at, expires_at) VALUES ('${id}', '${id}', '{}', now());
   INSERT INTO failed_logins (user_id, minute, failures) VALUES ('${id}', now(), 1);
