@@ -104,12 +104,12 @@ describe("a role of one's own", () => {
       ["DELETE", `/users/${boss.id}`, undefined],
     ] as const) {
       const reply = await clerk.api.call(method, path, sent);
-      const isRole = path.startsWith("/roles/");
+      const isRole = path.startsWith("/roles");
       expect([method, path, reply.status, reply.body.code]).toEqual([
         method,
         path,
         403,
-        // A partner's role is changed by those who reach all its organizations.
+        // A partner's roles are made and changed by those who reach all its organizations.
         isRole ? "scope_not_allowed" : "delegation_denied",
       ]);
     }
@@ -131,7 +131,7 @@ describe("a person over HTTP", () => {
     const invited = await admin.api.call("POST", "/users", { email: address, name: "Ada", roleId: roleIdOf });
     const id = String(invited.body.id);
     const again = await admin.api.call("POST", `/users/${id}/invite`);
-    expect([again.status, again.headers.get("cache-control")]).toEqual([200, expect.stringMatching(/no-store$/)]);
+    expect([again.status, again.headers.get("cache-control")]).toEqual([200, "private, no-store"]);
     const accept = (url: unknown) =>
       api(cluster).call("POST", "/auth/accept-invite", { token: tokenOf(url), password });
     expect((await accept(invited.body.inviteUrl)).body.code).toBe("invalid_token");

@@ -214,7 +214,7 @@ describe("who is let in", () => {
     idp.become(who);
     const ends = await Promise.all(Array.from({ length: 20 }, () => roundTrip(cluster, tenant.orgId)));
     expect(new Set(ends.map((end) => reasonOf(end)))).toEqual(new Set([null]));
-    const listed = await call("GET", `/users?q=${who.email?.split("@")[0]}`);
+    const listed = await call("GET", `/users?search=${who.email?.split("@")[0]}`);
     expect((listed.body.data ?? []).length).toBe(1);
   });
 });

@@ -87,7 +87,7 @@ export const configSchema = z.object({
   IN_FLIGHT_ORGANIZATION_PERCENT: whole(25, 1, 100).describe(
     "Percent of each IN_FLIGHT_MAX that one organization may hold, or the people of one partner, or one person of the platform.",
   ),
-  IN_FLIGHT_ANONYMOUS_PERCENT: whole(25, 1, 100).describe(
+  IN_FLIGHT_ANONYMOUS_PERCENT: whole(50, 1, 100).describe(
     "Percent of each IN_FLIGHT_MAX that requests without a known credential may hold per client network (IPv6: per /64).",
   ),
   BODIES_MAX: whole(2_000, 1, 1_000_000).describe(

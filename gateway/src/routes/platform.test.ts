@@ -143,7 +143,8 @@ describe("GET /api/v1/openapi.json", () => {
       expect(operation?.["x-access"]).toMatchObject({ auth: row.access.auth });
       expect(document.tags.map(({ name }) => name)).toContain(row.tag);
       const replies = Object.entries(operation?.responses as Record<string, unknown>);
-      for (const [status, reply] of replies.filter(([code]) => Number(code) >= 400)) {
+      const answered = Object.keys(row.answers ?? {}); // Without a body, so without a code.
+      for (const [status, reply] of replies.filter(([code]) => Number(code) >= 400 && !answered.includes(code))) {
         const codes = JSON.stringify(reply).match(/"code":\{"enum":\[("[a-z_]+",?)+\]/);
         if (!codes) throw new Error(`${row.method} ${row.path} ${status} lists no code`);
       }

@@ -96,6 +96,7 @@ const create = route({
   status: 201,
   reply: role,
   errors: [
+    "scope_not_allowed",
     "partner_id_required",
     "partner_not_found",
     "organization_not_found",

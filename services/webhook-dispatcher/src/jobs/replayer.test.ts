@@ -168,7 +168,9 @@ describe("a replay", () => {
     const sited = callers.orgAdmin(partnerId, webhook.orgId, { permissions: ["webhooks:write"], siteIds: [uuidv7()] });
     expect(await outcome(of(admin).startReplay({ webhookId: webhook.id }))).toBe("validation_failed since");
     expect(await outcome(of(admin).startReplay({ ...asked, since: future }))).toBe("validation_failed since");
-    expect(await outcome(of(admin).startReplay({ ...asked, status: "pending" }))).toBe("validation_failed status");
+    expect(await outcome(of(admin).startReplay({ ...asked, status: "pending" }))).toBe(
+      "validation_failed deliveryStatus",
+    );
     expect(await outcome(of(admin).startReplay({ ...asked, events: ["webhook.test"] }))).toBe("unknown_event_type");
     expect(await outcome(of(other.admin).startReplay(asked))).toBe("webhook_not_found");
     expect(await outcome(of(reader).startReplay(asked))).toBe("permission_denied");
