@@ -45,7 +45,8 @@ export async function operatorToken(cluster: Cluster, admin: Credentials): Promi
   const { accessToken, refreshToken } = JSON.parse(text) as Tokens;
   const [, claims = ""] = accessToken.split(".");
   const { exp } = JSON.parse(Buffer.from(claims, "base64url").toString()) as { exp: number };
-  if (exp * 1000 - Date.now() > 60_000) return accessToken;
+  // A test file may use it for ten minutes.
+  if (exp * 1000 - Date.now() > 600_000) return accessToken;
   // Two test files that refresh together are given the same successor.
   const next = (await call(cluster, "POST", "/auth/refresh", null, { refreshToken })) as unknown as Tokens;
   await keep(cluster, next);

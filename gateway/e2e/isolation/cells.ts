@@ -192,6 +192,8 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
   }
   if (key === "POST /roles") {
     const isThere = target.state === "living" && reaches(actor, target);
+    const isWholePartner = target.kind === "partner" && actor.scope === "partner" && actor.orgIds !== "all";
+    if (isThere && isWholePartner) return refused(403, "scope_not_allowed");
     if (isThere || (target.id === actor.partnerId && actor.scope === "organization")) return otherwise;
     return refused(404, `${target.kind}_not_found`);
   }
