@@ -38,7 +38,7 @@ describe("the store", () => {
     expect(await listReachedOrganizations(blind, who, 10)).toEqual([]);
     expect(await findSite(blind, who, site)).toBeNull();
     expect(await listSites(blind, who, null, page)).toEqual(empty);
-    await expect(listSites(blind, who, org, page)).rejects.toMatchObject({ code: "organization_access_denied" });
+    await expect(listSites(blind, who, org, page)).rejects.toMatchObject({ code: "organization_not_found" });
     expect(await snapshotPage(blind, who, null, 10)).toEqual([]);
   });
 
