@@ -11,9 +11,26 @@ const services = readdirSync(folder("services"));
 /** Policies whose condition is none of policy_condition(): each says why in the migration that makes it. */
 const ownConditions: Record<string, string[]> = {
   "*": ["idempotency_own", "idempotency_clean", "tenant_read"],
+  "agent-release": [
+    "artifact_read",
+    "promotion_read",
+    "release_read",
+    "update_attempt_read",
+    "update_settings_read",
+    "update_settings_write",
+  ],
   audit: ["checkpoint_thin", "job_verify"],
   "device-logs": ["reached"],
-  identity: ["mail_queue", "roles_add", "roles_change", "roles_read", "roles_remove", "user_organizations_tenant"],
+  identity: [
+    "login_branding_partner",
+    "mail_queue",
+    "roles_add",
+    "roles_change",
+    "roles_read",
+    "roles_remove",
+    "sso_identities_own",
+    "user_organizations_tenant",
+  ],
   tenancy: [
     "organizations_insert",
     "organizations_read",

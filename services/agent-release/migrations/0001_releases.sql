@@ -98,20 +98,14 @@ CREATE POLICY promotion_read ON promotion FOR SELECT
   USING ((SELECT current_setting('app.scope', true)) IN ('system', 'partner', 'organization'));
 -- Rings name tenants: rollouts are for platform people.
 CREATE POLICY release_write ON release
-  USING ((SELECT current_setting('app.scope', true)) = 'system')
-  WITH CHECK ((SELECT current_setting('app.scope', true)) = 'system');
+  USING ((SELECT current_setting('app.scope', true)) = 'system');
 CREATE POLICY artifact_write ON artifact
-  USING ((SELECT current_setting('app.scope', true)) = 'system')
-  WITH CHECK ((SELECT current_setting('app.scope', true)) = 'system');
+  USING ((SELECT current_setting('app.scope', true)) = 'system');
 CREATE POLICY promotion_write ON promotion
-  USING ((SELECT current_setting('app.scope', true)) = 'system')
-  WITH CHECK ((SELECT current_setting('app.scope', true)) = 'system');
+  USING ((SELECT current_setting('app.scope', true)) = 'system');
 CREATE POLICY rollout_system ON rollout
-  USING ((SELECT current_setting('app.scope', true)) = 'system')
-  WITH CHECK ((SELECT current_setting('app.scope', true)) = 'system');
+  USING ((SELECT current_setting('app.scope', true)) = 'system');
 CREATE POLICY plan_system ON plan
-  USING ((SELECT current_setting('app.scope', true)) = 'system')
-  WITH CHECK ((SELECT current_setting('app.scope', true)) = 'system');
+  USING ((SELECT current_setting('app.scope', true)) = 'system');
 CREATE POLICY plan_change_system ON plan_change
-  USING ((SELECT current_setting('app.scope', true)) = 'system')
-  WITH CHECK ((SELECT current_setting('app.scope', true)) = 'system');
+  USING ((SELECT current_setting('app.scope', true)) = 'system');

@@ -83,8 +83,7 @@ CREATE POLICY update_settings_write ON update_settings
         AND org_id = (SELECT nullif(current_setting('app.org_id', true), '')::uuid))
   );
 CREATE POLICY update_attempt_system ON update_attempt
-  USING ((SELECT current_setting('app.scope', true)) = 'system')
-  WITH CHECK ((SELECT current_setting('app.scope', true)) = 'system');
+  USING ((SELECT current_setting('app.scope', true)) = 'system');
 CREATE POLICY update_attempt_read ON update_attempt FOR SELECT USING (
   ((SELECT current_setting('app.scope', true)) = 'partner'
       AND partner_id = (SELECT nullif(current_setting('app.partner_id', true), '')::uuid)
@@ -94,8 +93,6 @@ CREATE POLICY update_attempt_read ON update_attempt FOR SELECT USING (
       AND org_id = (SELECT nullif(current_setting('app.org_id', true), '')::uuid))
 );
 CREATE POLICY update_request_system ON update_request
-  USING ((SELECT current_setting('app.scope', true)) = 'system')
-  WITH CHECK ((SELECT current_setting('app.scope', true)) = 'system');
+  USING ((SELECT current_setting('app.scope', true)) = 'system');
 CREATE POLICY update_watch_system ON update_watch
-  USING ((SELECT current_setting('app.scope', true)) = 'system')
-  WITH CHECK ((SELECT current_setting('app.scope', true)) = 'system');
+  USING ((SELECT current_setting('app.scope', true)) = 'system');

@@ -22,8 +22,7 @@ CREATE INDEX rate_hours_idle ON rate_hours (last_minute);
 
 ALTER TABLE rate_hours ENABLE ROW LEVEL SECURITY;
 CREATE POLICY rate_hours_system ON rate_hours
-  USING ((SELECT current_setting('app.scope', true)) = 'system')
-  WITH CHECK ((SELECT current_setting('app.scope', true)) = 'system');
+  USING ((SELECT current_setting('app.scope', true)) = 'system');
 
 -- What was counted by minute until now, each minute at its end. rate_windows stays until no process of the version before counts in it.
 INSERT INTO rate_hours (kind, id, between_slots, between_used, between_from)

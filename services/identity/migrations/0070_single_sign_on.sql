@@ -218,16 +218,13 @@ CREATE POLICY sso_domains_tenant ON sso_domains FOR ALL
   );
 
 CREATE POLICY sso_login_sessions_system ON sso_login_sessions
-  USING ((SELECT current_setting('app.scope', true)) = 'system')
-  WITH CHECK ((SELECT current_setting('app.scope', true)) = 'system');
+  USING ((SELECT current_setting('app.scope', true)) = 'system');
 
 CREATE POLICY sso_exchange_codes_system ON sso_exchange_codes
-  USING ((SELECT current_setting('app.scope', true)) = 'system')
-  WITH CHECK ((SELECT current_setting('app.scope', true)) = 'system');
+  USING ((SELECT current_setting('app.scope', true)) = 'system');
 
 CREATE POLICY sso_assertions_system ON sso_assertions
-  USING ((SELECT current_setting('app.scope', true)) = 'system')
-  WITH CHECK ((SELECT current_setting('app.scope', true)) = 'system');
+  USING ((SELECT current_setting('app.scope', true)) = 'system');
 
 -- A link is its person's; an administrator sees none.
 CREATE POLICY sso_identities_own ON sso_identities FOR ALL USING (

@@ -100,6 +100,8 @@ export function identityDeps({ db, config, process }: Context) {
   const { log } = process;
   const now = () => new Date();
   const url = publicUrl(config);
+  // First: the refusal to start names the pepper, which any of four settings gives.
+  const peppers = enrollmentPeppers(config);
   const boxOf = (purpose: string) => secretBox(encryptionKeys(config), purpose);
   const limited = (kind: "api-key" | "enrollment" | "token", max: number) =>
     unknownKeys({ db, limit: { max, windowMs: 60_000 }, now, kind });
@@ -118,7 +120,6 @@ export function identityDeps({ db, config, process }: Context) {
 
   const mailBox = boxOf(secretPurposes.mail);
   const mail = mailQueue({ box: mailBox, publicUrl: url });
-  const peppers = enrollmentPeppers(config);
   const unknownTokens = limited("token", config.UNKNOWN_TOKENS_PER_MINUTE);
 
   const sessions: SessionDeps = {
