@@ -25,7 +25,7 @@ export const settings = {
   SENDER_CONCURRENCY: whole(256, 1, 4_096).describe("Requests of this process under way at a time."),
   ENDPOINT_SLOTS: whole(8, 1, 256).describe("Requests to one webhook under way at a time, over all senders."),
   HOST_SLOTS: whole(128, 1, 65_536).describe(
-    "Requests to one host name or address under way at a time, over all webhooks and senders; others of it wait in the queue.",
+    "Queued requests to one host name or address under way at a time, over all webhooks and senders; those sent directly are counted per process.",
   ),
   ORGANIZATION_SHARE_PERCENT: whole(25, 1, 100).describe(
     "Share of SENDER_CONCURRENCY that the webhooks of one organization take at most, over all senders.",
