@@ -13,7 +13,7 @@ export type MailQueue = {
   queue(tx: Tx, mail: Mail, now: Date): Promise<void>;
   /** Leaves the wish for a new password, the same for every e-mail. */
   requestReset(tx: Tx, request: ResetRequest, now: Date): Promise<void>;
-  /** `path` of the pages that people open, with the token of a link. */
+  /** `path` of the pages that people open, with the token of a link behind `#`: no server, log or Referer ever sees it. */
   link(path: "accept-invite" | "reset-password", token: string): string;
 };
 
@@ -38,7 +38,7 @@ export function mailQueue({ box, publicUrl }: { box: SecretBox; publicUrl: strin
     async requestReset(tx, request, now) {
       await insert(tx, resetRequestKind, request, new Date(now.getTime() + resetMs), now);
     },
-    link: (path, token) => `${publicUrl}/${path}?token=${encodeURIComponent(token)}`,
+    link: (path, token) => `${publicUrl}/${path}#token=${encodeURIComponent(token)}`,
   };
 }
 
