@@ -1,9 +1,3 @@
-import type {
-  SamlCertificate,
-  SsoAttempt,
-  SsoPreset,
-  SsoProvider,
-} from "@muster/proto/muster/identity/v1/sso_provider_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
@@ -18,173 +12,24 @@ import {
   pagination,
   paginationOf,
   success,
-  timeOf,
   timeOut,
 } from "./schemas.ts";
+import {
+  certificate,
+  changes,
+  fields,
+  inputOf,
+  mapping,
+  paths,
+  ssoProvider,
+  status,
+  type,
+} from "./sso-providers-fields.ts";
+import { attemptOf, certificateOf, presetOf, providerOf } from "./sso-providers-replies.ts";
 
 const tag = "Single sign-on";
 const read = { auth: "session", permission: "organizations:read" } as const;
 const write = { auth: "session", permission: "organizations:write", mfa: true } as const;
-
-const type = z.enum(["oidc", "saml"]);
-const status = z.enum(["inactive", "testing", "active"]);
-
-const mapping = z
-  .object({
-    email: z.string().meta({ description: "Name of the claim or attribute." }),
-    name: z.string(),
-    firstName: z.string().optional().meta({ description: "Used with `lastName` when there is no name." }),
-    lastName: z.string().optional(),
-    groups: z.string().optional(),
-  })
-  .meta({ id: "AttributeMapping" });
-
-const certificate = z
-  .object({
-    pem: z.string(),
-    fingerprint: z.string().meta({ description: "SHA-256, hex." }),
-    notBefore: timeOut,
-    notAfter: timeOut,
-    source: z.enum(["manual", "metadata"]),
-  })
-  .meta({ id: "SamlCertificate" });
-
-export const ssoProvider = z
-  .object({
-    id: idOut,
-    orgId: idOut.nullable().meta({ description: "Null for a partner's own provider." }),
-    partnerId: idOut.nullable().meta({ description: "Of a partner's own provider alone." }),
-    name: z.string(),
-    type,
-    status: status.meta({ description: "Only `active` providers are used for sign-in." }),
-    preset: z.string().nullable(),
-    issuer: z.string().nullable(),
-    clientId: z.string().nullable(),
-    hasClientSecret: z.boolean(),
-    scopes: z.string(),
-    attributeMapping: mapping,
-    autoProvision: z.boolean(),
-    defaultRoleId: idOut.nullable(),
-    allowedDomains: z.string().meta({ description: "Comma-separated; empty means all." }),
-    enforceSSO: z.boolean(),
-    enforcement: z
-      .object({
-        inForce: z.boolean(),
-        reason: z.enum(["not_wanted", "not_active", "not_proven"]).nullable(),
-      })
-      .meta({
-        description:
-          "What `enforceSSO` asks for comes into force when the provider is active and an administrator has signed in through it.",
-      }),
-    trustIdpMfa: z.boolean(),
-    authorizationUrl: z.string().nullable(),
-    tokenUrl: z.string().nullable(),
-    userInfoUrl: z.string().nullable(),
-    jwksUrl: z.string().nullable(),
-    samlEntityId: z.string().nullable(),
-    samlSsoUrl: z.string().nullable(),
-    samlCertificates: z.array(certificate),
-    samlMetadataUrl: z.string().nullable(),
-    samlWantEncrypted: z.boolean(),
-    callbackUrl: z.string().nullable().meta({ description: "To register at the identity provider (OpenID Connect)." }),
-    samlAcsUrl: z.string().nullable().meta({ description: "The same for SAML." }),
-    samlSpMetadataUrl: z.string().nullable(),
-    createdBy: idOut,
-    createdAt: timeOut,
-    updatedAt: timeOut,
-  })
-  .meta({ id: "SsoProvider" });
-
-const url = () => z.string().trim().max(500).nullish();
-const claim = () => z.string().trim().min(1).max(255);
-
-const fields = {
-  preset: z.string().max(50).nullish().meta({ description: "Fills in scopes and mapping; see GET /sso/presets." }),
-  issuer: url().meta({ description: "Discovered before anything is written." }),
-  clientId: z.string().trim().max(500).nullish(),
-  clientSecret: z
-    .string()
-    .max(1_000)
-    .nullish()
-    .meta({ description: "Kept sealed and never returned; null removes it." }),
-  scopes: z.string().max(500).nullish().meta({ description: "Space-separated." }),
-  attributeMapping: z
-    .object({
-      email: claim(),
-      name: claim(),
-      firstName: claim().nullish(),
-      lastName: claim().nullish(),
-      groups: claim().nullish(),
-    })
-    .nullish(),
-  autoProvision: z.boolean().optional(),
-  defaultRoleId: id.nullish(),
-  allowedDomains: z.string().max(10_000).nullish(),
-  enforceSSO: z.boolean().optional(),
-  trustIdpMfa: z
-    .boolean()
-    .optional()
-    .meta({ description: "A second factor at the identity provider counts as a completed challenge here." }),
-  authorizationUrl: url(),
-  tokenUrl: url(),
-  userInfoUrl: url(),
-  jwksUrl: url(),
-  samlEntityId: z.string().trim().max(1_024).nullish(),
-  samlSsoUrl: url(),
-  samlCertificates: z.array(z.string().max(16_384)).max(10).nullish().meta({ description: "PEM." }),
-  samlMetadataUrl: url(),
-  samlMetadataXml: z.string().max(262_144).nullish(),
-  samlWantEncrypted: z.boolean().optional(),
-};
-const changes = z.object({ name: nameIn.optional(), ...fields });
-
-const paths = {
-  name: "name",
-  preset: "preset",
-  issuer: "issuer",
-  clientId: "client_id",
-  clientSecret: "client_secret",
-  scopes: "scopes",
-  attributeMapping: "attribute_mapping",
-  autoProvision: "auto_provision",
-  defaultRoleId: "default_role_id",
-  allowedDomains: "allowed_domains",
-  enforceSSO: "enforce_sso",
-  trustIdpMfa: "trust_idp_mfa",
-  authorizationUrl: "authorization_url",
-  tokenUrl: "token_url",
-  userInfoUrl: "user_info_url",
-  jwksUrl: "jwks_url",
-  samlEntityId: "saml_entity_id",
-  samlSsoUrl: "saml_sso_url",
-  samlCertificates: "saml_certificates",
-  samlMetadataUrl: "saml_metadata_url",
-  samlMetadataXml: "saml_metadata_xml",
-  samlWantEncrypted: "saml_want_encrypted",
-} as const;
-
-/** A body as identity takes it: absent and null are empty. */
-function inputOf(body: z.output<typeof changes>) {
-  const { attributeMapping: given, samlCertificates, enforceSSO, autoProvision, ...rest } = body;
-  const texts = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, value ?? undefined]));
-  return {
-    ...texts,
-    ...(autoProvision === undefined ? {} : { autoProvision }),
-    enforceSso: enforceSSO ?? false,
-    samlCertificates: samlCertificates ?? [],
-    ...(given
-      ? {
-          attributeMapping: {
-            email: given.email,
-            name: given.name,
-            firstName: given.firstName ?? "",
-            lastName: given.lastName ?? "",
-            groups: given.groups ?? "",
-          },
-        }
-      : {}),
-  };
-}
 
 const presets = route({
   method: "GET",
@@ -434,90 +279,6 @@ const attempts = route({
     return { data: reply.attempts.map(attemptOf), pagination: paginationOf(reply.page) };
   },
 });
-
-function presetOf(preset: SsoPreset) {
-  return {
-    id: preset.id,
-    type: type.parse(preset.type),
-    name: preset.name,
-    issuerTemplate: preset.issuerTemplate || null,
-    ssoUrlTemplate: preset.ssoUrlTemplate || null,
-    scopes: preset.scopes,
-    attributeMapping: mappingOf(preset.attributeMapping),
-  };
-}
-
-function mappingOf(message: SsoProvider["attributeMapping"]): z.input<typeof mapping> {
-  const { email = "", name = "", firstName, lastName, groups } = message ?? {};
-  const optional = Object.entries({ firstName, lastName, groups }).filter(([, named]) => named);
-  return { email, name, ...Object.fromEntries(optional) };
-}
-
-function certificateOf(message: SamlCertificate): z.input<typeof certificate> {
-  return {
-    pem: message.pem,
-    fingerprint: message.fingerprint,
-    notBefore: timeOf(message.notBefore),
-    notAfter: timeOf(message.notAfter),
-    source: certificate.shape.source.parse(message.source),
-  };
-}
-
-function attemptOf(message: SsoAttempt) {
-  return {
-    id: message.id,
-    kind: z.enum(["login", "link"]).parse(message.kind),
-    outcome: z.enum(["success", "failure"]).parse(message.outcome),
-    step: message.step,
-    reason: message.reason || null,
-    detail: message.detail || null,
-    email: message.email || null,
-    ipAddress: message.ipAddress || null,
-    userAgent: message.userAgent || null,
-    requestId: message.requestId || null,
-    createdAt: timeOf(message.createdAt),
-  };
-}
-
-function providerOf(message: SsoProvider | undefined): z.input<typeof ssoProvider> {
-  if (!message) throw new Error("identity answered without a provider");
-  const reason = ssoProvider.shape.enforcement.shape.reason.parse(message.enforcementReason || null);
-  return {
-    id: message.id,
-    orgId: message.orgId || null,
-    partnerId: message.partnerId || null,
-    name: message.name,
-    type: type.parse(message.type),
-    status: status.parse(message.status),
-    preset: message.preset || null,
-    issuer: message.issuer || null,
-    clientId: message.clientId || null,
-    hasClientSecret: message.hasClientSecret,
-    scopes: message.scopes,
-    attributeMapping: mappingOf(message.attributeMapping),
-    autoProvision: message.autoProvision,
-    defaultRoleId: message.defaultRoleId || null,
-    allowedDomains: message.allowedDomains,
-    enforceSSO: message.enforceSso,
-    enforcement: { inForce: message.enforcementInForce, reason },
-    trustIdpMfa: message.trustIdpMfa,
-    authorizationUrl: message.authorizationUrl || null,
-    tokenUrl: message.tokenUrl || null,
-    userInfoUrl: message.userInfoUrl || null,
-    jwksUrl: message.jwksUrl || null,
-    samlEntityId: message.samlEntityId || null,
-    samlSsoUrl: message.samlSsoUrl || null,
-    samlCertificates: message.samlCertificates.map(certificateOf),
-    samlMetadataUrl: message.samlMetadataUrl || null,
-    samlWantEncrypted: message.samlWantEncrypted,
-    callbackUrl: message.callbackUrl || null,
-    samlAcsUrl: message.samlAcsUrl || null,
-    samlSpMetadataUrl: message.samlSpMetadataUrl || null,
-    createdBy: message.createdBy,
-    createdAt: timeOf(message.createdAt),
-    updatedAt: timeOf(message.updatedAt),
-  };
-}
 
 export const ssoProviderRoutes: readonly Route[] = [
   presets,
