@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { open, readFile, rm } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import { dirname, join } from "node:path";
-import { listening, testCertificate, until } from "@muster/testing";
+import { listening, testCertificate } from "@muster/testing";
 import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import Provider from "oidc-provider";
 import { type Cluster, receiverHost } from "./cluster.ts";
+import { takeReceiverPort } from "./receiver-port.ts";
 
 export type Account = {
   sub: string;
@@ -23,19 +22,7 @@ export type Idp = Awaited<ReturnType<typeof startIdp>>;
 
 /** A real OpenID provider over HTTPS with a certificate of the test CA, at a port that the cluster's services may reach. */
 export async function startIdp(cluster: Cluster, options: { clients?: number } = {}) {
-  const folder = dirname(cluster.dataDir);
-  const ports = JSON.parse(await readFile(join(folder, "receivers.json"), "utf8")) as number[];
-  const port = await until("a free port for an identity provider", async () => {
-    for (const each of ports) {
-      try {
-        await (await open(join(folder, `receiver-${each}`), "wx")).close();
-        return each;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      }
-    }
-    return null;
-  });
+  const { port, giveBack } = await takeReceiverPort(cluster);
   const issuer = `https://${receiverHost}:${port}`;
   const accounts = new Map<string, Account>();
   const secret = randomBytes(32).toString("base64url");
@@ -115,7 +102,7 @@ export async function startIdp(cluster: Cluster, options: { clients?: number } =
     async close() {
       server.closeAllConnections();
       await close();
-      await rm(join(folder, `receiver-${port}`));
+      await giveBack();
     },
   };
 }

@@ -1,9 +1,8 @@
-import { open, readFile, rm } from "node:fs/promises";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import { dirname, join } from "node:path";
-import { listening, testCertificate, until } from "@muster/testing";
+import { listening, testCertificate } from "@muster/testing";
 import { type Cluster, receiverHost } from "./cluster.ts";
+import { takeReceiverPort } from "./receiver-port.ts";
 
 export type Received = { atMs: number; headers: IncomingHttpHeaders; body: string };
 
@@ -17,20 +16,7 @@ export type Receiver = {
 
 /** An HTTPS receiver with a certificate of the test CA, on one of the ports that the cluster lets webhooks reach. */
 export async function startReceiver(cluster: Cluster): Promise<Receiver> {
-  const folder = dirname(cluster.dataDir);
-  const ports = JSON.parse(await readFile(join(folder, "receivers.json"), "utf8")) as number[];
-  // Test files run beside each other: a port belongs to whoever made its file.
-  const port = await until("a free port for a receiver", async () => {
-    for (const each of ports) {
-      try {
-        await (await open(join(folder, `receiver-${each}`), "wx")).close();
-        return each;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      }
-    }
-    return null;
-  });
+  const { port, giveBack } = await takeReceiverPort(cluster);
   const received: Received[] = [];
   let answer: Parameters<Receiver["answer"]>[0] = (_received, response) => void response.end("ok");
   const server = createServer(testCertificate(), (request, response) => {
@@ -51,7 +37,7 @@ export async function startReceiver(cluster: Cluster): Promise<Receiver> {
     },
     async close() {
       await close();
-      await rm(join(folder, `receiver-${port}`));
+      await giveBack();
     },
   };
 }

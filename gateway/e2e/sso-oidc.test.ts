@@ -1,10 +1,23 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
+import { type CryptoKey, decodeJwt, exportJWK, generateKeyPair, type JWTPayload } from "jose";
 import { api } from "./client.ts";
 import { type Account, type Idp, startIdp } from "./idp.ts";
 import { ownTenant } from "./own-tenant.ts";
-import { codeOf, lastAttempt, newProvider, type ProviderBody, reasonOf, roundTrip, signInThrough } from "./sso.ts";
+import { asDatabaseOwner } from "./owner-rows.ts";
+import {
+  codeOf,
+  lastAttempt,
+  newProvider,
+  type ProviderBody,
+  reasonOf,
+  roundTrip,
+  setStatus,
+  signInThrough,
+  upToAnswer,
+} from "./sso.ts";
+import { tenantWithAdmins } from "./tenant-with-admins.ts";
 import { newVisitor } from "./visitor.ts";
 
 const { cluster, tenant, call } = ownTenant();
@@ -95,13 +108,7 @@ describe("a sign-in through an organization's provider", () => {
 });
 
 describe("a round trip that is not as it began", () => {
-  /** Up to the callback, which is not called. */
-  const upToCallback = async () => {
-    const visitor = newVisitor();
-    const login = `http://localhost:${new URL(cluster.url).port}/api/v1/sso/login/${tenant.orgId}`;
-    const last = await visitor.follow(login, (next) => next.includes("/sso/callback"));
-    return { visitor, callback: last.location ?? "" };
-  };
+  const upToCallback = () => upToAnswer(cluster, tenant.orgId);
 
   it("ends for a second browser, and goes on for the first", async () => {
     idp.become(person());
@@ -157,6 +164,154 @@ describe("a round trip that is not as it began", () => {
       const visit = await visitor.get(`${cluster.url}/api/v1/sso/callback${query}`);
       expect([visit.status, reasonOf(visit)]).toEqual([302, "invalid_callback"]);
     }
+  });
+});
+
+describe("a sign-in that took too long", () => {
+  const late = (table: string) =>
+    asDatabaseOwner(
+      cluster,
+      `UPDATE identity.${table} SET expires_at = now() - interval '1 second' WHERE provider_id = $1`,
+      [provider.id],
+    );
+
+  it("ends at the callback after ten minutes, without a session, with its reason for the administrator", async () => {
+    idp.become(person());
+    const { visitor, callback } = await upToAnswer(cluster, tenant.orgId);
+    await late("sso_login_sessions");
+    expect(reasonOf(await visitor.get(callback))).toBe("session_expired");
+    expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({
+      step: "consume",
+      reason: "session_expired",
+    });
+  });
+
+  it("ends at the exchange after two minutes, and when the provider or the person is gone by then", async () => {
+    const who = person();
+    idp.become(who);
+    const exchange = async (code: string) => (await api(cluster).call("POST", "/sso/exchange", { code })).body.code;
+    const slow = codeOf(await roundTrip(cluster, tenant.orgId));
+    await late("sso_exchange_codes");
+    expect(await exchange(slow)).toBe("invalid_exchange_code");
+    const { user } = await signInThrough(cluster, tenant.orgId);
+    const disabled = codeOf(await roundTrip(cluster, tenant.orgId));
+    await call("POST", `/users/${user.id}/disable`, {});
+    expect(await exchange(disabled)).toBe("invalid_exchange_code");
+  });
+
+  it("ends when the provider was disabled or deleted meanwhile", async () => {
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const own = await newProvider(admin.api, idp, { client: 2 });
+    idp.become(person());
+    const first = await upToAnswer(cluster, orgId);
+    await setStatus(admin.api, own.id, "inactive");
+    expect(reasonOf(await first.visitor.get(first.callback))).toBe("provider_changed");
+    await setStatus(admin.api, own.id, "active");
+    const second = await upToAnswer(cluster, orgId);
+    const code = codeOf(await roundTrip(cluster, orgId));
+    await admin.api.call("DELETE", `/sso/providers/${own.id}`);
+    expect(reasonOf(await second.visitor.get(second.callback))).toBe("session_expired");
+    expect((await api(cluster).call("POST", "/sso/exchange", { code })).body.code).toBe("invalid_exchange_code");
+    const sessions = await asDatabaseOwner(cluster, "SELECT id FROM identity.sessions WHERE sso_provider_id = $1", [
+      own.id,
+    ]);
+    expect(sessions).toEqual([]);
+  });
+});
+
+describe("an ID token", () => {
+  type Change = (claims: JWTPayload) => Promise<string> | string;
+  let other: CryptoKey;
+  beforeAll(async () => {
+    other = (await generateKeyPair("RS256", { extractable: true })).privateKey;
+  });
+  const header = { alg: "RS256", kid: "first" };
+  const signedBy = (change: JWTPayload) => (claims: JWTPayload) =>
+    idp.sign({ ...claims, ...change }, header, idp.privateKey);
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const now = () => Math.floor(Date.now() / 1_000);
+
+  const endWith = async (change: Change) => {
+    idp.become(person());
+    idp.tampers.set("/token", async (body) => ({ ...body, id_token: await change(decodeJwt(String(body.id_token))) }));
+    try {
+      return reasonOf(await roundTrip(cluster, tenant.orgId));
+    } finally {
+      idp.tampers.delete("/token");
+    }
+  };
+
+  it("that the provider signed anew is accepted: the attacks below fail for what they change", async () => {
+    expect(await endWith((claims) => idp.sign(claims, header, idp.privateKey))).toBeNull();
+  });
+
+  it.each<[string, Change]>([
+    ["of another key", (claims) => idp.sign(claims, header, other)],
+    [
+      "of another key that it brings itself",
+      async (claims) => idp.sign(claims, { ...header, jwk: await exportJWK(other) }, other),
+    ],
+    [
+      "of another key behind a URL",
+      (claims) => idp.sign(claims, { ...header, jku: "https://evil.example.com/keys" }, other),
+    ],
+    ["of a key id that nobody knows", (claims) => idp.sign(claims, { ...header, kid: "unknown" }, other)],
+    ["without a signature", (claims) => `${encode({ alg: "none" })}.${encode(claims)}.`],
+    ["under the client secret", (claims) => idp.sign(claims, { alg: "HS256" }, Buffer.from(idp.secret))],
+    [
+      "under the public key as a secret",
+      async (claims) =>
+        idp.sign(claims, { alg: "HS256", kid: "first" }, Buffer.from(JSON.stringify(await exportJWK(idp.privateKey)))),
+    ],
+    [
+      "whose claims were changed",
+      async (claims) => {
+        const [head, , signature] = (await idp.sign(claims, header, idp.privateKey)).split(".");
+        return `${head}.${encode({ ...claims, sub: "somebody-else" })}.${signature}`;
+      },
+    ],
+    ["that is no token", () => "nothing"],
+    ["of another sign-in", signedBy({ nonce: "another" })],
+    ["of no sign-in", signedBy({ nonce: undefined })],
+    ["for another client", signedBy({ aud: "another" })],
+    ["for several without saying whose", signedBy({ aud: ["muster-0", "another"] })],
+    ["for several, another's", signedBy({ aud: ["muster-0", "another"], azp: "another" })],
+    ["of another issuer", signedBy({ iss: "https://evil.example.com" })],
+    ["that has expired", (claims) => signedBy({ exp: now() - 60, iat: now() - 120 })(claims)],
+    ["that never expires", signedBy({ exp: undefined })],
+    ["from the future", (claims) => signedBy({ iat: now() + 600, exp: now() + 1_200 })(claims)],
+    ["of nobody", signedBy({ sub: undefined })],
+    ["of an endless subject", signedBy({ sub: "x".repeat(256) })],
+    ["of another subject than the user info", signedBy({ sub: "somebody-else" })],
+  ])("%s lets nobody in", async (_case, change) => {
+    expect(await endWith(change)).toBe("token_invalid");
+  });
+
+  it("of another provider's callback lets nobody in", async () => {
+    idp.become(person());
+    for (const iss of ["https://evil.example.com", ""]) {
+      const { visitor, callback } = await upToAnswer(cluster, tenant.orgId);
+      const url = new URL(callback);
+      url.searchParams.set("iss", iss);
+      expect(reasonOf(await visitor.get(url.href))).toBe("token_invalid");
+      expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({ step: "iss" });
+    }
+  });
+
+  it("of a code that was redeemed, or made up, lets nobody in", async () => {
+    idp.become(person());
+    const { visitor, callback } = await upToAnswer(cluster, tenant.orgId);
+    const url = new URL(callback);
+    url.searchParams.set("code", "made-up");
+    expect(reasonOf(await visitor.get(url.href))).toBe("token_invalid");
+  });
+
+  it("of a new key is accepted as soon as the provider publishes it", async () => {
+    const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
+    const jwk = { ...(await exportJWK(publicKey)), kid: "second", alg: "RS256", use: "sig" };
+    idp.tampers.set("/jwks", (body) => ({ keys: [...(body.keys as object[]), jwk] }));
+    expect(await endWith((claims) => idp.sign(claims, { alg: "RS256", kid: "second" }, privateKey))).toBeNull();
+    idp.tampers.delete("/jwks");
   });
 });
 

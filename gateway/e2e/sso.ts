@@ -3,6 +3,7 @@ import { type Api, api, type SignedIn } from "./client.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Idp } from "./idp.ts";
 import { roleId } from "./people.ts";
+import type { SamlIdp } from "./saml-idp.ts";
 import { newVisitor, type Visit, type Visitor } from "./visitor.ts";
 
 export type ProviderBody = Record<string, unknown> & { id: string; status: string };
@@ -28,6 +29,24 @@ export async function newProvider(
   return setStatus(by, String(created.body.id), status);
 }
 
+/** The same over a SAML identity provider, from its metadata. */
+export async function newSamlProvider(
+  by: Api,
+  idp: SamlIdp,
+  change: Record<string, unknown> & { status?: string } = {},
+): Promise<ProviderBody> {
+  const { status = "active", ...fields } = change;
+  const created = await by.call("POST", "/sso/providers", {
+    name: `Provider ${randomUUID()}`,
+    type: "saml",
+    samlMetadataUrl: idp.metadataUrl,
+    ...("ownerScope" in fields ? {} : { defaultRoleId: await roleId(by, "org-viewer") }),
+    ...fields,
+  });
+  if (created.status !== 201) throw new Error(`provider answered ${created.status}: ${JSON.stringify(created.body)}`);
+  return setStatus(by, String(created.body.id), status);
+}
+
 export async function setStatus(by: Api, id: string, status: string): Promise<ProviderBody> {
   const reply = await by.call("POST", `/sso/providers/${id}/status`, { status });
   if (reply.status !== 200) throw new Error(`status answered ${reply.status}: ${JSON.stringify(reply.body)}`);
@@ -37,6 +56,28 @@ export async function setStatus(by: Api, id: string, status: string): Promise<Pr
 /** Our own address as browsers know it: the public one, which the identity provider sends back to. */
 export const publicUrl = (cluster: Cluster) => `http://localhost:${new URL(cluster.url).port}`;
 
+/** Where a browser begins: of an organization, or `partner/<id>`. */
+export const loginUrl = (cluster: Cluster, place: string) => `${publicUrl(cluster)}/api/v1/sso/login/${place}`;
+
+/** Up to the callback, or the post to us, which is not made. */
+export async function upToAnswer(
+  cluster: Cluster,
+  place: string,
+): Promise<{ visitor: Visitor; last: Visit; callback: string }> {
+  const visitor = newVisitor();
+  const last = await visitor.follow(loginUrl(cluster, place), (next) => /\/sso\/(?:callback|saml\/acs)/.test(next));
+  return { visitor, last, callback: last.location ?? "" };
+}
+
+/** Links one's own account through a provider; the end of the round trip. */
+export async function linkThrough(cluster: Cluster, by: Api, providerId: string): Promise<Visit> {
+  const visitor = newVisitor();
+  const started = await by.call("POST", `/sso/link/start/${providerId}`);
+  if (started.status !== 200) throw new Error(`link answered ${started.status}: ${JSON.stringify(started.body)}`);
+  visitor.keep(new URL(publicUrl(cluster)).host, started.headers.getSetCookie());
+  return visitor.follow(String(started.body.authUrl));
+}
+
 /** Goes through a whole round trip, up to the address of the app at its end. */
 export function roundTrip(
   cluster: Cluster,
@@ -44,7 +85,7 @@ export function roundTrip(
   { visitor = newVisitor(), redirect = "" }: { visitor?: Visitor; redirect?: string } = {},
 ): Promise<Visit> {
   const query = redirect === "" ? "" : `?redirect=${encodeURIComponent(redirect)}`;
-  return visitor.follow(`${publicUrl(cluster)}/api/v1/sso/login/${orgId}${query}`);
+  return visitor.follow(`${loginUrl(cluster, orgId)}${query}`);
 }
 
 /** The one-time code of a round trip's end. Throws when it ended otherwise. */

@@ -34,11 +34,12 @@ export function newVisitor() {
     }
   };
 
-  const get = (url: string, more: { method?: string; body?: string; headers?: Record<string, string> } = {}) =>
+  type More = { method?: string; body?: string; headers?: Record<string, string>; crossSite?: boolean };
+  const get = (url: string, more: More = {}) =>
     new Promise<Visit>((resolve, reject) => {
       const target = new URL(url);
       const own = [...cookies.values()].filter(
-        ({ host, path }) => host === target.host && target.pathname.startsWith(path),
+        ({ host, path }) => !more.crossSite && host === target.host && target.pathname.startsWith(path),
       );
       const send = target.protocol === "https:" ? httpsRequest : httpRequest;
       const outgoing = send(
@@ -75,11 +76,29 @@ export function newVisitor() {
 
   return {
     get,
+    /** Keeps the Set-Cookie lines of an answer from a host. */
+    keep,
     cookies: () => [...cookies.values()].map(({ value }) => value),
     /** Follows from here until an address of the app, or until `stopBefore` says so; gives where it would go next. */
     async follow(url: string, stopBefore: (next: string) => boolean = () => false): Promise<Visit> {
       let visit = await get(url);
       for (let hop = 0; hop < maxHops; hop++) {
+        const form = formIn(visit);
+        if (form) {
+          if (stopBefore(form.action)) return visit;
+          visit = await get(form.action, {
+            method: "POST",
+            body: form.body,
+            // As a browser that posts from another site: none of the cookies that are Lax.
+            crossSite: true,
+            headers: {
+              "content-type": "application/x-www-form-urlencoded",
+              origin: new URL(visit.url).origin,
+              "sec-fetch-site": "cross-site",
+              "sec-fetch-mode": "navigate",
+            },
+          });
+        }
         const next = visit.location;
         const goesOn = next !== null && (next.includes(receiverHost) || next.includes("/api/v1/sso/"));
         if (next === null || !goesOn || stopBefore(next)) return visit;
@@ -88,6 +107,16 @@ export function newVisitor() {
       throw new Error(`more than ${maxHops} redirects, last to ${visit.location}`);
     },
   };
+}
+
+/** The form that a page posts by itself, as the HTTP-POST binding has it; null when there is none. */
+export function formIn({ text, headers }: Visit): { action: string; body: string; fields: URLSearchParams } | null {
+  if (!headers["content-type"]?.startsWith("text/html")) return null;
+  const action = /<form method="post" action="([^"]+)">/.exec(text)?.[1];
+  if (action === undefined) return null;
+  const fields = new URLSearchParams();
+  for (const [, name = "", value = ""] of text.matchAll(/name="([^"]+)" value="([^"]*)"/g)) fields.append(name, value);
+  return { action, body: fields.toString(), fields };
 }
 
 export type Visitor = ReturnType<typeof newVisitor>;

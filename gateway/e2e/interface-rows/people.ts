@@ -60,6 +60,13 @@ export const peopleRows: AreaRows = {
     DELETE /sso/link/:providerId`,
     ),
     ...rows(
+      15,
+      open,
+      `
+    POST /sso/saml/acs
+    GET /sso/saml/metadata/:providerId`,
+    ),
+    ...rows(
       2,
       open,
       `

@@ -36,6 +36,7 @@ const unaudited = ["POST /events"];
 /** Of people whom nobody knows yet, of links to real providers, and of a real provider: sso-*.test.ts looks at their rows. */
 const elsewhere = [
   "POST /sso/exchange",
+  "POST /sso/saml/acs",
   "POST /sso/providers/:id/test",
   "POST /sso/link/start/:providerId",
   "DELETE /sso/link/:providerId",

@@ -41,6 +41,7 @@ export function successOf({ route, key }: Subject): Outcome {
   if (live.test(route.path)) return refused(503, "device_offline");
   // Nobody's organization has a provider, and no provider of this world an issuer.
   if (route.path.startsWith("/sso/login/")) return refused(404, "sso_not_configured");
+  if (key === "GET /sso/saml/metadata/:providerId") return refused(404, "sso_provider_not_found");
   if (key === "POST /sso/providers/:id/test") return refused(409, "sso_incomplete_provider");
   if (route.path.startsWith("/sso/link/") && key !== "GET /sso/link/options") {
     return refused(404, "sso_provider_not_found");

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { redirect } from "../http/reply.ts";
+import { Rendered, redirect } from "../http/reply.ts";
 import { noBody, type Route, route } from "../route.ts";
 import { signedIn, signedInOf } from "./auth.ts";
 import { branding, brandingOf } from "./branding.ts";
@@ -129,6 +129,53 @@ const callback = route({
   },
 });
 
+const acs = route({
+  ...open,
+  method: "POST",
+  path: "/sso/saml/acs",
+  form: true,
+  bodyLimitBytes: 192 * 1024,
+  summary: "Where a SAML identity provider makes the browser post its response",
+  description: "The form of the HTTP-POST binding: `SAMLResponse` and `RelayState`, each once.",
+  body: z.object({
+    SAMLResponse: z.string().catch("").default("").meta({ description: "Base64." }),
+    RelayState: anyText(64),
+  }),
+  example: { SAMLResponse: "PHNhbWxwOlJlc3BvbnNlIC8+", RelayState: "the state of the sign-in" },
+  status: 303,
+  answers: {
+    303: {
+      description: "To the callback with a one-time handle, or to `/login?error=sso_error&reason=<reason>` of the app",
+      headers: { Location: "An address of ours or of the app." },
+    },
+  },
+  reply: noBody,
+  async handle({ body, rpc }, { services, appUrl }) {
+    const wanted = { samlResponse: body.SAMLResponse, relayState: body.RelayState };
+    try {
+      return redirect(303, (await services.ssoLogins.receiveSamlResponse(wanted, await rpc())).location);
+    } catch {
+      // As at the callback: the browser is not left with JSON.
+      return redirect(303, `${appUrl}/login?error=sso_error&reason=internal`);
+    }
+  },
+});
+
+const samlMetadata = route({
+  ...open,
+  method: "GET",
+  path: "/sso/saml/metadata/:providerId",
+  summary: "Our metadata for one SAML provider",
+  params: z.object({ providerId: id }),
+  file: { contentTypes: ["application/samlmetadata+xml"], headers: {} },
+  reply: z.string(),
+  errors: ["sso_provider_not_found"],
+  async handle({ params, rpc }, { services }) {
+    const { xml } = await services.ssoLogins.getSamlMetadata(params, await rpc());
+    return new Rendered(xml, "application/samlmetadata+xml");
+  },
+});
+
 const exchange = route({
   ...open,
   method: "POST",
@@ -169,6 +216,8 @@ export const ssoLoginRoutes: readonly Route[] = [
   loginOrganization,
   loginPartner,
   callback,
+  acs,
+  samlMetadata,
   exchange,
   loginContext,
 ];

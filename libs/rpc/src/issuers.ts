@@ -44,6 +44,8 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
       "muster.identity.v1.SsoLoginService/CheckSso",
       "muster.identity.v1.SsoLoginService/BeginSsoLogin",
       "muster.identity.v1.SsoLoginService/FinishSsoLogin",
+      "muster.identity.v1.SsoLoginService/ReceiveSamlResponse",
+      "muster.identity.v1.SsoLoginService/GetSamlMetadata",
       "muster.identity.v1.SsoLoginService/ExchangeSsoCode",
       "muster.identity.v1.SsoLoginService/GetLoginContext",
       "muster.identity.v1.EdgeService/Heartbeat",

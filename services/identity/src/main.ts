@@ -76,7 +76,7 @@ await runService({
     process.onStop("edge clean-up", () => cleanup.stop());
     const sessionCleanup = startSessionCleanup({ db, retentionDays: config.SESSION_RETENTION_DAYS, log, now });
     process.onStop("session clean-up", () => sessionCleanup.stop());
-    const ssoCleanup = startSsoCleanup({ db, txt: deps.sso.txt, log, now });
+    const ssoCleanup = startSsoCleanup(deps.sso);
     process.onStop("single sign-on clean-up", () => ssoCleanup.stop());
     const purges = startPurges({ db, service: "identity", log, plan: purgePlan });
     process.onStop("purges", () => purges.stop());

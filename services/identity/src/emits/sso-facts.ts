@@ -15,7 +15,8 @@ const signIns = counter("identity_sso_sign_ins_total", "Round trips through iden
   "reason",
 ]);
 
-export type ProviderAction = `sso.provider.${"create" | "update" | "delete" | "status.update" | "test"}`;
+export type ProviderAction =
+  `sso.provider.${"create" | "update" | "delete" | "status.update" | "test" | "certificates.expiring"}`;
 
 /** Writes the audit row of something that was done to a provider, in the chain of its place. */
 export function recordProvider(

@@ -1,7 +1,7 @@
-import type { Database } from "@muster/db";
-import { type Logger, type Repeating, repeatEvery, systemCaller } from "@muster/kit";
-import type { TxtRecords } from "../clients/sso/txt-records.ts";
+import { type Repeating, repeatEvery, systemCaller } from "@muster/kit";
 import { domainFault } from "../commands/sso/check-domain.ts";
+import { refreshMetadata, warnOfExpiry } from "../commands/sso/refresh-metadata.ts";
+import type { SsoDeps } from "../deps.ts";
 import { noteCheck, staleDomains } from "../store/sso/domains.ts";
 import { removeEnded } from "../store/sso/logins.ts";
 
@@ -10,7 +10,7 @@ const dayMs = 86_400_000;
 /** Domains looked up again in one round. */
 const batch = 50;
 
-type Deps = { db: Database; txt: TxtRecords; log: Logger; now: () => Date };
+type Deps = Pick<SsoDeps, "db" | "egress" | "judge" | "log" | "now" | "txt">;
 
 /** Looks verified domains up again that nobody has asked about for a day. A lost record is told; the domain stays verified. */
 export async function recheckDomains({ db, txt, log, now }: Deps): Promise<number> {
@@ -23,11 +23,13 @@ export async function recheckDomains({ db, txt, log, now }: Deps): Promise<numbe
   return stale.length;
 }
 
-/** Each minute removes round trips, codes and assertions that are over, and looks up what has waited longest. */
+/** Each minute removes round trips, codes and assertions that are over, looks up what has waited longest, and warns of certificates. */
 export function startSsoCleanup(deps: Deps): Repeating {
   const clean = async () => {
     await removeEnded(deps.db, deps.now());
     await recheckDomains(deps);
+    await refreshMetadata(deps);
+    await warnOfExpiry(deps);
   };
   return repeatEvery(everyMs, clean, (err) => deps.log.warn({ err }, "single sign-on cannot be cleaned up now"));
 }

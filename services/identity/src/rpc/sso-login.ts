@@ -5,10 +5,13 @@ import { callContext } from "@muster/rpc";
 import { beginRoundTrip } from "../commands/sso/begin.ts";
 import { exchangeCode } from "../commands/sso/exchange.ts";
 import { finishRoundTrip } from "../commands/sso/finish.ts";
+import { receiveAssertion } from "../commands/sso/receive-assertion.ts";
+import { samlMetadata } from "../commands/sso/saml-provider.ts";
 import type { SsoDeps } from "../deps.ts";
 import { onlyPartner } from "../store/sso/branding.ts";
-import { findActiveProvider, placeIsEnforced } from "../store/sso/providers.ts";
+import { findActiveProvider, placeIsEnforced, readProvider } from "../store/sso/providers.ts";
 import { brandingMessage } from "./branding.ts";
+import { providerNotFound } from "./sso-provider.ts";
 
 /** Round trips through identity providers, for browsers that nobody knows yet. */
 export function ssoLoginService(deps: SsoDeps): ServiceImpl<typeof SsoLoginService> {
@@ -29,6 +32,14 @@ export function ssoLoginService(deps: SsoDeps): ServiceImpl<typeof SsoLoginServi
         throw new AppError("sso_not_configured", "No active SSO provider for this organization");
       }
       return beginRoundTrip(deps, callContext(handler), provider, { kind: "login", redirect });
+    },
+
+    receiveSamlResponse: (request, handler) => receiveAssertion(deps, callContext(handler), request),
+
+    async getSamlMetadata({ providerId }) {
+      const provider = isUuid(providerId) ? await readProvider(db, providerId) : null;
+      if (provider?.type !== "saml") throw providerNotFound();
+      return { xml: samlMetadata(deps, provider) };
     },
 
     finishSsoLogin: (request, handler) => finishRoundTrip(deps, callContext(handler), request),

@@ -56,6 +56,9 @@ export function providerMessage(row: ProviderRow, own: OwnAddresses): SsoProvide
     updatedAt: timestampFromDate(row.updated_at),
     callbackUrl: row.type === "oidc" ? own.callbackUrl : "",
     samlAcsUrl: row.type === "saml" ? own.acsUrl : "",
+    samlSignRequests: row.saml_sign_requests,
+    samlMetadataAt: row.saml_metadata_at ? timestampFromDate(row.saml_metadata_at) : undefined,
+    samlMetadataError: row.saml_metadata_error ?? "",
     samlSpMetadataUrl: row.type === "saml" ? own.samlMetadataUrl(row.id) : "",
   });
 }

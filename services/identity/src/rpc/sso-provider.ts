@@ -4,13 +4,13 @@ import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError 
 import { SsoProviderService } from "@muster/proto/muster/identity/v1/sso_provider_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, reachedBefore, requireScope, requireWholeOrganization } from "@muster/service";
-import { checkEndpoints, discover } from "../clients/sso/discovery.ts";
 import { newPlace, requireOwner } from "../commands/sso/owner.ts";
 import { incomplete, prepareProvider, seenRole } from "../commands/sso/prepare-provider.ts";
+import { testProvider } from "../commands/sso/test-provider.ts";
 import type { SsoDeps } from "../deps.ts";
 import { changesBetween } from "../emits/key-facts.ts";
 import { recordProvider } from "../emits/sso-facts.ts";
-import { endpointsOf, missingOf } from "../rules/sso/endpoints.ts";
+import { missingOf } from "../rules/sso/endpoints.ts";
 import { ssoPresets } from "../rules/sso/presets.ts";
 import type { ProviderRow } from "../rules/sso/provider.ts";
 import { newProviderFields, providerChange, requireChange } from "../rules/sso/provider-fields.ts";
@@ -28,7 +28,7 @@ import {
 import { auditRefusals } from "./audit-refusals.ts";
 import { requireManager, requireReader } from "./guards.ts";
 import { organizationFilter } from "./list-filters.ts";
-import { attemptMessage, mappingMessage, providerMessage } from "./sso-provider-message.ts";
+import { attemptMessage, certificateMessage, mappingMessage, providerMessage } from "./sso-provider-message.ts";
 
 /** Providers of one organization, or of one partner's own. */
 const maxProviders = 500;
@@ -193,7 +193,8 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
       await db.tx(context, async (tx) =>
         recordProvider(tx, context, row, "sso.provider.test", { success: true }, now()),
       );
-      return result;
+      const { certificates, ...endpoints } = result;
+      return { ...endpoints, samlCertificates: certificates.map(certificateMessage) };
     },
 
     async listSsoAttempts({ id, page }, handler) {
@@ -212,17 +213,6 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
     setSsoProviderStatus: { action: "sso.provider.status.update", find },
     testSsoProvider: { action: "sso.provider.test", find },
   });
-}
-
-/** Asks the issuer anew, and looks where every endpoint that sign-in would use leads. */
-async function testProvider({ egress }: SsoDeps, row: ProviderRow) {
-  if (row.issuer === null) throw incomplete(["issuer"]);
-  const discovered = await discover(egress, row.issuer);
-  const used = endpointsOf({ ...row, discovered }) ?? discovered;
-  const { authorizationUrl, tokenUrl, jwksUrl } = used;
-  const userInfoUrl = used.userInfoUrl ?? "";
-  await checkEndpoints(egress, [authorizationUrl, tokenUrl, used.userInfoUrl, jwksUrl]);
-  return { issuer: row.issuer, authorizationUrl, tokenUrl, userInfoUrl, jwksUrl };
 }
 
 /** The fields of a provider that people set, under the names that they set them by. */
@@ -247,6 +237,7 @@ const visibleFields = (row: ProviderRow) => ({
   samlCertificates: row.saml_certificates.map(({ fingerprint }) => fingerprint),
   samlMetadataUrl: row.saml_metadata_url,
   samlWantEncrypted: row.saml_want_encrypted,
+  samlSignRequests: row.saml_sign_requests,
 });
 
 export const providerNotFound = () => new AppError("sso_provider_not_found", "SSO provider not found");

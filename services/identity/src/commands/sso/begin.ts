@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { AppError, type CallContext } from "@muster/kit";
 import { checkEndpoints } from "../../clients/sso/discovery.ts";
-import { authorizationRequest, type OidcProvider } from "../../clients/sso/oidc.ts";
+import { authorizationRequest, type OidcProvider, type OidcSecrets } from "../../clients/sso/oidc.ts";
 import type { SsoDeps } from "../../deps.ts";
 import { tokenHash } from "../../rules/opaque-token.ts";
 import { endpointsOf, missingOf } from "../../rules/sso/endpoints.ts";
@@ -10,6 +10,7 @@ import { redirectPath } from "../../rules/sso/redirect-path.ts";
 import { clientSecretPlace, loginSecretsPlace } from "../../store/sealed-columns.ts";
 import { insertLogin } from "../../store/sso/logins.ts";
 import { incomplete } from "./prepare-provider.ts";
+import { samlRequest } from "./saml-provider.ts";
 
 /** Life of a round trip. */
 export const roundTripMs = 10 * 60_000;
@@ -34,10 +35,7 @@ export async function beginRoundTrip(
   if (missing.length > 0) throw incomplete(missing);
   const state = randomBytes(32).toString("base64url");
   const stateHash = tokenHash(state);
-  const oidc = oidcProviderOf(deps, provider);
-  const { authorizationUrl, tokenUrl, userInfoUrl, jwksUrl } = oidc.endpoints;
-  await checkEndpoints(deps.egress, [authorizationUrl, tokenUrl, userInfoUrl, jwksUrl]);
-  const { url, secrets } = await authorizationRequest(oidc, { redirectUri: deps.own.callbackUrl, state });
+  const { url, requestId, secrets } = await requestTo(deps, provider, state);
   const begun = await insertLogin(
     deps.db,
     {
@@ -48,14 +46,29 @@ export async function beginRoundTrip(
       user_id: owner.kind === "link" ? owner.userId : null,
       session_id: owner.kind === "link" ? owner.sessionId : null,
       redirect_url: owner.kind === "link" ? "/profile" : redirectPath(owner.redirect),
-      request_id: null,
-      secrets_sealed: deps.sealing.seal(Buffer.from(JSON.stringify(secrets)), loginSecretsPlace(stateHash)),
+      request_id: requestId,
+      secrets_sealed: secrets && deps.sealing.seal(Buffer.from(JSON.stringify(secrets)), loginSecretsPlace(stateHash)),
     },
     now,
     new Date(now.getTime() + roundTripMs),
   );
   if (!begun) throw new AppError("rate_limited", "Too many sign-ins are under way", { retryAfterSeconds: 60 });
   return { location: url, setCookie: deps.cookies.set(state) };
+}
+
+type Request = { url: string; requestId: string | null; secrets: OidcSecrets | null };
+
+/** Where the browser goes, at an address that is judged now, and what the answer will be held against. */
+async function requestTo(deps: SsoDeps, provider: ProviderRow, state: string): Promise<Request> {
+  if (provider.type === "saml") {
+    await checkEndpoints(deps.egress, [provider.saml_sso_url]);
+    return { ...samlRequest(deps, provider, state), secrets: null };
+  }
+  const oidc = oidcProviderOf(deps, provider);
+  const { authorizationUrl, tokenUrl, userInfoUrl, jwksUrl } = oidc.endpoints;
+  await checkEndpoints(deps.egress, [authorizationUrl, tokenUrl, userInfoUrl, jwksUrl]);
+  const request = await authorizationRequest(oidc, { redirectUri: deps.own.callbackUrl, state });
+  return { ...request, requestId: null };
 }
 
 /** The provider as the OpenID Connect client takes it. Throws `sso_incomplete_provider`. */

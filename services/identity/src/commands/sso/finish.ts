@@ -1,8 +1,8 @@
-import { type CallContext, systemCaller } from "@muster/kit";
+import { timingSafeEqual } from "node:crypto";
+import type { CallContext } from "@muster/kit";
 import type { FinishSsoLoginRequest } from "@muster/proto/muster/identity/v1/sso_login_pb";
 import { type OidcSecrets, redeem } from "../../clients/sso/oidc.ts";
 import type { SsoDeps } from "../../deps.ts";
-import { countUnknownTrip, noteTripEnd } from "../../emits/sso-facts.ts";
 import { tokenHash } from "../../rules/opaque-token.ts";
 import { saysMfa } from "../../rules/sso/amr.ts";
 import { oidcPerson } from "../../rules/sso/claims.ts";
@@ -11,11 +11,12 @@ import { defaultMapping } from "../../rules/sso/presets.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
 import { failureReasons, linkReasons, RoundTripEnded, type Step } from "../../rules/sso/reasons.ts";
 import { loginSecretsPlace } from "../../store/sealed-columns.ts";
-import { consumeLogin, findLogin, type LoginRow } from "../../store/sso/logins.ts";
-import { readProvider } from "../../store/sso/providers.ts";
+import { consumeLogin, type LoginRow } from "../../store/sso/logins.ts";
 import { oidcProviderOf } from "./begin.ts";
 import { type Arrival, letIn } from "./let-in.ts";
 import { linkAccount } from "./link-account.ts";
+import type { KeptAssertion } from "./receive-assertion.ts";
+import { failedTrip, unchangedProvider } from "./trip-end.ts";
 
 /** What the steps of one callback find out, each from those before. */
 type Trip = {
@@ -58,32 +59,9 @@ export async function finishRoundTrip(
     }
     return { location: trip.location ?? deps.appUrl, setCookie: deps.cookies.end };
   } catch (error) {
-    const ended =
-      error instanceof RoundTripEnded ? error : new RoundTripEnded(trip.step, "internal", "", { cause: error });
-    if (ended.reason === "internal")
-      deps.log.error({ err: error, step: trip.step }, "sign-in through a provider failed");
-    await noteEnd(deps, context, trip, ended).catch((err: unknown) =>
-      deps.log.error({ err, step: ended.step }, "end of a sign-in not recorded"),
-    );
-    return { location: failureAddress(deps, trip, ended), setCookie: deps.cookies.end };
+    const known = { ...trip, email: trip.arrival?.claimed.email ?? null };
+    return { location: await failedTrip(deps, context, known, error), setCookie: deps.cookies.end };
   }
-}
-
-function failureAddress({ appUrl }: SsoDeps, { login }: Trip, { reason }: RoundTripEnded): string {
-  if (login?.kind === "link") return `${appUrl}/profile?ssoLinkError=${reason}`;
-  return `${appUrl}/login?error=sso_error&reason=${reason}`;
-}
-
-async function noteEnd(deps: SsoDeps, context: CallContext, trip: Trip, ended: RoundTripEnded): Promise<void> {
-  // A cookie that does not fit ends the trip before it is used up; its provider is known all the same.
-  const login = trip.login ?? (await findLogin(deps.db, trip.stateHash));
-  const provider = trip.provider ?? (login ? await readProvider(deps.db, login.provider_id) : null);
-  if (!login || !provider) return countUnknownTrip(ended.reason);
-  const { step, reason, detail } = ended;
-  const email = trip.arrival?.claimed.email ?? null;
-  await deps.db.tx({ ...context, caller: systemCaller("identity") }, (tx) =>
-    noteTripEnd(tx, context, provider, { kind: login.kind, step, reason, detail, email }, deps.now()),
-  );
 }
 
 function checkCookie({ cookies }: SsoDeps, _context: CallContext, { request }: Trip): void {
@@ -98,20 +76,13 @@ async function consume({ db, now }: SsoDeps, _context: CallContext, trip: Trip):
   throw new RoundTripEnded("consume", "session_expired", "the sign-in took longer than 10 minutes, or was used before");
 }
 
-/** The provider as it was when the sign-in began, and in a state in which this kind of round trip counts. */
-async function checkGeneration({ db }: SsoDeps, _context: CallContext, trip: Trip): Promise<void> {
-  const login = trip.login as LoginRow;
-  trip.provider = await readProvider(db, login.provider_id);
-  if (!trip.provider || !isUsable(trip.provider, login)) {
-    throw new RoundTripEnded("generation", "provider_changed", "the provider was changed during the sign-in");
-  }
+async function checkGeneration(deps: SsoDeps, _context: CallContext, trip: Trip): Promise<void> {
+  trip.provider = await unchangedProvider(deps, trip.login as LoginRow);
 }
 
-export const usableStatuses = (kind: LoginRow["kind"]) => (kind === "link" ? ["active", "testing"] : ["active"]);
-const isUsable = ({ generation, status }: ProviderRow, login: LoginRow) =>
-  generation === login.generation && usableStatuses(login.kind).includes(status);
-
-function checkProviderError(_deps: SsoDeps, _context: CallContext, { request }: Trip): void {
+function checkProviderError(_deps: SsoDeps, _context: CallContext, { request, provider }: Trip): void {
+  // A SAML provider's own error was judged when its answer came.
+  if (provider?.type === "saml") return;
   if (request.error !== "") {
     const told = [request.error, request.errorDescription].filter((each) => each !== "").join(": ");
     throw new RoundTripEnded("idp_error", "idp_error", told.slice(0, 1_000));
@@ -119,7 +90,27 @@ function checkProviderError(_deps: SsoDeps, _context: CallContext, { request }: 
   if (request.code === "") throw new RoundTripEnded("idp_error", "invalid_callback", "the callback has no code");
 }
 
-async function readAnswer(deps: SsoDeps, _context: CallContext, trip: Trip): Promise<void> {
+async function readAnswer(deps: SsoDeps, context: CallContext, trip: Trip): Promise<void> {
+  const provider = trip.provider as ProviderRow;
+  if (provider.type === "saml") {
+    trip.step = "assertion";
+    trip.arrival = keptArrival(deps, trip);
+    return;
+  }
+  await redeemCode(deps, context, trip);
+}
+
+/** The assertion that was verified when it was posted, for the browser that has its handle. */
+function keptArrival({ sealing }: SsoDeps, { request, login, stateHash }: Trip): Arrival {
+  const { secrets_sealed: sealed, handle_hash: handleHash } = login as LoginRow;
+  if (sealed === null || handleHash === null || !timingSafeEqual(handleHash, tokenHash(request.saml))) {
+    throw new RoundTripEnded("assertion", "invalid_callback", "the callback brings no answer of the provider");
+  }
+  const kept = JSON.parse(sealing.open(sealed, loginSecretsPlace(stateHash)).toString()) as KeptAssertion;
+  return { ...kept, tokens: { access: null, refresh: null, expiresInSeconds: null } };
+}
+
+async function redeemCode(deps: SsoDeps, _context: CallContext, trip: Trip): Promise<void> {
   const provider = trip.provider as ProviderRow;
   const { secrets_sealed: sealed } = trip.login as LoginRow;
   if (sealed === null) throw new RoundTripEnded("tokens", "session_expired", "the sign-in was used before");

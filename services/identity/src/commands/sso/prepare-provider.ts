@@ -12,6 +12,7 @@ import { findPrincipal } from "../../store/people.ts";
 import { findRole, type RoleRow } from "../../store/roles.ts";
 import { clientSecretPlace } from "../../store/sealed-columns.ts";
 import type { ProviderValues } from "../../store/sso/providers.ts";
+import { putSaml } from "./prepare-saml.ts";
 
 /** What is there, or is to be. */
 export type Subject = { id: string; type: ProviderType; place: Place; before: ProviderRow | null };
@@ -66,6 +67,7 @@ export async function prepareProvider(
   }
   judgeUrls(deps, fields);
   await putIssuer(deps, subject, fields, values);
+  if (subject.type === "saml") await putSaml(deps, subject.id, fields, values);
   if (connection.some((field) => fields[field] !== undefined)) values.proven_at = null;
   const missing = missingOf({ ...values, type: subject.type }, deps.now());
   if (subject.before?.status === "active" && missing.length > 0) throw incomplete(missing);
@@ -122,7 +124,9 @@ const empty = (type: ProviderType): ProviderValues => ({
   saml_certificates: [],
   saml_metadata_url: null,
   saml_metadata_at: null,
+  saml_metadata_error: null,
   saml_want_encrypted: false,
+  saml_sign_requests: false,
   saml_key_sealed: null,
   saml_sp_certificate: null,
 });

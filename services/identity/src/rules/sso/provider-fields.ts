@@ -28,6 +28,7 @@ export type ProviderFields = {
   samlMetadataUrl: string | null;
   samlMetadataXml: string | null;
   samlWantEncrypted: boolean;
+  samlSignRequests: boolean;
 };
 export type Field = keyof ProviderFields;
 
@@ -55,12 +56,21 @@ const byPath: Readonly<Record<string, Field>> = {
   saml_metadata_url: "samlMetadataUrl",
   saml_metadata_xml: "samlMetadataXml",
   saml_want_encrypted: "samlWantEncrypted",
+  saml_sign_requests: "samlSignRequests",
 };
 
 /** Fields that one type alone has. */
 const onlyOf: Readonly<Record<ProviderType, readonly Field[]>> = {
   oidc: ["issuer", "clientId", "clientSecret", "authorizationUrl", "tokenUrl", "userInfoUrl", "jwksUrl"],
-  saml: ["samlEntityId", "samlSsoUrl", "samlCertificates", "samlMetadataUrl", "samlMetadataXml", "samlWantEncrypted"],
+  saml: [
+    "samlEntityId",
+    "samlSsoUrl",
+    "samlCertificates",
+    "samlMetadataUrl",
+    "samlMetadataXml",
+    "samlWantEncrypted",
+    "samlSignRequests",
+  ],
 };
 
 /** Names of fields as clients know them, where they differ. */
@@ -165,12 +175,13 @@ const readers: Readers = {
   samlMetadataUrl: text("samlMetadataUrl", (input) => input.samlMetadataUrl, 500),
   samlMetadataXml: text("samlMetadataXml", (input) => input.samlMetadataXml, maxMetadata),
   samlWantEncrypted: (input) => input.samlWantEncrypted,
+  samlSignRequests: (input) => input.samlSignRequests,
 };
 
 /** All fields of a new provider; a preset fills in scopes and mapping. Throws `validation_failed`. */
 export function newProviderFields(input: SsoProviderInput): ProviderFields & { type: ProviderType } {
   const { type } = input;
-  if (type !== "oidc") throw validationError({ type: ["Must be oidc"] });
+  if (type !== "oidc" && type !== "saml") throw validationError({ type: ["One of oidc, saml"] });
   const fields = readFields(Object.keys(readers) as Field[], input, type) as ProviderFields;
   const preset = fields.preset === null ? null : findPreset(fields.preset);
   if (preset) {

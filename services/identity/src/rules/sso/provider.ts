@@ -52,7 +52,10 @@ export type ProviderRow = {
   saml_certificates: StoredCertificate[];
   saml_metadata_url: string | null;
   saml_metadata_at: Date | null;
+  /** Why the metadata could not be read the last time. */
+  saml_metadata_error: string | null;
   saml_want_encrypted: boolean;
+  saml_sign_requests: boolean;
   saml_key_sealed: Buffer | null;
   saml_sp_certificate: string | null;
   generation: number;

@@ -78,6 +78,15 @@ export async function keepAssertion(
   return kept === 1;
 }
 
+/** Ends a round trip whose answer was refused; one that has an accepted answer goes on. */
+export async function endUnanswered(db: Database, stateHash: Buffer, now: Date): Promise<void> {
+  await db.tx(system, (tx) =>
+    tx.execute(sql`
+      UPDATE sso_login_sessions SET consumed_at = ${now}, secrets_sealed = NULL
+      WHERE state_hash = ${stateHash} AND consumed_at IS NULL AND handle_hash IS NULL`),
+  );
+}
+
 /** Notes an accepted assertion; false when it was accepted before. */
 export async function insertAssertion(tx: Tx, providerId: string, hash: Buffer, expiresAt: Date): Promise<boolean> {
   const inserted = await tx.execute(sql`

@@ -8,7 +8,7 @@ const columns = sql`t.id, t.partner_id, t.org_id, t.name, t.type, t.status, t.pr
   t.client_secret_sealed, t.scopes, t.attribute_mapping, t.auto_provision, t.default_role_id, t.default_role_by,
   t.allowed_domains, t.enforce_sso, t.proven_at, t.trust_idp_mfa, t.authorization_url, t.token_url, t.user_info_url,
   t.jwks_url, t.discovered, t.saml_entity_id, t.saml_sso_url, t.saml_certificates, t.saml_metadata_url,
-  t.saml_metadata_at, t.saml_want_encrypted, t.saml_key_sealed, t.saml_sp_certificate, t.generation, t.created_by,
+  t.saml_metadata_at, t.saml_metadata_error, t.saml_want_encrypted, t.saml_sign_requests, t.saml_key_sealed, t.saml_sp_certificate, t.generation, t.created_by,
   t.created_at, t.updated_at`;
 
 const system = { caller: systemCaller("identity") };
@@ -55,7 +55,9 @@ export async function writeProvider(tx: Tx, id: string, v: ProviderValues, now: 
       user_info_url = ${v.user_info_url}, jwks_url = ${v.jwks_url}, discovered = ${json(v.discovered)}::jsonb,
       saml_entity_id = ${v.saml_entity_id}, saml_sso_url = ${v.saml_sso_url},
       saml_certificates = ${json(v.saml_certificates)}::jsonb, saml_metadata_url = ${v.saml_metadata_url},
-      saml_metadata_at = ${v.saml_metadata_at}, saml_want_encrypted = ${v.saml_want_encrypted},
+      saml_metadata_at = ${v.saml_metadata_at}, saml_metadata_error = ${v.saml_metadata_error},
+      saml_want_encrypted = ${v.saml_want_encrypted}, saml_sign_requests = ${v.saml_sign_requests},
+      saml_warned_days = NULL,
       saml_key_sealed = ${v.saml_key_sealed}, saml_sp_certificate = ${v.saml_sp_certificate},
       generation = generation + 1, updated_at = ${now}
     WHERE t.id = ${id} RETURNING ${columns}`);

@@ -1,0 +1,74 @@
+import { EgressRefused } from "@muster/egress";
+import { AppError, validationError } from "@muster/kit";
+import { fetchMetadata } from "../../clients/sso/saml-metadata.ts";
+import { distinct, readCertificate } from "../../crypto/saml/certificates.ts";
+import { type IdpMetadata, readMetadata } from "../../crypto/saml/metadata.ts";
+import { newOwnKey } from "../../crypto/saml/own-key.ts";
+import type { SsoDeps } from "../../deps.ts";
+import type { StoredCertificate } from "../../rules/sso/provider.ts";
+import type { ProviderFields } from "../../rules/sso/provider-fields.ts";
+import { SamlRefused } from "../../rules/sso/saml/refused.ts";
+import { samlKeyPlace } from "../../store/sealed-columns.ts";
+import type { ProviderValues } from "../../store/sso/providers.ts";
+
+/**
+ * The SAML columns after a change. Metadata fills in what the change does not name itself, and its certificates join those that were set by
+ * hand; the first change makes our own key. Throws `validation_failed`, `saml_metadata_invalid`, `sso_discovery_failed`.
+ */
+export async function putSaml(
+  deps: SsoDeps,
+  id: string,
+  fields: Partial<ProviderFields>,
+  values: ProviderValues,
+): Promise<void> {
+  if (fields.samlEntityId !== undefined) values.saml_entity_id = fields.samlEntityId;
+  if (fields.samlSsoUrl !== undefined) values.saml_sso_url = fields.samlSsoUrl;
+  if (fields.samlWantEncrypted !== undefined) values.saml_want_encrypted = fields.samlWantEncrypted;
+  if (fields.samlSignRequests !== undefined) values.saml_sign_requests = fields.samlSignRequests;
+  if (fields.samlCertificates !== undefined) values.saml_certificates = certificatesOf(fields.samlCertificates);
+  await putMetadata(deps, fields, values);
+  if (values.saml_key_sealed === null) {
+    const { privateKey, certificate } = await newOwnKey(deps.now());
+    values.saml_key_sealed = deps.sealing.seal(Buffer.from(privateKey), samlKeyPlace(id));
+    values.saml_sp_certificate = certificate;
+  }
+}
+
+function certificatesOf(texts: readonly string[]): StoredCertificate[] {
+  const read = texts.map((text) => readCertificate(text, "manual"));
+  const at = read.findIndex((each) => typeof each === "string");
+  if (at >= 0) throw validationError({ [`samlCertificates.${at}`]: [String(read[at])] });
+  return distinct(read.filter((each) => typeof each !== "string"));
+}
+
+async function putMetadata(deps: SsoDeps, fields: Partial<ProviderFields>, values: ProviderValues): Promise<void> {
+  const { samlMetadataUrl: url, samlMetadataXml: xml } = fields;
+  if (url !== undefined) {
+    values.saml_metadata_url = url;
+    values.saml_metadata_at = url === null ? null : deps.now();
+    values.saml_metadata_error = null;
+  }
+  if (url && xml) throw validationError({ samlMetadataXml: ["Set it or samlMetadataUrl, not both"] });
+  if (!url && !xml) return;
+  const found = metadataIn(deps, url ? await fetchMetadata(deps.egress, url) : Buffer.from(xml ?? ""));
+  values.saml_entity_id = fields.samlEntityId ?? found.entityId;
+  values.saml_sso_url = fields.samlSsoUrl ?? found.ssoUrl;
+  values.saml_sign_requests ||= found.wantsSignedRequests;
+  const manual = values.saml_certificates.filter(({ source }) => source === "manual");
+  values.saml_certificates = distinct([...manual, ...found.certificates]);
+}
+
+/** Metadata whose sign-in address may be used. Throws `saml_metadata_invalid` with the reason. */
+export function metadataIn({ now, judge }: Pick<SsoDeps, "now" | "judge">, bytes: Buffer): IdpMetadata {
+  try {
+    const found = readMetadata(bytes, now());
+    judge(found.ssoUrl);
+    return found;
+  } catch (error) {
+    if (!(error instanceof SamlRefused || error instanceof EgressRefused)) throw error;
+    throw new AppError("saml_metadata_invalid", `The metadata cannot be used: ${error.message}`, {
+      facts: { reason: error.message },
+      cause: error,
+    });
+  }
+}

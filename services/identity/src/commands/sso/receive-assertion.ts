@@ -1,0 +1,109 @@
+import { createHash, randomBytes } from "node:crypto";
+import { type CallContext, systemCaller } from "@muster/kit";
+import { SamlStatus, verifyResponse } from "../../crypto/saml/verify-response.ts";
+import type { SsoDeps } from "../../deps.ts";
+import { tokenHash } from "../../rules/opaque-token.ts";
+import type { Claimed } from "../../rules/sso/claims.ts";
+import type { ProviderRow } from "../../rules/sso/provider.ts";
+import { RoundTripEnded } from "../../rules/sso/reasons.ts";
+import type { AssertionFacts } from "../../rules/sso/saml/assertion-fault.ts";
+import { SamlRefused } from "../../rules/sso/saml/refused.ts";
+import { contextSaysMfa, profileOf, samlPerson } from "../../rules/sso/saml/saml-person.ts";
+import { loginSecretsPlace } from "../../store/sealed-columns.ts";
+import { endUnanswered, findLogin, insertAssertion, keepAssertion, type LoginRow } from "../../store/sso/logins.ts";
+import { holdProvider } from "../../store/sso/providers.ts";
+import { samlVerification } from "./saml-provider.ts";
+import { failedTrip, type KnownTrip, unchangedProvider, usableStatuses } from "./trip-end.ts";
+
+/** What waits, sealed, for the browser that comes with the handle. */
+export type KeptAssertion = { claimed: Claimed; mfa: boolean; profile: Record<string, unknown> };
+
+/** Longer than any assertion counts: its sign-in lives for ten minutes. */
+const replayMs = 20 * 60_000;
+
+/**
+ * What a provider made a browser post. The cookie of the round trip does not come with a post from another site: what was verified waits
+ * under a one-time handle for the callback, which the browser goes to with its cookie. Always an address, whatever goes wrong.
+ */
+export async function receiveAssertion(
+  deps: SsoDeps,
+  context: CallContext,
+  { samlResponse, relayState }: { samlResponse: string; relayState: string },
+): Promise<{ location: string }> {
+  const stateHash = tokenHash(relayState);
+  const trip: KnownTrip = { step: "consume", stateHash, login: null, provider: null, email: null };
+  try {
+    const login = await livingLogin(deps, stateHash, relayState);
+    trip.login = login;
+    const provider = await unchangedProvider(deps, login);
+    trip.provider = provider;
+    trip.step = "assertion";
+    const facts = factsOf(deps, provider, login, samlResponse);
+    const handle = await keep(deps, context, stateHash, login, provider, facts);
+    const query = new URLSearchParams({ state: relayState, saml: handle });
+    return { location: `${deps.own.callbackUrl}?${query}` };
+  } catch (error) {
+    if (trip.login) await endUnanswered(deps.db, stateHash, deps.now());
+    return { location: await failedTrip(deps, context, trip, error) };
+  }
+}
+
+/** A round trip that waits for an answer: before that nothing that came is looked at. */
+async function livingLogin({ db, now }: SsoDeps, stateHash: Buffer, state: string): Promise<LoginRow> {
+  const login = state === "" || state.length > 64 ? null : await findLogin(db, stateHash);
+  if (!login) throw new RoundTripEnded("consume", "invalid_callback", "the answer belongs to no sign-in");
+  if (login.consumed_at !== null || login.handle_hash !== null || login.expires_at <= now()) {
+    throw new RoundTripEnded(
+      "consume",
+      "session_expired",
+      "the sign-in took longer than 10 minutes, or was answered before",
+    );
+  }
+  return login;
+}
+
+function factsOf(deps: SsoDeps, provider: ProviderRow, login: LoginRow, samlResponse: string): AssertionFacts {
+  if (provider.type !== "saml" || login.request_id === null) {
+    throw new RoundTripEnded("assertion", "invalid_callback", "the provider does not sign in by SAML");
+  }
+  try {
+    return verifyResponse(samlResponse, samlVerification(deps, provider, login.request_id, deps.now()));
+  } catch (error) {
+    if (error instanceof SamlStatus) throw new RoundTripEnded("idp_error", "idp_error", error.status, { cause: error });
+    if (!(error instanceof SamlRefused)) throw error;
+    throw new RoundTripEnded("assertion", "assertion_invalid", error.detail, { cause: error });
+  }
+}
+
+/** Seals what the assertion says into its round trip, once, and gives the handle that opens it. */
+async function keep(
+  deps: SsoDeps,
+  context: CallContext,
+  stateHash: Buffer,
+  login: LoginRow,
+  provider: ProviderRow,
+  facts: AssertionFacts,
+): Promise<string> {
+  const kept: KeptAssertion = {
+    claimed: samlPerson(facts, provider.attribute_mapping),
+    mfa: provider.trust_idp_mfa && contextSaysMfa(facts),
+    profile: profileOf(facts),
+  };
+  const sealed = deps.sealing.seal(Buffer.from(JSON.stringify(kept)), loginSecretsPlace(stateHash));
+  const handle = randomBytes(32).toString("base64url");
+  const refused = (detail: string) => new RoundTripEnded("assertion", "assertion_invalid", detail);
+  await deps.db.tx({ ...context, caller: systemCaller("identity") }, async (tx) => {
+    const at = deps.now();
+    if (!(await holdProvider(tx, provider, usableStatuses(login.kind)))) {
+      throw new RoundTripEnded("generation", "provider_changed", "the provider was changed during the sign-in");
+    }
+    const hash = createHash("sha256").update(facts.id).digest();
+    if (!(await insertAssertion(tx, provider.id, hash, new Date(at.getTime() + replayMs)))) {
+      throw refused("the assertion was used before");
+    }
+    if (!(await keepAssertion(tx, stateHash, { sealed, handleHash: tokenHash(handle) }, at))) {
+      throw refused("the sign-in was answered before");
+    }
+  });
+  return handle;
+}

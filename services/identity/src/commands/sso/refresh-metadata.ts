@@ -1,0 +1,89 @@
+import { AppError, gauge, type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
+import { fetchMetadata } from "../../clients/sso/saml-metadata.ts";
+import type { SsoDeps } from "../../deps.ts";
+import { recordProvider } from "../../emits/sso-facts.ts";
+import type { ProviderRow, StoredCertificate } from "../../rules/sso/provider.ts";
+import { daysLeft, overlapped, warningAt } from "../../rules/sso/saml/certificate-overlap.ts";
+import { expiringProviders, noteMetadata, noteWarning, staleMetadata } from "../../store/sso/saml-upkeep.ts";
+import { metadataIn } from "./prepare-saml.ts";
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** Providers whose metadata is read in one round. */
+const batch = 10;
+
+const leastDays = gauge(
+  "identity_sso_certificate_days",
+  "Days until the first active SAML provider has no valid certificate left; 31 when that is further away.",
+);
+
+type Deps = Pick<SsoDeps, "db" | "egress" | "judge" | "log" | "now">;
+
+const asService = () => {
+  const meta: RequestMeta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+  return { caller: systemCaller("identity"), meta };
+};
+
+/**
+ * Reads the metadata behind providers' URLs again, daily, after a failure hourly. Its certificates join those that are kept
+ * (rules/sso/saml/certificate-overlap.ts); what else it says is for administrators to take over.
+ */
+export async function refreshMetadata(deps: Deps): Promise<number> {
+  const at = deps.now().getTime();
+  const stale = await staleMetadata(deps.db, new Date(at - dayMs), new Date(at - hourMs), batch);
+  for (const row of stale) await refreshOne(deps, row);
+  return stale.length;
+}
+
+async function refreshOne(deps: Deps, row: ProviderRow): Promise<void> {
+  const found = await certificatesAt(deps, row);
+  const who = asService();
+  await deps.db.tx(who, async (tx) => {
+    const now = deps.now();
+    if (typeof found === "string") {
+      await noteMetadata(tx, row, { certificates: null, error: found }, now);
+      return;
+    }
+    const certificates = overlapped(row.saml_certificates, found, now);
+    const [before, after] = [row.saml_certificates, certificates].map(fingerprints);
+    const isChanged = String(before) !== String(after);
+    const isNoted = await noteMetadata(tx, row, { certificates, error: null, isChanged }, now);
+    if (!isNoted || !isChanged) return;
+    const changes = { before: { samlCertificates: before }, after: { samlCertificates: after } };
+    recordProvider(tx, who, row, "sso.provider.update", { changedFields: ["samlCertificates"], changes }, now);
+  });
+}
+
+/** What the metadata names now, or why it could not be read. */
+async function certificatesAt(deps: Deps, row: ProviderRow): Promise<StoredCertificate[] | string> {
+  try {
+    const found = metadataIn(deps, await fetchMetadata(deps.egress, row.saml_metadata_url ?? ""));
+    return found.entityId === row.saml_entity_id ? found.certificates : "the metadata is of another entity";
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    deps.log.warn({ providerId: row.id, err: error }, "metadata of a SAML provider cannot be read");
+    return error.message.slice(0, 1_000);
+  }
+}
+
+const fingerprints = (certificates: readonly StoredCertificate[]) =>
+  certificates.map(({ fingerprint }) => fingerprint).sort();
+
+/** Warns 30, 7, 1 and 0 days before the last certificate of an active provider ends: an audit row, a line in the log, a metric. */
+export async function warnOfExpiry({ db, log, now }: Deps): Promise<void> {
+  const at = now();
+  const expiring = await expiringProviders(db, new Date(at.getTime() + 31 * dayMs));
+  leastDays.set(Math.min(31, ...expiring.map(({ saml_certificates }) => daysLeft(saml_certificates, at))));
+  for (const row of expiring) {
+    const days = daysLeft(row.saml_certificates, at);
+    const due = warningAt(days);
+    if (due === null) continue;
+    const who = asService();
+    const isNew = await db.tx(who, async (tx) => {
+      if (!(await noteWarning(tx, row.id, due))) return false;
+      recordProvider(tx, who, row, "sso.provider.certificates.expiring", { days }, at);
+      return true;
+    });
+    if (isNew) log.warn({ providerId: row.id, days }, "certificates of a SAML provider end soon");
+  }
+}

@@ -1,0 +1,45 @@
+import { createPrivateKey } from "node:crypto";
+import { authnRequest, type OwnEntity, ownMetadata } from "../../crypto/saml/service-provider.ts";
+import type { Verification } from "../../crypto/saml/verify-response.ts";
+import type { SsoDeps } from "../../deps.ts";
+import type { ProviderRow } from "../../rules/sso/provider.ts";
+import { samlKeyPlace } from "../../store/sealed-columns.ts";
+import { incomplete } from "./prepare-provider.ts";
+
+type Deps = Pick<SsoDeps, "own" | "sealing">;
+
+/** We as a provider knows us: an entity of its own for each provider, so that no assertion counts at two of them. */
+function ownEntity({ own }: Deps, row: ProviderRow): OwnEntity {
+  return {
+    entityId: own.samlMetadataUrl(row.id),
+    acsUrl: own.acsUrl,
+    certificate: row.saml_sp_certificate ?? "",
+    signsRequests: row.saml_sign_requests,
+    wantsEncrypted: row.saml_want_encrypted,
+  };
+}
+
+function privateKeyOf({ sealing }: Deps, row: ProviderRow): string {
+  if (row.saml_key_sealed === null) throw new Error("a SAML provider has no key of ours");
+  return sealing.open(row.saml_key_sealed, samlKeyPlace(row.id)).toString();
+}
+
+export const samlMetadata = (deps: Deps, row: ProviderRow): string => ownMetadata(ownEntity(deps, row));
+
+/** Where the browser goes to sign in, and the id of the request. Throws `sso_incomplete_provider`. */
+export function samlRequest(deps: Deps, row: ProviderRow, state: string): { url: string; requestId: string } {
+  const { saml_entity_id: entityId, saml_sso_url: ssoUrl } = row;
+  if (entityId === null || ssoUrl === null) throw incomplete(["samlEntityId", "samlSsoUrl"]);
+  return authnRequest(ownEntity(deps, row), { entityId, ssoUrl }, { state, privateKey: privateKeyOf(deps, row) });
+}
+
+/** What an answer to a request must be. */
+export function samlVerification(deps: Deps, row: ProviderRow, requestId: string, now: Date): Verification {
+  const { entityId: audience, acsUrl: recipient } = ownEntity(deps, row);
+  return {
+    expected: { issuer: row.saml_entity_id ?? "", audience, recipient, requestId },
+    certificates: row.saml_certificates,
+    decryption: row.saml_want_encrypted ? createPrivateKey(privateKeyOf(deps, row)) : null,
+    now,
+  };
+}

@@ -1,0 +1,58 @@
+import { type CallContext, systemCaller } from "@muster/kit";
+import type { SsoDeps } from "../../deps.ts";
+import { countUnknownTrip, noteTripEnd } from "../../emits/sso-facts.ts";
+import type { ProviderRow } from "../../rules/sso/provider.ts";
+import { RoundTripEnded, type Step } from "../../rules/sso/reasons.ts";
+import { findLogin, type LoginRow } from "../../store/sso/logins.ts";
+import { readProvider } from "../../store/sso/providers.ts";
+
+/** A round trip as far as it is known. */
+export type KnownTrip = {
+  step: Step;
+  stateHash: Buffer;
+  login: LoginRow | null;
+  provider: ProviderRow | null;
+  email: string | null;
+};
+
+/**
+ * Where a browser goes whose round trip failed: never an error of its own. What failed is noted for the provider's administrators, and
+ * logged when it is a fault of ours.
+ */
+export async function failedTrip(
+  deps: SsoDeps,
+  context: CallContext,
+  trip: KnownTrip,
+  error: unknown,
+): Promise<string> {
+  const ended =
+    error instanceof RoundTripEnded ? error : new RoundTripEnded(trip.step, "internal", "", { cause: error });
+  if (ended.reason === "internal") deps.log.error({ err: error, step: trip.step }, "sign-in through a provider failed");
+  await noteEnd(deps, context, trip, ended).catch((err: unknown) =>
+    deps.log.error({ err, step: ended.step }, "end of a sign-in not recorded"),
+  );
+  if (trip.login?.kind === "link") return `${deps.appUrl}/profile?ssoLinkError=${ended.reason}`;
+  return `${deps.appUrl}/login?error=sso_error&reason=${ended.reason}`;
+}
+
+async function noteEnd(deps: SsoDeps, context: CallContext, trip: KnownTrip, ended: RoundTripEnded): Promise<void> {
+  // A cookie that does not fit ends the trip before it is used up; its provider is known all the same.
+  const login = trip.login ?? (await findLogin(deps.db, trip.stateHash));
+  const provider = trip.provider ?? (login ? await readProvider(deps.db, login.provider_id) : null);
+  if (!login || !provider) return countUnknownTrip(ended.reason);
+  const { step, reason, detail } = ended;
+  await deps.db.tx({ ...context, caller: systemCaller("identity") }, (tx) =>
+    noteTripEnd(tx, context, provider, { kind: login.kind, step, reason, detail, email: trip.email }, deps.now()),
+  );
+}
+
+/** The statuses of a provider in which a kind of round trip counts: links also while it is tried out. */
+export const usableStatuses = (kind: LoginRow["kind"]) => (kind === "link" ? ["active", "testing"] : ["active"]);
+
+/** The provider as it was when the round trip began, and in a state in which it counts. Throws RoundTripEnded. */
+export async function unchangedProvider({ db }: Pick<SsoDeps, "db">, login: LoginRow): Promise<ProviderRow> {
+  const provider = await readProvider(db, login.provider_id);
+  const isUsable = provider?.generation === login.generation && usableStatuses(login.kind).includes(provider.status);
+  if (provider && isUsable) return provider;
+  throw new RoundTripEnded("generation", "provider_changed", "the provider was changed during the sign-in");
+}

@@ -1,0 +1,35 @@
+import { X509Certificate } from "node:crypto";
+import type { StoredCertificate } from "../../rules/sso/provider.ts";
+
+const minRsaBits = 2_048;
+
+/** A signing certificate as it is kept, from PEM or from bare base64 as metadata has it; a text says why it is none. */
+export function readCertificate(text: string, source: StoredCertificate["source"]): StoredCertificate | string {
+  const certificate = parsed(text);
+  if (!certificate) return "Must be an X.509 certificate";
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = certificate.publicKey;
+  if (type !== "rsa" && type !== "ec") return "Must have an RSA or an elliptic-curve key";
+  if (type === "rsa" && (details?.modulusLength ?? 0) < minRsaBits)
+    return `An RSA key must have at least ${minRsaBits} bits`;
+  return {
+    pem: certificate.toString(),
+    fingerprint: certificate.fingerprint256.replaceAll(":", "").toLowerCase(),
+    notBefore: new Date(certificate.validFrom).toISOString(),
+    notAfter: new Date(certificate.validTo).toISOString(),
+    source,
+  };
+}
+
+function parsed(text: string): X509Certificate | null {
+  const base64 = text.replaceAll(/-----(?:BEGIN|END) CERTIFICATE-----/g, "").replaceAll(/\s/g, "");
+  try {
+    return new X509Certificate(Buffer.from(base64, "base64"));
+  } catch {
+    return null;
+  }
+}
+
+/** The first of certificates that are the same. */
+export function distinct(certificates: readonly StoredCertificate[]): StoredCertificate[] {
+  return [...new Map([...certificates].reverse().map((each) => [each.fingerprint, each])).values()].reverse();
+}

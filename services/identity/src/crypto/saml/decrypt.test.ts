@@ -1,0 +1,95 @@
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { SamlRefused } from "../../rules/sso/saml/refused.ts";
+import {
+  assertionXml,
+  encrypted,
+  posted,
+  responseXml,
+  signed,
+  type TestKey,
+  testKey,
+  verification,
+} from "../../testing/saml.ts";
+import { verifyResponse } from "./verify-response.ts";
+
+let idp: TestKey;
+let ours: TestKey;
+let other: TestKey;
+let decryption: KeyObject;
+beforeAll(async () => {
+  [idp, ours, other] = await Promise.all([testKey(), testKey(), testKey()]);
+  decryption = createPrivateKey(ours.privateKey);
+});
+
+const assertion = () => signed(assertionXml(), idp);
+const one = /^the assertion cannot be decrypted: RSA-OAEP with AES-GCM/;
+
+function resultOf(content: string, key: KeyObject | null = decryption): string {
+  try {
+    return verifyResponse(posted(responseXml(content)), verification(idp, { decryption: key })).nameId.value;
+  } catch (error) {
+    if (!(error instanceof SamlRefused)) throw error;
+    return error.detail;
+  }
+}
+
+describe("an encrypted assertion", () => {
+  it("is read when it was encrypted for us and signed before", () => {
+    expect(resultOf(encrypted(assertion(), ours.certificate.pem))).toBe("ada@acme.example");
+  });
+
+  it.each<[string, () => string]>([
+    ["for another's certificate", () => encrypted(assertion(), other.certificate.pem)],
+    [
+      "with AES-CBC",
+      () => encrypted(assertion(), ours.certificate.pem, { content: "http://www.w3.org/2001/04/xmlenc#aes256-cbc" }),
+    ],
+    [
+      "with RSA 1.5",
+      () =>
+        encrypted(assertion(), ours.certificate.pem, {
+          transport: "http://www.w3.org/2001/04/xmlenc#rsa-1_5",
+          isPkcs1: true,
+        }),
+    ],
+    ["with RSA 1.5 under the name of OAEP", () => encrypted(assertion(), ours.certificate.pem, { isPkcs1: true })],
+    [
+      "with a cipher that every object has",
+      () => encrypted(assertion(), ours.certificate.pem).replace(/Algorithm="[^"]*gcm"/, 'Algorithm="toString"'),
+    ],
+    [
+      "and changed",
+      () =>
+        encrypted(assertion(), ours.certificate.pem).replace(
+          /.{8}<\/xenc:CipherValue><\/xenc:CipherData><\/xenc:EncryptedData>/,
+          "AAAAAAA=</xenc:CipherValue></xenc:CipherData></xenc:EncryptedData>",
+        ),
+    ],
+    [
+      "without a key",
+      () =>
+        encrypted(assertion(), ours.certificate.pem).replace(
+          /<xenc:EncryptedKey>.*<\/xenc:EncryptedKey>/s,
+          "<ds:KeyName>x</ds:KeyName>",
+        ),
+    ],
+  ])("%s is refused, with the same words as every other", (_case, make) => {
+    expect(resultOf(make())).toMatch(one);
+  });
+
+  it.each<[string, () => string, RegExp]>([
+    ["and holds a DOCTYPE", () => `<!DOCTYPE a [<!ENTITY e "x">]>${assertion()}`, /unread/],
+    ["and holds two assertions", () => `<a>${assertion()}${assertion()}</a>`, /schema|one assertion/],
+    ["and is not signed inside", () => assertionXml(), /not signed/],
+    ["and is signed by another inside", () => signed(assertionXml(), other), /no certificate/],
+    ["and holds an encrypted one", () => encrypted(assertion(), ours.certificate.pem), /twice|schema|not signed/],
+  ])("%s is refused", (_case, make, fault) => {
+    expect(resultOf(encrypted(make(), ours.certificate.pem))).toMatch(fault);
+  });
+
+  it("is refused where none was asked for, and a plain one where it was", () => {
+    expect(resultOf(encrypted(assertion(), ours.certificate.pem), null)).toMatch(/encrypted, which is not set/);
+    expect(resultOf(assertion())).toMatch(/not encrypted/);
+  });
+});

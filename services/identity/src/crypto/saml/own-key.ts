@@ -1,0 +1,31 @@
+import "reflect-metadata";
+import { webcrypto } from "node:crypto";
+import { X509CertificateGenerator } from "@peculiar/x509";
+
+const algorithm = {
+  name: "RSASSA-PKCS1-v1_5",
+  modulusLength: 2_048,
+  publicExponent: new Uint8Array([1, 0, 1]),
+  hash: "SHA-256",
+};
+const years = 10;
+
+/** Our side of one provider's trust: a private key (PKCS #8 PEM) and a certificate that nobody but that provider has to believe. */
+export async function newOwnKey(now: Date): Promise<{ privateKey: string; certificate: string }> {
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  const notAfter = new Date(now);
+  notAfter.setUTCFullYear(now.getUTCFullYear() + years);
+  const certificate = await X509CertificateGenerator.createSelfSigned(
+    { name: "CN=Muster", keys, notBefore: now, notAfter, signingAlgorithm: algorithm },
+    webcrypto as Crypto,
+  );
+  const der = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey));
+  const lines = der
+    .toString("base64")
+    .replaceAll(/(.{64})/g, "$1\n")
+    .trimEnd();
+  return {
+    privateKey: `-----BEGIN PRIVATE KEY-----\n${lines}\n-----END PRIVATE KEY-----\n`,
+    certificate: certificate.toString("pem"),
+  };
+}

@@ -1,0 +1,75 @@
+import type { AssertionFacts } from "../../rules/sso/saml/assertion-fault.ts";
+import { SamlRefused } from "../../rules/sso/saml/refused.ts";
+import {
+  attribute,
+  childrenNamed,
+  childrenOf,
+  everyElement,
+  isElement,
+  onlyChild,
+  optionalChild,
+  textOf,
+  type XmlElement,
+} from "./xml.ts";
+
+const knownConditions = ["AudienceRestriction", "OneTimeUse", "ProxyRestriction"];
+
+/** What an assertion says, by exact path; its document was validated against the schema. Throws SamlRefused. */
+export function readAssertion(assertion: XmlElement): AssertionFacts {
+  const subject = onlyChild(assertion, "assertion", "Subject");
+  const names = everyElement(subject).filter(({ name }) => ["NameID", "BaseID", "EncryptedID"].includes(name));
+  const nameId = onlyChild(subject, "assertion", "NameID");
+  if (names.length !== 1) throw new SamlRefused("the subject must hold one NameID");
+  const conditions = onlyChild(assertion, "assertion", "Conditions");
+  const isKnown = (each: XmlElement) => knownConditions.some((name) => isElement(each, "assertion", name));
+  return {
+    id: attribute(assertion, "ID") ?? "",
+    version: attribute(assertion, "Version") ?? "",
+    issueInstant: attribute(assertion, "IssueInstant") ?? "",
+    issuer: textOf(onlyChild(assertion, "assertion", "Issuer")),
+    nameId: { value: textOf(nameId), format: attribute(nameId, "Format") },
+    confirmations: childrenNamed(subject, "assertion", "SubjectConfirmation").map((each) => {
+      const data = optionalChild(each, "assertion", "SubjectConfirmationData");
+      const of = (name: string) => (data === null ? null : attribute(data, name));
+      return {
+        method: attribute(each, "Method") ?? "",
+        recipient: of("Recipient"),
+        notBefore: of("NotBefore"),
+        notOnOrAfter: of("NotOnOrAfter"),
+        inResponseTo: of("InResponseTo"),
+      };
+    }),
+    conditions: {
+      notBefore: attribute(conditions, "NotBefore"),
+      notOnOrAfter: attribute(conditions, "NotOnOrAfter"),
+      audiences: childrenNamed(conditions, "assertion", "AudienceRestriction").map((restriction) =>
+        childrenNamed(restriction, "assertion", "Audience").map(textOf),
+      ),
+      hasUnknown: !childrenOf(conditions).every(isKnown),
+    },
+    statements: childrenNamed(assertion, "assertion", "AuthnStatement").map((statement) => {
+      const context = onlyChild(statement, "assertion", "AuthnContext");
+      const reference = optionalChild(context, "assertion", "AuthnContextClassRef");
+      return {
+        sessionNotOnOrAfter: attribute(statement, "SessionNotOnOrAfter"),
+        context: reference === null ? null : textOf(reference),
+      };
+    }),
+    attributes: attributesOf(assertion),
+  };
+}
+
+/** Values by the attribute's name; an attribute that stands twice has the values of both. Values that are no plain text are left out. */
+function attributesOf(assertion: XmlElement): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const statement of childrenNamed(assertion, "assertion", "AttributeStatement")) {
+    for (const each of childrenNamed(statement, "assertion", "Attribute")) {
+      const name = attribute(each, "Name") ?? "";
+      const values = childrenNamed(each, "assertion", "AttributeValue").filter(
+        (value) => childrenOf(value).length === 0,
+      );
+      found.set(name, [...(found.get(name) ?? []), ...values.map(textOf)]);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,81 @@
+import { createVerify } from "node:crypto";
+import { inflateRawSync } from "node:zlib";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { responseLimits } from "../../rules/sso/saml/byte-limits.ts";
+import { type TestKey, testKey } from "../../testing/saml.ts";
+import { authnRequest, type OwnEntity, ownMetadata } from "./service-provider.ts";
+import { attribute, childrenNamed, onlyChild, textOf, withXml } from "./xml.ts";
+
+let key: TestKey;
+let own: OwnEntity;
+beforeAll(async () => {
+  key = await testKey();
+  own = {
+    entityId: "https://muster.example/api/v1/sso/saml/metadata/1",
+    acsUrl: "https://muster.example/api/v1/sso/saml/acs",
+    certificate: key.certificate.pem,
+    signsRequests: false,
+    wantsEncrypted: false,
+  };
+});
+
+const idp = { entityId: "https://idp.example/?a=1&b=<2>", ssoUrl: "https://idp.example/sso?idpid=x&y=z" };
+const requestTo = (change: Partial<OwnEntity> = {}) =>
+  authnRequest({ ...own, ...change }, idp, { state: "the-state", privateKey: key.privateKey });
+
+describe("a request to sign in", () => {
+  it("goes to the provider with our state, and asks for an e-mail address", () => {
+    const { url, requestId } = requestTo();
+    const { origin, searchParams } = new URL(url);
+    expect(origin).toBe("https://idp.example");
+    expect([...searchParams.keys()]).toEqual(["idpid", "y", "SAMLRequest", "RelayState"]);
+    expect(searchParams.get("RelayState")).toBe("the-state");
+    const xml = inflateRawSync(Buffer.from(searchParams.get("SAMLRequest") ?? "", "base64"));
+    withXml(xml, { limits: responseLimits, validate: true }, (root) => {
+      expect(root.name).toBe("AuthnRequest");
+      expect(attribute(root, "ID")).toBe(requestId);
+      expect(attribute(root, "Destination")).toBe(idp.ssoUrl);
+      expect(attribute(root, "AssertionConsumerServiceURL")).toBe(own.acsUrl);
+      expect(textOf(onlyChild(root, "assertion", "Issuer"))).toBe(own.entityId);
+      expect(attribute(onlyChild(root, "protocol", "NameIDPolicy"), "Format")).toMatch(/emailAddress$/);
+    });
+    expect(requestTo().requestId).not.toBe(requestId);
+  });
+
+  it("is signed where that is set", () => {
+    const { url } = requestTo({ signsRequests: true });
+    const query = url.slice(url.indexOf("SAMLRequest="));
+    const covered = query.slice(0, query.indexOf("&Signature="));
+    const signature = Buffer.from(new URL(url).searchParams.get("Signature") ?? "", "base64");
+    expect(new URL(url).searchParams.get("SigAlg")).toMatch(/rsa-sha256$/);
+    expect(createVerify("sha256").update(covered).verify(key.certificate.pem, signature)).toBe(true);
+  });
+});
+
+it("our metadata names entity, address and what we want, and the certificate where it is used", () => {
+  const read = (change: Partial<OwnEntity>) =>
+    withXml(Buffer.from(ownMetadata({ ...own, ...change })), { limits: responseLimits, validate: false }, (root) => {
+      const role = onlyChild(root, "metadata", "SPSSODescriptor");
+      const service = onlyChild(role, "metadata", "AssertionConsumerService");
+      return {
+        entityId: attribute(root, "entityID"),
+        signs: attribute(role, "AuthnRequestsSigned"),
+        wants: attribute(role, "WantAssertionsSigned"),
+        keys: childrenNamed(role, "metadata", "KeyDescriptor").map((each) => attribute(each, "use")),
+        acs: [attribute(service, "Binding"), attribute(service, "Location")],
+      };
+    });
+  const plain = {
+    entityId: own.entityId,
+    signs: "false",
+    wants: "true",
+    keys: [] as string[],
+    acs: ["urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST", own.acsUrl],
+  };
+  expect(read({})).toEqual(plain);
+  expect(read({ signsRequests: true, wantsEncrypted: true })).toEqual({
+    ...plain,
+    signs: "true",
+    keys: ["signing", "encryption"],
+  });
+});

@@ -1,0 +1,53 @@
+import { IdentityProvider, ServiceProvider } from "samlify";
+
+const binding = "urn:oasis:names:tc:SAML:2.0:bindings";
+const emailFormat = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
+
+/** We as one identity provider knows us. */
+export type OwnEntity = {
+  /** Our entity id and audience, which is also where our metadata stands. */
+  entityId: string;
+  acsUrl: string;
+  /** PEM. */
+  certificate: string;
+  signsRequests: boolean;
+  wantsEncrypted: boolean;
+};
+
+const serviceProvider = (
+  { entityId, acsUrl, certificate, signsRequests, wantsEncrypted }: OwnEntity,
+  privateKey?: string,
+) =>
+  ServiceProvider({
+    entityID: entityId,
+    authnRequestsSigned: signsRequests,
+    wantAssertionsSigned: true,
+    nameIDFormat: [emailFormat],
+    assertionConsumerService: [{ Binding: `${binding}:HTTP-POST`, Location: acsUrl, isDefault: true }],
+    ...(signsRequests ? { signingCert: certificate } : {}),
+    ...(wantsEncrypted ? { encryptCert: certificate } : {}),
+    ...(privateKey === undefined ? {} : { privateKey }),
+    requestSignatureAlgorithm: "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
+  });
+
+/** Our metadata, for one identity provider to import. */
+export const ownMetadata = (own: OwnEntity): string => serviceProvider(own).getMetadata();
+
+/** Where the browser goes to sign in (HTTP-Redirect binding), and the id that the answer has to name. `privateKey` signs where that is set. */
+export function authnRequest(
+  own: OwnEntity,
+  idp: { entityId: string; ssoUrl: string },
+  { state, privateKey }: { state: string; privateKey: string },
+): { url: string; requestId: string } {
+  const provider = IdentityProvider({
+    entityID: idp.entityId,
+    wantAuthnRequestsSigned: own.signsRequests,
+    singleSignOnService: [{ Binding: `${binding}:HTTP-Redirect`, Location: idp.ssoUrl }],
+    // Not used: without one the library prints a warning at each sign-in.
+    singleLogoutService: [{ Binding: `${binding}:HTTP-Redirect`, Location: idp.ssoUrl }],
+  });
+  const { id, context } = serviceProvider(own, privateKey).createLoginRequest(provider, "redirect", {
+    relayState: state,
+  });
+  return { url: context, requestId: id };
+}

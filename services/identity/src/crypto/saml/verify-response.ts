@@ -1,0 +1,125 @@
+import { type KeyObject, X509Certificate } from "node:crypto";
+import { histogram } from "@muster/kit";
+import type { StoredCertificate } from "../../rules/sso/provider.ts";
+import { type AssertionFacts, assertionFault, type Expected } from "../../rules/sso/saml/assertion-fault.ts";
+import { responseLimits } from "../../rules/sso/saml/byte-limits.ts";
+import { SamlRefused } from "../../rules/sso/saml/refused.ts";
+import { decryptAssertion } from "./decrypt.ts";
+import { readAssertion } from "./read-assertion.ts";
+import { onlyAssertion } from "./shape.ts";
+import { signedBytes } from "./signature.ts";
+import {
+  attribute,
+  childrenNamed,
+  isElement,
+  onlyChild,
+  optionalChild,
+  textOf,
+  withXml,
+  type XmlElement,
+} from "./xml.ts";
+
+const success = "urn:oasis:names:tc:SAML:2.0:status:Success";
+const parsing = { limits: responseLimits, validate: true };
+/** Characters of the base64 of as many bytes as are accepted, with line breaks. */
+const maxText = Math.ceil(responseLimits.bytes / 3) * 4 + 4_096;
+
+const took = histogram("identity_saml_verify_seconds", "Time of verifying a SAML response, by its end.", ["outcome"]);
+
+/** The provider answered, and its answer is that nobody signed in. */
+export class SamlStatus extends Error {
+  readonly status: string;
+
+  constructor(status: string) {
+    super(status);
+    this.name = "SamlStatus";
+    this.status = status;
+  }
+}
+
+export type Verification = {
+  expected: Expected;
+  certificates: readonly StoredCertificate[];
+  /** Our private key, where assertions have to be encrypted for it; null where they must not be. */
+  decryption: KeyObject | null;
+  now: Date;
+};
+
+/**
+ * What the assertion in a SAML response says, once everything about it holds (docs/sso.md#saml-responses). `text` is the form's
+ * `SAMLResponse`. Throws SamlRefused, and SamlStatus when the provider reports that nobody signed in.
+ */
+export function verifyResponse(text: string, verification: Verification): AssertionFacts {
+  const began = performance.now();
+  let outcome = "refused";
+  try {
+    const facts = factsIn(responseBytes(text), verification);
+    outcome = "accepted";
+    return facts;
+  } finally {
+    took.observe({ outcome }, (performance.now() - began) / 1_000);
+  }
+}
+
+function responseBytes(text: string): Buffer {
+  const base64 = text.length > maxText ? "" : text.replaceAll(/\r?\n/g, "");
+  const bytes = Buffer.from(base64, "base64");
+  if (base64 === "" || bytes.toString("base64") !== base64)
+    throw new SamlRefused("the response is not base64, or too long");
+  return bytes;
+}
+
+function factsIn(bytes: Buffer, { expected, certificates, decryption, now }: Verification): AssertionFacts {
+  const keys = livingKeys(certificates, now);
+  const signed = withXml(bytes, parsing, (root) => {
+    requireEnvelope(root, expected);
+    const assertion = onlyAssertion(root);
+    const isEncrypted = isElement(assertion, "assertion", "EncryptedAssertion");
+    if (isEncrypted !== (decryption !== null)) {
+      throw new SamlRefused(
+        isEncrypted ? "the assertion is encrypted, which is not set" : "the assertion is not encrypted",
+      );
+    }
+    if (decryption === null) return signedBytes(assertion, keys);
+    return withXml(decryptAssertion(assertion, decryption), parsing, (plain) =>
+      signedBytes(requireAssertion(onlyAssertion(plain)), keys),
+    );
+  });
+  const facts = withXml(signed, parsing, (root) => readAssertion(requireAssertion(onlyAssertion(root))));
+  const fault = assertionFault(facts, expected, now);
+  if (fault !== null) throw new SamlRefused(fault);
+  return facts;
+}
+
+/** The response around the assertion. Nothing of it is signed: it can only refuse. */
+function requireEnvelope(root: XmlElement, { issuer, recipient, requestId }: Expected): void {
+  if (!isElement(root, "protocol", "Response")) throw new SamlRefused("the document is no SAML response");
+  if (attribute(root, "Version") !== "2.0") throw new SamlRefused("the response is not of SAML 2.0");
+  if (attribute(root, "Destination") !== recipient) throw new SamlRefused("the response is for another address");
+  if (attribute(root, "InResponseTo") !== requestId) {
+    throw new SamlRefused("the response answers another request, or none");
+  }
+  const named = optionalChild(root, "assertion", "Issuer");
+  if (named !== null && textOf(named) !== issuer)
+    throw new SamlRefused("the response is from another identity provider");
+  const codes = statusCodes(onlyChild(root, "protocol", "Status"));
+  if (codes[0] !== success) throw new SamlStatus(codes.map((code) => code.split(":").at(-1)).join(", "));
+}
+
+/** The status code and what stands under it, outermost first. */
+function statusCodes(holder: XmlElement): string[] {
+  const [code] = childrenNamed(holder, "protocol", "StatusCode");
+  return code ? [(attribute(code, "Value") ?? "").slice(0, 200), ...statusCodes(code)] : [];
+}
+
+function requireAssertion(element: XmlElement): XmlElement {
+  if (!isElement(element, "assertion", "Assertion")) throw new SamlRefused("the assertion is encrypted twice");
+  return element;
+}
+
+/** Keys of the certificates that are in their dates. */
+function livingKeys(certificates: readonly StoredCertificate[], now: Date): KeyObject[] {
+  const isLiving = ({ notBefore, notAfter }: StoredCertificate) =>
+    Date.parse(notBefore) <= now.getTime() && now.getTime() < Date.parse(notAfter);
+  return certificates.filter(isLiving).map(({ pem }) => new X509Certificate(pem).publicKey);
+}

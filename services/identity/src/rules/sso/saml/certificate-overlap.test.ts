@@ -1,0 +1,58 @@
+import { describe, expect, it } from "@jest/globals";
+import type { StoredCertificate } from "../provider.ts";
+import { daysLeft, overlapped, warningAt } from "./certificate-overlap.ts";
+
+const day = 86_400_000;
+const start = new Date("2026-01-01T00:00:00Z");
+const after = (days: number) => new Date(start.getTime() + days * day);
+const certificate = (fingerprint: string, change: Partial<StoredCertificate> = {}): StoredCertificate => ({
+  pem: fingerprint,
+  fingerprint,
+  notBefore: start.toISOString(),
+  notAfter: after(100).toISOString(),
+  source: "metadata",
+  ...change,
+});
+const names = (certificates: readonly StoredCertificate[]) => certificates.map(({ fingerprint }) => fingerprint);
+
+describe("certificates of a provider whose metadata is read daily", () => {
+  it("join when they are new, and stay for seven days after they vanished", () => {
+    const rotated = overlapped([certificate("old")], [certificate("new")], start);
+    expect(names(rotated)).toEqual(["old", "new"]);
+    expect(names(overlapped(rotated, [certificate("new")], after(6.9)))).toEqual(["old", "new"]);
+    expect(names(overlapped(rotated, [certificate("new")], after(7)))).toEqual(["new"]);
+  });
+
+  it("are counted from the day they vanished, and anew after they came back", () => {
+    const gone = overlapped([certificate("a")], [certificate("b")], start);
+    const back = overlapped(gone, [certificate("a"), certificate("b")], after(3));
+    expect(back.map(({ goneAt }) => goneAt)).toEqual([undefined, undefined]);
+    expect(names(overlapped(back, [certificate("b")], after(8)))).toEqual(["a", "b"]);
+  });
+
+  it("stay when they were set by hand", () => {
+    const byHand = certificate("hand", { source: "manual" });
+    expect(names(overlapped([byHand], [certificate("new")], after(50)))).toEqual(["hand", "new"]);
+    expect(overlapped([byHand], [certificate("hand")], start)).toEqual([byHand]);
+  });
+
+  it.each([
+    [31, null],
+    [30, 30],
+    [8, 30],
+    [7, 7],
+    [2, 7],
+    [1, 1],
+    [0, 0],
+    [-3, 0],
+  ])("with %i days left are warned of at %p", (days, warning) => {
+    expect(warningAt(days)).toBe(warning);
+  });
+
+  it("last as long as the last of them", () => {
+    const soon = certificate("soon", { notAfter: after(2).toISOString() });
+    expect(daysLeft([soon, certificate("late")], start)).toBe(100);
+    expect(daysLeft([soon], start)).toBe(2);
+    expect(daysLeft([soon], after(2.5))).toBe(-1);
+  });
+});

@@ -1,0 +1,32 @@
+import type { StoredCertificate } from "../provider.ts";
+
+const dayMs = 86_400_000;
+/** Days for which a certificate that the metadata has stopped naming still counts. */
+const overlapDays = 7;
+/** Days before the last certificate's end at which administrators are warned. */
+const warnings = [30, 7, 1, 0] as const;
+
+/**
+ * The certificates after metadata was read again: new ones join, those that it stopped naming stay seven days, so that sign-ins go on whatever
+ * the order in which a provider changes its key and its metadata. Those set by hand stay.
+ */
+export function overlapped(
+  kept: readonly StoredCertificate[],
+  found: readonly StoredCertificate[],
+  now: Date,
+): StoredCertificate[] {
+  const named = new Set(found.map(({ fingerprint }) => fingerprint));
+  const old = kept
+    .filter(({ source, fingerprint }) => source === "manual" || !named.has(fingerprint))
+    .map((each) => (each.source === "manual" ? each : { ...each, goneAt: each.goneAt ?? now.toISOString() }))
+    .filter(({ goneAt }) => goneAt === undefined || now.getTime() - Date.parse(goneAt) < overlapDays * dayMs);
+  const byHand = new Set(old.map(({ fingerprint }) => fingerprint));
+  return [...old, ...found.filter(({ fingerprint }) => !byHand.has(fingerprint))];
+}
+
+/** Whole days until the last certificate ends; negative when it has. */
+export const daysLeft = (certificates: readonly StoredCertificate[], now: Date): number =>
+  Math.floor((Math.max(0, ...certificates.map(({ notAfter }) => Date.parse(notAfter))) - now.getTime()) / dayMs);
+
+/** The warning that is due at so many days before the end, the nearest; null while none is. */
+export const warningAt = (days: number): number | null => warnings.findLast((at) => days <= at) ?? null;

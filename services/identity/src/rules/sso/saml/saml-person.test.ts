@@ -1,0 +1,78 @@
+import { describe, expect, it } from "@jest/globals";
+import type { AssertionFacts } from "./assertion-fault.ts";
+import { contextSaysMfa, samlPerson } from "./saml-person.ts";
+
+const emailFormat = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
+const uri = (name: string) => `http://schemas.xmlsoap.org/ws/2005/05/identity/claims/${name}`;
+
+const facts = (
+  attributes: Record<string, string[]>,
+  nameId: AssertionFacts["nameId"] = { value: " ada ", format: null },
+): AssertionFacts => ({
+  id: "_1",
+  version: "2.0",
+  issueInstant: "",
+  issuer: "",
+  nameId,
+  confirmations: [],
+  conditions: { notBefore: null, notOnOrAfter: null, audiences: [], hasUnknown: false },
+  statements: [{ sessionNotOnOrAfter: null, context: "urn:x" }],
+  attributes: new Map(Object.entries(attributes)),
+});
+
+describe("the person behind an assertion", () => {
+  it.each<[string, Record<string, string[]>, string | null, string | null]>([
+    ["claim URIs", { [uri("emailaddress")]: ["a@b.example"], [uri("name")]: ["Ada"] }, "a@b.example", "Ada"],
+    [
+      "urn:oid names",
+      { "urn:oid:0.9.2342.19200300.100.1.3": ["a@b.example"], "urn:oid:2.16.840.1.113730.3.1.241": ["Ada"] },
+      "a@b.example",
+      "Ada",
+    ],
+    ["first and last name", { [uri("givenname")]: ["Ada"], "urn:oid:2.5.4.4": ["Lovelace"] }, null, "Ada Lovelace"],
+    ["attributes of other names", { email: ["a@b.example"], name: ["Ada"] }, null, null],
+    ["empty attributes", { [uri("emailaddress")]: [], [uri("name")]: [""] }, null, null],
+  ])("is read from %s", (_case, attributes, email, name) => {
+    expect(samlPerson(facts(attributes), null)).toMatchObject({ externalId: "ada", email, name, emailVerified: null });
+  });
+
+  it("is read from a mapping that was set alone", () => {
+    const mapping = { email: "mail", name: "cn", groups: "member" };
+    const attributes = {
+      mail: ["a@b.example"],
+      cn: ["Ada"],
+      member: ["x", "y"],
+      [uri("emailaddress")]: ["b@b.example"],
+    };
+    expect(samlPerson(facts(attributes), mapping)).toMatchObject({
+      email: "a@b.example",
+      name: "Ada",
+      groups: ["x", "y"],
+    });
+    expect(samlPerson(facts({ [uri("emailaddress")]: ["b@b.example"] }), mapping).email).toBeNull();
+  });
+
+  it("has the address of a NameID that is one, where no attribute has it", () => {
+    const nameId = { value: "a@b.example", format: emailFormat };
+    expect(samlPerson(facts({}, nameId), null).email).toBe("a@b.example");
+    expect(samlPerson(facts({ [uri("emailaddress")]: ["c@b.example"] }, nameId), null).email).toBe("c@b.example");
+    expect(samlPerson(facts({ [uri("emailaddress")]: ["none"] }, nameId), null).email).toBeNull();
+    expect(samlPerson(facts({}, { ...nameId, format: null }), null).email).toBeNull();
+  });
+
+  it("is not read from names that every object has", () => {
+    expect(samlPerson(facts({}), { email: "constructor", name: "__proto__" })).toMatchObject({
+      email: null,
+      name: null,
+    });
+  });
+});
+
+it("a context of several factors says so, any other does not", () => {
+  const of = (context: string | null) => ({ ...facts({}), statements: [{ sessionNotOnOrAfter: null, context }] });
+  expect(contextSaysMfa(of("http://schemas.microsoft.com/claims/multipleauthn"))).toBe(true);
+  expect([null, "urn:oasis:names:tc:SAML:2.0:ac:classes:Password"].map((each) => contextSaysMfa(of(each)))).toEqual([
+    false,
+    false,
+  ]);
+});

@@ -1,0 +1,47 @@
+import { type Claimed, type ClaimSource, displayName, emailOf, groupsOf } from "../claims.ts";
+import { type AttributeMapping, defaultMapping, samlOids } from "../presets.ts";
+import type { AssertionFacts } from "./assertion-fault.ts";
+
+const emailFormat = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
+
+/** Contexts by which a provider says that more than one factor was part of the sign-in. */
+const manyFactors: ReadonlySet<string> = new Set([
+  "http://schemas.microsoft.com/claims/multipleauthn",
+  "https://refeds.org/profile/mfa",
+  "urn:oasis:names:tc:SAML:2.0:ac:classes:MobileTwoFactorContract",
+]);
+
+export const contextSaysMfa = ({ statements }: AssertionFacts) =>
+  statements.some(({ context }) => context !== null && manyFactors.has(context));
+
+/**
+ * The person behind an assertion. Without a mapping that was set, attributes are taken under their URIs and `urn:oid` names; one that was set
+ * stands alone. A NameID that is an e-mail address stands in for a missing attribute. SAML has no word for a verified address.
+ */
+export function samlPerson({ nameId, attributes }: AssertionFacts, mapping: AttributeMapping | null): Claimed {
+  const valuesOf = (field: keyof AttributeMapping): readonly string[] => {
+    const names = mapping ? [mapping[field]] : [defaultMapping.saml[field], samlOids[field]];
+    return (
+      names.map((name) => (name == null ? undefined : attributes.get(name))).find((values) => values?.length) ?? []
+    );
+  };
+  const plain: ClaimSource = {
+    name: valuesOf("name")[0],
+    firstName: valuesOf("firstName")[0],
+    lastName: valuesOf("lastName")[0],
+  };
+  const named = nameId.format === emailFormat ? nameId.value : null;
+  return {
+    externalId: nameId.value.trim(),
+    email: emailOf(valuesOf("email")[0] ?? named),
+    emailVerified: null,
+    name: displayName(plain, { email: "", name: "name", firstName: "firstName", lastName: "lastName" }),
+    groups: groupsOf([...valuesOf("groups")]),
+  };
+}
+
+/** Attributes as the link keeps them. */
+export const profileOf = ({ nameId, attributes }: AssertionFacts): Record<string, unknown> => ({
+  nameId: nameId.value,
+  attributes: Object.fromEntries(attributes),
+});

@@ -1,0 +1,61 @@
+import { type Database, sql, type Tx } from "@muster/db";
+import { systemCaller } from "@muster/kit";
+import type { ProviderRow, StoredCertificate } from "../../rules/sso/provider.ts";
+
+const system = { caller: systemCaller("identity") };
+const columns = sql`t.id, t.partner_id, t.org_id, t.name, t.generation, t.saml_entity_id, t.saml_metadata_url,
+  t.saml_certificates`;
+
+/** Providers whose metadata is due: not read since `before`, or since `retryBefore` when the last try failed; the longest waiting first. */
+export function staleMetadata(db: Database, before: Date, retryBefore: Date, limit: number): Promise<ProviderRow[]> {
+  return db.read<ProviderRow>(
+    system,
+    sql`SELECT ${columns} FROM sso_providers t
+        WHERE t.saml_metadata_url IS NOT NULL AND t.status <> 'inactive'
+          AND (t.saml_metadata_at < ${before} OR (t.saml_metadata_error IS NOT NULL AND t.saml_metadata_at < ${retryBefore}))
+        ORDER BY t.saml_metadata_at LIMIT ${limit}`,
+  );
+}
+
+/**
+ * Keeps what reading the metadata ended with; changed certificates move the generation on. False when the provider moved on meanwhile: then
+ * nothing is written.
+ */
+export async function noteMetadata(
+  tx: Tx,
+  { id, generation }: Pick<ProviderRow, "id" | "generation">,
+  {
+    certificates,
+    error,
+    isChanged = false,
+  }: { certificates: StoredCertificate[] | null; error: string | null; isChanged?: boolean },
+  now: Date,
+): Promise<boolean> {
+  const kept = certificates === null ? null : JSON.stringify(certificates);
+  const noted = await tx.execute(sql`
+    UPDATE sso_providers SET saml_metadata_at = ${now}, saml_metadata_error = ${error},
+      saml_certificates = coalesce(${kept}::jsonb, saml_certificates),
+      saml_warned_days = CASE WHEN ${isChanged} THEN NULL ELSE saml_warned_days END,
+      generation = generation + ${isChanged ? 1 : 0}
+    WHERE id = ${id} AND generation = ${generation}`);
+  return noted === 1;
+}
+
+/** Active SAML providers whose last certificate ends before then. */
+export function expiringProviders(db: Database, before: Date): Promise<ProviderRow[]> {
+  return db.read<ProviderRow>(
+    system,
+    sql`SELECT ${columns} FROM sso_providers t
+        WHERE t.type = 'saml' AND t.status = 'active'
+          AND (SELECT max((c ->> 'notAfter')::timestamptz) FROM jsonb_array_elements(t.saml_certificates) c) < ${before}
+        ORDER BY t.id LIMIT 1000`,
+  );
+}
+
+/** False when this warning, or a nearer one, was given before. */
+export async function noteWarning(tx: Tx, id: string, days: number): Promise<boolean> {
+  const noted = await tx.execute(sql`
+    UPDATE sso_providers SET saml_warned_days = ${days}
+    WHERE id = ${id} AND (saml_warned_days IS NULL OR saml_warned_days > ${days})`);
+  return noted === 1;
+}
