@@ -1,9 +1,10 @@
 import { request } from "node:http";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import type { Api } from "./client.ts";
-import { type Cluster, sharedCluster } from "./cluster.ts";
-import { newOrganization, newPartner, newSite, operator, signedInAs } from "./people.ts";
+import type { Api } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/people.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
 let cluster: Cluster;
 let root: Api;

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import pg from "pg";
-import { type Api, api, signIn } from "./client.ts";
-import { type Cluster, ownCluster, type StackFile } from "./cluster.ts";
+import { type Api, api, signIn } from "../support/client.ts";
+import { type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
 
 // 200 parallel mutations of one organization while the sealer is killed ten times, NATS and PostgreSQL once each.
 

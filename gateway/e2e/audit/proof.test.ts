@@ -7,15 +7,16 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import pg from "pg";
-import type { Api } from "./client.ts";
-import { type Cluster, sharedCluster } from "./cluster.ts";
-import { newOrganization, newPartner, newSite, operator, signedInAs, type TestPerson } from "./people.ts";
+import type { Api } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { newOrganization, newPartner, newSite, operator, signedInAs, type TestPerson } from "../support/people.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
 type Verdict = { verdict: string; seq: number | null; lastSeq: number | null; rows: number | null };
 type Verification = { id: string; orgId: string; status: string; verdicts: Verdict[] };
 type Checkpoint = { orgId: string; seq: number; note: string };
 
-const program = fileURLToPath(new URL("../../deploy/cli/muster-audit.mjs", import.meta.url));
+const program = fileURLToPath(new URL("../../../deploy/cli/muster-audit.mjs", import.meta.url));
 
 let cluster: Cluster;
 let root: Api;

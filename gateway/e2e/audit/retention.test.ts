@@ -6,10 +6,11 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { tenantMigrations } from "@muster/service";
 import { type TestDatabase, testDatabase, until } from "@muster/testing";
 import pg from "pg";
-import { type Cluster, sharedCluster } from "./cluster.ts";
-import { runProcess } from "./service-process.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { runProcess } from "../support/service-process.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
-const folder = fileURLToPath(new URL("../../services/audit/", import.meta.url));
+const folder = fileURLToPath(new URL("../../../services/audit/", import.meta.url));
 const { privateKey } = generateKeyPairSync("ed25519");
 const noteKey = `test:${privateKey.export({ type: "pkcs8", format: "der" }).toString("base64")}`;
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import S3rver from "s3rver";
-import { type Cluster, ownCluster } from "./cluster.ts";
-import { enrollTotp, newOrganization, newPartner, newSite, signedInAs } from "./people.ts";
+import { type Cluster, ownCluster } from "../support/cluster.ts";
+import { enrollTotp, newOrganization, newPartner, newSite, signedInAs } from "../support/people.ts";
 
 const patienceMs = 90_000;
 let storage: S3rver;

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import { agentWith, enrollAgent, machine } from "./agent.ts";
-import { api } from "./client.ts";
-import { ownTenant } from "./own-tenant.ts";
-import { auditRows, tenantWithAdmins } from "./tenant-with-admins.ts";
+import { api } from "../support/client.ts";
+import { agentWith, enrollAgent, machine } from "../support/enrolled-agent.ts";
+import { ownTenant } from "../support/own-tenant.ts";
+import { auditRows, tenantWithAdmins } from "../support/tenant-with-admins.ts";
 
 const { cluster, tenant, call } = ownTenant();
 const anybody = () => api(cluster);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import pg from "pg";
-import { enrollAgent, machine } from "./agent.ts";
-import { api } from "./client.ts";
-import { admin, type Cluster, ownCluster, type StackFile } from "./cluster.ts";
-import { prepareOperator } from "./operator.ts";
-import { tenantWithAdmins } from "./tenant-with-admins.ts";
+import { api } from "../support/client.ts";
+import { admin, type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
+import { enrollAgent, machine } from "../support/enrolled-agent.ts";
+import { prepareOperator } from "../support/operator.ts";
+import { tenantWithAdmins } from "../support/tenant-with-admins.ts";
 
 // Each step of an enrollment is held by a lock that the test takes in the database, and the process that waits there is killed.
 

@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { tenantMigrations } from "@muster/service";
 import { type TestDatabase, testDatabase } from "@muster/testing";
-import { runProcess, serviceEnv } from "./service-process.ts";
+import { runProcess, serviceEnv } from "../support/service-process.ts";
 
-const folder = fileURLToPath(new URL("../../services/identity/", import.meta.url));
+const folder = fileURLToPath(new URL("../../../services/identity/", import.meta.url));
 let database: TestDatabase;
 let keysDir: string;
 

@@ -2,10 +2,10 @@ import { request as httpRequest } from "node:http";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Channel, type ChannelOptions, openChannel, syntheticEventStore } from "@muster/agent-sim";
 import { until } from "@muster/testing";
-import { agentMaker, type TestAgent } from "./agent-maker.ts";
-import { type Api, api, signIn } from "./client.ts";
-import { type Cluster, ownCluster } from "./cluster.ts";
-import { auditedActions, newTenant, type Tenant } from "./enrolled.ts";
+import { agentMaker, type TestAgent } from "../support/agent-maker.ts";
+import { type Api, api, signIn } from "../support/client.ts";
+import { type Cluster, ownCluster } from "../support/cluster.ts";
+import { auditedActions, newTenant, type Tenant } from "../support/enroller.ts";
 
 let cluster: Cluster & { stop(): Promise<void> };
 let root: Api;

@@ -1,10 +1,11 @@
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import { agentMaker, type TestAgent } from "./agent-maker.ts";
-import { type Api, api, signIn } from "./client.ts";
-import { type Cluster, sharedCluster } from "./cluster.ts";
-import { auditedActions, newTenant, type Tenant } from "./enrolled.ts";
+import { agentMaker, type TestAgent } from "../support/agent-maker.ts";
+import { type Api, api, signIn } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { auditedActions, newTenant, type Tenant } from "../support/enroller.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
 let cluster: Cluster;
 let root: Api;

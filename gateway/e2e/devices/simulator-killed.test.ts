@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import { processesOf } from "./processes.ts";
+import { processesOf } from "../support/processes.ts";
 
-const program = fileURLToPath(new URL("../../deploy/agent-sim/dist/main.js", import.meta.url));
+const program = fileURLToPath(new URL("../../../deploy/agent-sim/dist/main.js", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "muster-sim-killed-"));
 const groups: number[] = [];
 afterAll(() => {

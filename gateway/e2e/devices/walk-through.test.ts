@@ -2,11 +2,12 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Channel, openChannel, syntheticEventStore } from "@muster/agent-sim";
 import { until } from "@muster/testing";
-import type { Api } from "./client.ts";
-import { api } from "./client.ts";
-import { type Cluster, sharedCluster } from "./cluster.ts";
-import { newTenant } from "./enrolled.ts";
-import { operator } from "./people.ts";
+import type { Api } from "../support/client.ts";
+import { api } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { newTenant } from "../support/enroller.ts";
+import { operator } from "../support/people.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
 let cluster: Cluster;
 let root: Api;

@@ -1,14 +1,14 @@
 // The endpoints that the API promises, row by row, written apart from the route table: what that is checked against.
-import { auditRows } from "./interface-rows/audit.ts";
-import { deviceRows } from "./interface-rows/devices.ts";
-import { keyRows } from "./interface-rows/keys.ts";
-import { peopleRows } from "./interface-rows/people.ts";
-import { platformRows } from "./interface-rows/platform.ts";
-import type { InterfaceRow } from "./interface-rows/row.ts";
-import { tenantRows } from "./interface-rows/tenants.ts";
-import { webhookRows } from "./interface-rows/webhooks.ts";
+import { auditRows } from "./audit.ts";
+import { deviceRows } from "./devices.ts";
+import { keyRows } from "./keys.ts";
+import { peopleRows } from "./people.ts";
+import { platformRows } from "./platform.ts";
+import type { InterfaceRow } from "./row.ts";
+import { tenantRows } from "./tenants.ts";
+import { webhookRows } from "./webhooks.ts";
 
-export type { Auth, InterfaceRow } from "./interface-rows/row.ts";
+export type { Auth, InterfaceRow } from "./row.ts";
 
 const areas = [keyRows, peopleRows, tenantRows, auditRows, deviceRows, webhookRows, platformRows];
 

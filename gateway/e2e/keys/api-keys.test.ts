@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { api } from "./client.ts";
-import { ownTenant } from "./own-tenant.ts";
-import { newOrganization, operator, signedInAs } from "./people.ts";
-import { auditRows, fieldsOf, tenantWithAdmins } from "./tenant-with-admins.ts";
+import { api } from "../support/client.ts";
+import { ownTenant } from "../support/own-tenant.ts";
+import { newOrganization, operator, signedInAs } from "../support/people.ts";
+import { auditRows, fieldsOf, tenantWithAdmins } from "../support/tenant-with-admins.ts";
 
 const { cluster, tenant, call } = ownTenant();
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

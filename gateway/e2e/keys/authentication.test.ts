@@ -2,11 +2,12 @@ import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import pg from "pg";
-import { type Api, api, type Reply } from "./client.ts";
-import { type Cluster, sharedCluster } from "./cluster.ts";
-import { newOrganization, newTenant, type Tenant } from "./enrolled.ts";
-import { me, newKey, rateOf } from "./keys.ts";
-import { operator } from "./people.ts";
+import { type Api, api, type Reply } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { newOrganization, newTenant, type Tenant } from "../support/enroller.ts";
+import { me, newKey, rateOf } from "../support/keys.ts";
+import { operator } from "../support/people.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
 let cluster: Cluster;
 let root: Api;

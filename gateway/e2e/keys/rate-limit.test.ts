@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import type { Api } from "./client.ts";
-import { type Cluster, ownCluster } from "./cluster.ts";
-import { newTenant } from "./enrolled.ts";
-import { me, newKey, rateOf } from "./keys.ts";
-import { operator } from "./people.ts";
+import type { Api } from "../support/client.ts";
+import { type Cluster, ownCluster } from "../support/cluster.ts";
+import { newTenant } from "../support/enroller.ts";
+import { me, newKey, rateOf } from "../support/keys.ts";
+import { operator } from "../support/people.ts";
 
 let cluster: Cluster & { stop(): Promise<void> };
 let root: Api;

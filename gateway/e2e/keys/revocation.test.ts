@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import { type Api, api } from "./client.ts";
-import { type Cluster, ownCluster, type StackFile } from "./cluster.ts";
-import { newTenant } from "./enrolled.ts";
-import { me, type NewKey, newKey } from "./keys.ts";
-import { operator, signedInAs, signInAgain } from "./people.ts";
+import { type Api, api } from "../support/client.ts";
+import { type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
+import { newTenant } from "../support/enroller.ts";
+import { me, type NewKey, newKey } from "../support/keys.ts";
+import { operator, signedInAs, signInAgain } from "../support/people.ts";
 
 /** Longest a revocation may take: a gateway that is away keeps its lease for 2 s. */
 const worstMs = 2_600;

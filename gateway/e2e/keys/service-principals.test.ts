@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { ownTenant } from "./own-tenant.ts";
-import { newSite, signedInAs } from "./people.ts";
-import { auditRows, enrolledAs, fieldsOf, tenantWithAdmins } from "./tenant-with-admins.ts";
+import { ownTenant } from "../support/own-tenant.ts";
+import { newSite, signedInAs } from "../support/people.ts";
+import { auditRows, enrolledAs, fieldsOf, tenantWithAdmins } from "../support/tenant-with-admins.ts";
 
 const { cluster, tenant, call } = ownTenant();
 

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import { type Api, api } from "./client.ts";
-import { type Cluster, ownCluster, type StackFile } from "./cluster.ts";
-import { newOrganization, newPartner, operator, roleId, signedInAs, type TestPerson } from "./people.ts";
+import { type Api, api } from "../support/client.ts";
+import { type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
+import { newOrganization, newPartner, operator, roleId, signedInAs, type TestPerson } from "../support/people.ts";
 
 /** Longest a change may take to answer: a gateway that is away keeps its lease for 2 s. */
 const worstMs = 2_600;

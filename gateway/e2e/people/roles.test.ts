@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import { type Api, api, signIn } from "./client.ts";
-import { type Cluster, sharedCluster } from "./cluster.ts";
-import { newKey } from "./keys.ts";
-import { newPartner, operator, roleId, signedInAs, tokenOf } from "./people.ts";
-import { enrolledAs, fieldsOf, tenantWithAdmins } from "./tenant-with-admins.ts";
+import { type Api, api, signIn } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { newKey } from "../support/keys.ts";
+import { newPartner, operator, roleId, signedInAs, tokenOf } from "../support/people.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
+import { enrolledAs, fieldsOf, tenantWithAdmins } from "../support/tenant-with-admins.ts";
 
 let cluster: Cluster;
 let root: Api;

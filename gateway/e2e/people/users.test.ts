@@ -1,9 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import { type Api, api, signIn } from "./client.ts";
-import { type Cluster, sharedCluster } from "./cluster.ts";
-import { enrollTotp, newOrganization, newPartner, newSite, operator, roleId, signedInAs, tokenOf } from "./people.ts";
+import { type Api, api, signIn } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import {
+  enrollTotp,
+  newOrganization,
+  newPartner,
+  newSite,
+  operator,
+  roleId,
+  signedInAs,
+  tokenOf,
+} from "../support/people.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
 let cluster: Cluster;
 let root: Api;

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import type { Api } from "./client.ts";
-import { type Cluster, sharedCluster } from "./cluster.ts";
-import { auditedActions, newTenant } from "./enrolled.ts";
-import { operator } from "./people.ts";
+import type { Api } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { auditedActions, newTenant } from "../support/enroller.ts";
+import { operator } from "../support/people.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
 let cluster: Cluster;
 let root: Api;

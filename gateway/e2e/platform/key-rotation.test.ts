@@ -6,10 +6,10 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { generateCallerKey } from "@muster/rpc";
 import { until } from "@muster/testing";
-import { api } from "./client.ts";
-import { type Cluster, ownCluster } from "./cluster.ts";
-import { totpAt } from "./operator.ts";
-import { enrollTotp, newOrganization, newPartner, signedInAs, type TestPerson } from "./people.ts";
+import { api } from "../support/client.ts";
+import { type Cluster, ownCluster } from "../support/cluster.ts";
+import { totpAt } from "../support/operator.ts";
+import { enrollTotp, newOrganization, newPartner, signedInAs, type TestPerson } from "../support/people.ts";
 
 type Secrets = {
   secretEncryptionKey: string;
@@ -146,7 +146,7 @@ async function restart(service: string): Promise<void> {
 }
 
 async function reencryptAll(): Promise<string> {
-  const command = fileURLToPath(new URL("../../deploy/local/dist/command.js", import.meta.url));
+  const command = fileURLToPath(new URL("../../../deploy/local/dist/command.js", import.meta.url));
   const child = spawn(process.execPath, [command, "reencrypt"], {
     env: { PATH: process.env.PATH, MUSTER_DATA_DIR: cluster.dataDir },
     stdio: ["ignore", "pipe", "pipe"],

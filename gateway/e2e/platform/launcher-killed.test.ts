@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { freePort } from "@muster/local";
 import { until } from "@muster/testing";
-import { processesOf } from "./processes.ts";
+import { processesOf } from "../support/processes.ts";
 
-const launcher = fileURLToPath(new URL("../../deploy/local/dist/main.js", import.meta.url));
+const launcher = fileURLToPath(new URL("../../../deploy/local/dist/main.js", import.meta.url));
 const folders: string[] = [];
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });

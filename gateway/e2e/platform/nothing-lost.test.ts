@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { serviceNames } from "@muster/kit";
 import { until } from "@muster/testing";
-import { chainFacts, unpublished } from "./chain-facts.ts";
-import { type Api, api, signIn } from "./client.ts";
-import { type Cluster, ownCluster, type StackFile } from "./cluster.ts";
+import { chainFacts, unpublished } from "../support/chain-facts.ts";
+import { type Api, api, signIn } from "../support/client.ts";
+import { type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
 
 let cluster: Cluster & { stop(): Promise<void> };
 let root: Api;

@@ -6,11 +6,11 @@ import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Leak, type SecretScanner, secretScanner, until } from "@muster/testing";
 import pg from "pg";
-import type { Api } from "./client.ts";
-import { type Cluster, ownCluster } from "./cluster.ts";
-import { handedOut, noteSecret } from "./handed-out.ts";
-import { newOrganization, newPartner, operator } from "./people.ts";
-import { secretMakers } from "./secret-makers.ts";
+import type { Api } from "../support/client.ts";
+import { type Cluster, ownCluster } from "../support/cluster.ts";
+import { handedOut, noteSecret } from "../support/handed-out.ts";
+import { newOrganization, newPartner, operator } from "../support/people.ts";
+import { secretMakers } from "../support/secret-makers.ts";
 
 let cluster: Cluster & { stop(): Promise<void> };
 let collector: Server;

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { roleNames } from "@muster/db";
 import { type TestDatabase, testDatabase } from "@muster/testing";
 import pg from "pg";
-import { runProcess, serviceEnv } from "./service-process.ts";
+import { runProcess, serviceEnv } from "../support/service-process.ts";
 
-const folder = fileURLToPath(new URL("../../services/tenancy/", import.meta.url));
+const folder = fileURLToPath(new URL("../../../services/tenancy/", import.meta.url));
 const roles = roleNames("tenancy");
 let database: TestDatabase;
 let keysDir: string;

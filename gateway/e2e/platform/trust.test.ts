@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { createSigner, generateCallerKey } from "@muster/rpc";
 import { callers, until } from "@muster/testing";
-import { api, signIn } from "./client.ts";
-import { type Cluster, type StackFile, sharedCluster } from "./cluster.ts";
+import { api, signIn } from "../support/client.ts";
+import type { Cluster, StackFile } from "../support/cluster.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
 type Keys = { callers: Record<string, { privateKey: string }>; nkeys: Record<string, { seed: string }> };
 

@@ -4,15 +4,16 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { createMusterClient, type MusterClient } from "@muster/client";
-import type { Tag } from "../src/openapi/tags.ts";
-import { fullPath } from "../src/route.ts";
-import { routes } from "../src/routes/index.ts";
-import type { Api } from "./client.ts";
-import { admin, type Cluster, sharedCluster } from "./cluster.ts";
-import { newTenant } from "./enrolled.ts";
-import { newKey } from "./keys.ts";
-import { operatorToken } from "./operator.ts";
-import { operator } from "./people.ts";
+import type { Tag } from "../../src/openapi/tags.ts";
+import { fullPath } from "../../src/route.ts";
+import { routes } from "../../src/routes/index.ts";
+import type { Api } from "../support/client.ts";
+import { admin, type Cluster } from "../support/cluster.ts";
+import { newTenant } from "../support/enroller.ts";
+import { newKey } from "../support/keys.ts";
+import { operatorToken } from "../support/operator.ts";
+import { operator } from "../support/people.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
 let cluster: Cluster;
 let root: Api;
@@ -98,7 +99,7 @@ describe("the typed client", () => {
 });
 
 describe("the examples of the client's README", () => {
-  const readme = fileURLToPath(new URL("../../libs/client/README.md", import.meta.url));
+  const readme = fileURLToPath(new URL("../../../libs/client/README.md", import.meta.url));
   const expected = [
     /^\d+ devices$/,
     /^site Berlin$/m,
@@ -114,7 +115,7 @@ describe("the examples of the client's README", () => {
     expect(examples.length).toBe(expected.length);
     const { key } = await newKey(root, orgId, { scopes: ["devices:read", "sites:read", "sites:write"] });
     // Inside the package's folder, so that its name resolves as in a program that has installed it.
-    const folder = await mkdtemp(fileURLToPath(new URL("../dist/readme-", import.meta.url)));
+    const folder = await mkdtemp(fileURLToPath(new URL("../../dist/readme-", import.meta.url)));
     const env = {
       PATH: process.env.PATH,
       MUSTER_URL: cluster.url,

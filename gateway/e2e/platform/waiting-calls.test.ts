@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { api, signIn } from "./client.ts";
-import { type Cluster, sharedCluster } from "./cluster.ts";
-import { operator } from "./people.ts";
+import { api, signIn } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { operator } from "../support/people.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
 let cluster: Cluster;
 beforeAll(async () => {

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { beforeAll, describe, it } from "@jest/globals";
 import { createSigner, type Signer } from "@muster/rpc";
 import { callers, wireSmoke } from "@muster/testing";
-import { type Cluster, type StackFile, sharedCluster } from "./cluster.ts";
+import type { Cluster, StackFile } from "../support/cluster.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
 let cluster: Cluster;
 let stack: StackFile;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { newApiKeyText } from "@muster/kit";
-import { api, type Reply } from "./client.ts";
-import { admin, type Cluster, ownCluster } from "./cluster.ts";
+import { api, type Reply } from "../support/client.ts";
+import { admin, type Cluster, ownCluster } from "../support/cluster.ts";
 
 const perAddress = 20;
 const unknownKeys = 6;

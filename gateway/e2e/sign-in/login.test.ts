@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { createRemoteJWKSet, jwtVerify } from "jose";
-import { api, signIn } from "./client.ts";
-import { admin, type Cluster, sharedCluster } from "./cluster.ts";
+import { api, signIn } from "../support/client.ts";
+import { admin, type Cluster } from "../support/cluster.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
 let cluster: Cluster;
 beforeAll(async () => {

@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type Authenticator, softAuthenticator } from "@muster/testing";
-import { type Api, api } from "./client.ts";
-import { type Cluster, sharedCluster } from "./cluster.ts";
-import { signedInAs, type TestPerson } from "./people.ts";
+import { type Api, api } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { signedInAs, type TestPerson } from "../support/people.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
-// With an authenticator in software, so that it runs everywhere; browser/passkey.test.ts does the same in a real browser.
+// With an authenticator in software, so that it runs everywhere; e2e/browser/passkey.test.ts does the same in a real browser.
 
 let cluster: Cluster;
 let stranger: Api;

@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import { type Api, api } from "./client.ts";
-import { type Cluster, sharedCluster } from "./cluster.ts";
-import { totpCode } from "./operator.ts";
-import { enrollTotp, operator, roleId, signedInAs, type TestPerson } from "./people.ts";
+import { type Api, api } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { totpCode } from "../support/operator.ts";
+import { enrollTotp, operator, roleId, signedInAs, type TestPerson } from "../support/people.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
 let cluster: Cluster;
 let stranger: Api;

@@ -2,9 +2,9 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { SMTPServer } from "smtp-server";
-import { type Api, api } from "./client.ts";
-import { type Cluster, ownCluster } from "./cluster.ts";
-import { totpCode } from "./operator.ts";
+import { type Api, api } from "../support/client.ts";
+import { type Cluster, ownCluster } from "../support/cluster.ts";
+import { totpCode } from "../support/operator.ts";
 import {
   enrollTotp,
   newOrganization,
@@ -14,7 +14,7 @@ import {
   signedInAs,
   signInAgain,
   type TestPerson,
-} from "./people.ts";
+} from "../support/people.ts";
 
 // Two gateways, two identities, and a mail server of the test's own.
 

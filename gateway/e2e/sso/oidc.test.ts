@@ -1,11 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import { api } from "./client.ts";
-import { type Account, type Idp, startIdp } from "./idp.ts";
-import { ownTenant } from "./own-tenant.ts";
-import { codeOf, lastAttempt, newProvider, type ProviderBody, reasonOf, roundTrip, signInThrough } from "./sso.ts";
-import { newVisitor } from "./visitor.ts";
+import { api } from "../support/client.ts";
+import { type Account, type Idp, startIdp } from "../support/identity-provider.ts";
+import { ownTenant } from "../support/own-tenant.ts";
+import {
+  codeOf,
+  lastAttempt,
+  newProvider,
+  type ProviderBody,
+  reasonOf,
+  roundTrip,
+  signInThrough,
+} from "../support/sso-round-trip.ts";
+import { newVisitor } from "../support/visitor.ts";
 
 const { cluster, tenant, call } = ownTenant();
 let idp: Idp;

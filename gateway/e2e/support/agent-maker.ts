@@ -3,7 +3,7 @@ import pg from "pg";
 import type { Api } from "./client.ts";
 import { api } from "./client.ts";
 import type { Cluster } from "./cluster.ts";
-import { enroller, type Tenant, type Wanted } from "./enrolled.ts";
+import { enroller, type Tenant, type Wanted } from "./enroller.ts";
 
 export type TestAgent = { deviceId: string; token: string; api: Api };
 

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort } from "@muster/local";
 import { testCaFile, until } from "@muster/testing";
-import { prepareOperator } from "./operator.ts";
 
 /** `stack.json` of the local stack, as far as tests need it. */
 export type StackFile = {
@@ -27,8 +26,9 @@ export type Cluster = {
 
 export const admin = { email: "admin@muster.local", password: "correct horse battery staple" };
 
-const launcher = fileURLToPath(new URL("../../deploy/local/dist/main.js", import.meta.url));
-const startMs = 120_000;
+const launcher = fileURLToPath(new URL("../../../deploy/local/dist/main.js", import.meta.url));
+/** Milliseconds that a start may take. */
+export const startMs = 120_000;
 /** The name that stands for this machine, and how many ports of it webhooks reach. */
 export const receiverHost = "hooks.example.test";
 const receivers = 24;
@@ -36,8 +36,7 @@ const receivers = 24;
 /** A cluster of its own for a test that breaks things; stopped and removed by `stop`. */
 export async function ownCluster(env: Record<string, string> = {}): Promise<Cluster & { stop(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), "muster-e2e-"));
-  await letPostgresIn(directory);
-  const { cluster, pid } = await start(directory, env);
+  const { cluster, pid } = await startCluster(directory, env);
   return {
     ...cluster,
     async stop() {
@@ -47,33 +46,13 @@ export async function ownCluster(env: Record<string, string> = {}): Promise<Clus
   };
 }
 
-/** The cluster that all other e2e files share: whoever comes first starts it, the run's teardown stops it. */
-export async function sharedCluster(): Promise<Cluster> {
-  const directory = process.env.MUSTER_E2E_DIR;
-  if (!directory) throw new Error("MUSTER_E2E_DIR is not set: run tests through `npm test` or `npm run jest`");
-  await letPostgresIn(directory);
-  try {
-    await (await open(join(directory, "starting"), "wx")).close();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    const address = await until(
-      "the shared cluster",
-      () => readFile(join(directory, "url"), "utf8").catch(() => null),
-      startMs,
-    );
-    return clusterAt(address, join(directory, "data"));
-  }
-  const { cluster } = await start(directory, {});
-  // Before anybody else finds the cluster: the administrator has a second factor meanwhile.
-  await prepareOperator(cluster, admin);
-  await writeFile(join(directory, "url"), cluster.url);
-  return cluster;
-}
-
-/** As root PostgreSQL runs as another user, and mkdtemp makes folders that nobody else may enter. */
-const letPostgresIn = (directory: string) => chmod(directory, 0o711);
-
-async function start(directory: string, env: Record<string, string>): Promise<{ cluster: Cluster; pid: number }> {
+/** Starts a launcher that keeps everything in that folder; resolves when each service is healthy. */
+export async function startCluster(
+  directory: string,
+  env: Record<string, string>,
+): Promise<{ cluster: Cluster; pid: number }> {
+  // As root PostgreSQL runs as another user, and mkdtemp makes folders that nobody else may enter.
+  await chmod(directory, 0o711);
   const gateways = Number(/gateway=(\d+)/.exec(env.MUSTER_REPLICAS ?? "")?.[1] ?? 1);
   const port = await freePort(new Set(), gateways);
   const dataDir = join(directory, "data");
@@ -142,7 +121,8 @@ async function start(directory: string, env: Record<string, string>): Promise<{ 
   return { cluster: clusterAt(url, dataDir), pid };
 }
 
-function clusterAt(url: string, dataDir: string): Cluster {
+/** The cluster that runs at this address. */
+export function clusterAt(url: string, dataDir: string): Cluster {
   return {
     url,
     dataDir,

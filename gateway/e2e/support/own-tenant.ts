@@ -1,5 +1,6 @@
 import { beforeAll } from "@jest/globals";
-import { type Cluster, sharedCluster } from "./cluster.ts";
+import type { Cluster } from "./cluster.ts";
+import { sharedCluster } from "./shared-cluster.ts";
 import { tenantWithAdmins } from "./tenant-with-admins.ts";
 
 /** The shared cluster, and on it a tenant of their own for the tests of a file; `call` is its administrator's. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Api, api, type SignedIn } from "./client.ts";
 import type { Cluster } from "./cluster.ts";
-import type { Idp } from "./idp.ts";
+import type { Idp } from "./identity-provider.ts";
 import { roleId } from "./people.ts";
 import { newVisitor, type Visit, type Visitor } from "./visitor.ts";
 

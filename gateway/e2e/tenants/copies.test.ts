@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import pg from "pg";
-import { type Api, api } from "./client.ts";
-import { type Cluster, ownCluster, type StackFile } from "./cluster.ts";
-import { newOrganization, newPartner, newSite, operator, signedInAs } from "./people.ts";
+import { type Api, api } from "../support/client.ts";
+import { type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
+import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/people.ts";
 
 const schemas = ["identity", "audit", "device_logs", "webhook_dispatcher", "agent_release"];
 

@@ -1,11 +1,20 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import { agentMaker } from "./agent-maker.ts";
-import { type Api, api } from "./client.ts";
-import { type Cluster, sharedCluster } from "./cluster.ts";
-import { enrollTotp, newOrganization, newPartner, newSite, operator, signedInAs, signInAgain } from "./people.ts";
-import { type Received, type Receiver, startReceiver } from "./receiver.ts";
+import { agentMaker } from "../support/agent-maker.ts";
+import { type Api, api } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import {
+  enrollTotp,
+  newOrganization,
+  newPartner,
+  newSite,
+  operator,
+  signedInAs,
+  signInAgain,
+} from "../support/people.ts";
+import { type Received, type Receiver, startReceiver } from "../support/receiver.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
 const patienceMs = 60_000;
 let cluster: Cluster;

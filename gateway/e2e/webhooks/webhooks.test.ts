@@ -1,10 +1,11 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import { type Api, api } from "./client.ts";
-import { type Cluster, sharedCluster } from "./cluster.ts";
-import { newOrganization, newPartner, operator, signedInAs } from "./people.ts";
-import { type Receiver, startReceiver } from "./receiver.ts";
+import { type Api, api } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { newOrganization, newPartner, operator, signedInAs } from "../support/people.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 
 type Delivery = { id: string; status: string; attempt: number; eventId: string; responseStatus: number | null };
 
