@@ -1,6 +1,6 @@
 import type { CallOptions } from "@connectrpc/connect";
 import { type ServiceName, serviceNames } from "@muster/kit";
-import type { Services } from "../services.ts";
+import type { Services } from "./services.ts";
 
 type ServiceHealth = { status: "ok" | "starting" | "unavailable"; version: string | null };
 export type Health = {

@@ -1,3 +1,4 @@
+import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { type ServiceName, serviceNames } from "@muster/kit";
 import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
@@ -41,103 +42,67 @@ import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
 import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 
-export type Services = {
-  sessions: Client<typeof SessionService>;
+/** One transport per service; the others are apart, so that slow calls hold nobody else up. */
+export type TransportName = ServiceName | "edge" | "live" | "decisions" | "downloads";
+
+/** Each client that handlers have, and the transport that carries its calls. */
+const clients = {
+  sessions: [SessionService, "identity"],
+  mfa: [MfaService, "identity"],
+  passkeys: [PasskeyService, "identity"],
+  account: [AccountService, "identity"],
+  users: [UserService, "identity"],
+  roles: [RoleService, "identity"],
+  refusals: [RefusalService, "identity"],
+  ssoProviders: [SsoProviderService, "identity"],
+  ssoLogins: [SsoLoginService, "identity"],
+  ssoLinks: [SsoLinkService, "identity"],
+  ssoDomains: [SsoDomainService, "identity"],
+  branding: [BrandingService, "identity"],
   /** What the gateway asks by itself to admit requests, over connections of its own: slow calls of clients never hold it up. */
-  admission: Client<typeof SessionService>;
-  mfa: Client<typeof MfaService>;
-  passkeys: Client<typeof PasskeyService>;
-  account: Client<typeof AccountService>;
-  users: Client<typeof UserService>;
-  roles: Client<typeof RoleService>;
-  refusals: Client<typeof RefusalService>;
-  ssoProviders: Client<typeof SsoProviderService>;
-  ssoLogins: Client<typeof SsoLoginService>;
-  ssoLinks: Client<typeof SsoLinkService>;
-  ssoDomains: Client<typeof SsoDomainService>;
-  branding: Client<typeof BrandingService>;
-  edge: Client<typeof EdgeService>;
-  apiKeys: Client<typeof ApiKeyService>;
-  enrollmentKeys: Client<typeof EnrollmentKeyService>;
-  servicePrincipals: Client<typeof ServicePrincipalService>;
-  partners: Client<typeof PartnerService>;
-  organizations: Client<typeof OrganizationService>;
-  sites: Client<typeof SiteService>;
-  agents: Client<typeof AgentService>;
-  devices: Client<typeof DeviceService>;
-  presence: Client<typeof PresenceService>;
-  deviceGroups: Client<typeof DeviceGroupService>;
-  auditLogs: Client<typeof AuditLogService>;
-  webhooks: Client<typeof WebhookService>;
-  deliveries: Client<typeof DeliveryService>;
-  events: Client<typeof EventService>;
-  replays: Client<typeof ReplayService>;
-  auditExports: Client<typeof ExportService>;
-  auditReports: Client<typeof ReportService>;
-  auditRetention: Client<typeof RetentionService>;
-  auditStreams: Client<typeof StreamService>;
-  auditProof: Client<typeof AuditProofService>;
-  deviceLogs: Client<typeof DeviceLogService>;
-  liveLogs: Client<typeof LiveLogService>;
-  releases: Client<typeof ReleaseService>;
-  rollouts: Client<typeof RolloutService>;
-  updateSettings: Client<typeof SettingsService>;
-  updates: Client<typeof UpdateService>;
+  admission: [SessionService, "edge"],
+  edge: [EdgeService, "edge"],
+  apiKeys: [ApiKeyService, "identity"],
+  enrollmentKeys: [EnrollmentKeyService, "identity"],
+  servicePrincipals: [ServicePrincipalService, "identity"],
+  partners: [PartnerService, "tenancy"],
+  organizations: [OrganizationService, "tenancy"],
+  sites: [SiteService, "tenancy"],
+  agents: [AgentService, "identity"],
+  devices: [DeviceService, "tenancy"],
+  presence: [PresenceService, "tenancy"],
+  deviceGroups: [DeviceGroupService, "tenancy"],
+  auditLogs: [AuditLogService, "audit"],
+  webhooks: [WebhookService, "webhook-dispatcher"],
+  deliveries: [DeliveryService, "webhook-dispatcher"],
+  events: [EventService, "webhook-dispatcher"],
+  replays: [ReplayService, "webhook-dispatcher"],
+  auditExports: [ExportService, "audit"],
+  auditReports: [ReportService, "audit"],
+  auditRetention: [RetentionService, "audit"],
+  auditStreams: [StreamService, "audit"],
+  auditProof: [AuditProofService, "audit"],
+  deviceLogs: [DeviceLogService, "device-logs"],
+  liveLogs: [LiveLogService, "live"],
+  releases: [ReleaseService, "agent-release"],
+  rollouts: [RolloutService, "agent-release"],
+  updateSettings: [SettingsService, "agent-release"],
+  updates: [UpdateService, "agent-release"],
   /** What heartbeats ask, over connections of its own: no call of a person holds it up. */
-  decisions: Client<typeof UpdateService>;
-  downloads: Client<typeof DownloadService>;
+  decisions: [UpdateService, "decisions"],
+  downloads: [DownloadService, "downloads"],
+} as const satisfies Record<string, readonly [DescService, TransportName]>;
+
+export type Services = { [Name in keyof typeof clients]: Client<(typeof clients)[Name][0]> } & {
+  /** Asks a service who it is. */
   probes: Record<ServiceName, Client<typeof ProbeService>>;
 };
 
-/** One transport per service; `edge` to identity, `live` to device-logs, `decisions` and `downloads` to agent-release are apart, so that slow calls hold nobody else up. */
-export type TransportName = ServiceName | "edge" | "live" | "decisions" | "downloads";
-
 /** Typed clients over their transports. */
 export function createServices(transports: Record<TransportName, Transport>): Services {
-  const probes = serviceNames.map((name) => [name, createClient(ProbeService, transports[name])] as const);
-  return {
-    sessions: createClient(SessionService, transports.identity),
-    mfa: createClient(MfaService, transports.identity),
-    passkeys: createClient(PasskeyService, transports.identity),
-    account: createClient(AccountService, transports.identity),
-    users: createClient(UserService, transports.identity),
-    roles: createClient(RoleService, transports.identity),
-    refusals: createClient(RefusalService, transports.identity),
-    ssoProviders: createClient(SsoProviderService, transports.identity),
-    ssoLogins: createClient(SsoLoginService, transports.identity),
-    ssoLinks: createClient(SsoLinkService, transports.identity),
-    ssoDomains: createClient(SsoDomainService, transports.identity),
-    branding: createClient(BrandingService, transports.identity),
-    admission: createClient(SessionService, transports.edge),
-    edge: createClient(EdgeService, transports.edge),
-    apiKeys: createClient(ApiKeyService, transports.identity),
-    enrollmentKeys: createClient(EnrollmentKeyService, transports.identity),
-    servicePrincipals: createClient(ServicePrincipalService, transports.identity),
-    partners: createClient(PartnerService, transports.tenancy),
-    organizations: createClient(OrganizationService, transports.tenancy),
-    sites: createClient(SiteService, transports.tenancy),
-    agents: createClient(AgentService, transports.identity),
-    devices: createClient(DeviceService, transports.tenancy),
-    presence: createClient(PresenceService, transports.tenancy),
-    deviceGroups: createClient(DeviceGroupService, transports.tenancy),
-    auditLogs: createClient(AuditLogService, transports.audit),
-    webhooks: createClient(WebhookService, transports["webhook-dispatcher"]),
-    deliveries: createClient(DeliveryService, transports["webhook-dispatcher"]),
-    events: createClient(EventService, transports["webhook-dispatcher"]),
-    replays: createClient(ReplayService, transports["webhook-dispatcher"]),
-    auditExports: createClient(ExportService, transports.audit),
-    auditReports: createClient(ReportService, transports.audit),
-    auditRetention: createClient(RetentionService, transports.audit),
-    auditStreams: createClient(StreamService, transports.audit),
-    auditProof: createClient(AuditProofService, transports.audit),
-    deviceLogs: createClient(DeviceLogService, transports["device-logs"]),
-    liveLogs: createClient(LiveLogService, transports.live),
-    releases: createClient(ReleaseService, transports["agent-release"]),
-    rollouts: createClient(RolloutService, transports["agent-release"]),
-    updateSettings: createClient(SettingsService, transports["agent-release"]),
-    updates: createClient(UpdateService, transports["agent-release"]),
-    decisions: createClient(UpdateService, transports.decisions),
-    downloads: createClient(DownloadService, transports.downloads),
-    probes: Object.fromEntries(probes) as Services["probes"],
-  };
+  const entries = Object.entries(clients).map(([name, [service, transport]]) => {
+    return [name, createClient<DescService>(service, transports[transport])];
+  });
+  const probes = serviceNames.map((name) => [name, createClient(ProbeService, transports[name])]);
+  return { ...Object.fromEntries(entries), probes: Object.fromEntries(probes) };
 }

@@ -3,7 +3,7 @@ import { counter, keepWorking, type Logger } from "@muster/kit";
 import type { DeviceFacts } from "@muster/proto/muster/common/v1/device_pb";
 import type { DeviceAnswer, ListChangesResponse, UpdateService } from "@muster/proto/muster/release/v1/update_pb";
 import { BoundedMap } from "@muster/rpc";
-import { batched } from "./calls/batched.ts";
+import { batched } from "./batched.ts";
 
 export type UpdateReport = { component: string; version: string; state: string; error: string };
 
