@@ -1,0 +1,375 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { until } from "@muster/testing";
+import { type CryptoKey, decodeJwt, exportJWK, generateKeyPair, type JWTPayload } from "jose";
+import { api } from "../support/client.ts";
+import { type Account, type Idp, startIdp } from "../support/identity-provider.ts";
+import { ownTenant } from "../support/own-tenant.ts";
+import { asDatabaseOwner } from "../support/owner-rows.ts";
+import {
+  codeOf,
+  lastAttempt,
+  newProvider,
+  type ProviderBody,
+  reasonOf,
+  roundTrip,
+  setStatus,
+  signInThrough,
+  upToAnswer,
+} from "../support/sso-round-trip.ts";
+import { tenantWithAdmins } from "../support/tenant-with-admins.ts";
+import { newVisitor } from "../support/visitor.ts";
+
+const { cluster, tenant, call } = ownTenant();
+let idp: Idp;
+let provider: ProviderBody;
+beforeAll(async () => {
+  idp = await startIdp(cluster);
+  provider = await newProvider(tenant.admin.api, idp);
+}, 60_000);
+afterAll(() => idp?.close());
+
+const person = (change: Partial<Account> = {}): Account => {
+  const name = randomUUID().slice(0, 8);
+  return { sub: `sub-${name}`, email: `${name}@sso.example`, email_verified: true, name: `Person ${name}`, ...change };
+};
+
+describe("a sign-in through an organization's provider", () => {
+  it("makes an account with the default role, and the second time finds it", async () => {
+    const who = person();
+    idp.become(who);
+    const first = await signInThrough(cluster, tenant.orgId);
+    expect(first.user).toMatchObject({ email: who.email, name: who.name, scope: "organization", orgId: tenant.orgId });
+    const me = await first.api.call("GET", "/auth/me");
+    expect([me.status, me.body.role]).toEqual([200, "org-viewer"]);
+    const second = await signInThrough(cluster, tenant.orgId);
+    expect(second.user.id).toBe(first.user.id);
+    expect(second.accessToken).not.toBe(first.accessToken);
+    expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({
+      kind: "login",
+      outcome: "success",
+      step: "code",
+      reason: null,
+      email: who.email,
+    });
+    const rows = await until("the audit rows", async () => {
+      const { body } = await call("GET", `/audit-logs/logs?limit=100&user=${encodeURIComponent(who.email ?? "")}`);
+      const actions = (body.data as { action: string }[]).map(({ action }) => action);
+      return actions.filter((action) => action === "user.login").length === 2 ? actions : null;
+    });
+    expect(rows).toEqual(["user.login", "user.login"]);
+    const made = await call("GET", "/audit-logs/logs?limit=100&action=user.create");
+    expect(JSON.stringify(made.body)).toContain(first.user.id);
+  });
+
+  it("goes back to the page that was asked for, and logs out", async () => {
+    idp.become(person());
+    const end = await roundTrip(cluster, tenant.orgId, { redirect: "/devices?status=offline" });
+    expect(end.location).toMatch(/^http:\/\/localhost:\d+\/devices\?status=offline#ssoCode=[\w-]{43}$/);
+    expect(end.headers["cache-control"]).toBe("no-store");
+    expect(end.headers["referrer-policy"]).toBe("no-referrer");
+    const { body } = await api(cluster).call("POST", "/sso/exchange", { code: codeOf(end) });
+    const mine = api(cluster, String(body.accessToken));
+    expect((await mine.call("POST", "/auth/logout")).status).toBe(200);
+    expect((await mine.call("GET", "/auth/me")).body.code).toBe("session_revoked");
+  });
+
+  it("has a code that works once", async () => {
+    idp.become(person());
+    const code = codeOf(await roundTrip(cluster, tenant.orgId));
+    const both = await Promise.all([1, 2].map(() => api(cluster).call("POST", "/sso/exchange", { code })));
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 400]);
+    const refused = await api(cluster).call("POST", "/sso/exchange", { code });
+    expect([refused.status, refused.body.code, refused.body.error]).toEqual([
+      400,
+      "invalid_exchange_code",
+      "Invalid or expired token exchange code",
+    ]);
+  });
+
+  it("sets a cookie for the callback alone, and asks with state, nonce and S256", async () => {
+    const visitor = newVisitor();
+    const begun = await visitor.get(`${cluster.url}/api/v1/sso/login/${tenant.orgId}`);
+    expect(begun.status).toBe(302);
+    expect(begun.headers["set-cookie"]?.[0]).toMatch(
+      /^service_sso_state=[\w-]{43}; Max-Age=600; Path=\/api\/v1\/sso\/callback; HttpOnly; SameSite=Lax$/,
+    );
+    const asked = new URL(begun.location ?? "").searchParams;
+    expect(Object.fromEntries(asked)).toMatchObject({
+      response_type: "code",
+      client_id: idp.clientId(),
+      scope: "openid profile email",
+      code_challenge_method: "S256",
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      nonce: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+    });
+  });
+});
+
+describe("a round trip that is not as it began", () => {
+  const upToCallback = () => upToAnswer(cluster, tenant.orgId);
+
+  it("ends for a second browser, and goes on for the first", async () => {
+    idp.become(person());
+    const { visitor, callback } = await upToCallback();
+    const stranger = await newVisitor().get(callback);
+    expect([stranger.status, reasonOf(stranger)]).toEqual([302, "invalid_callback"]);
+    expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({
+      outcome: "failure",
+      step: "cookie",
+      reason: "invalid_callback",
+    });
+    expect(codeOf(await visitor.get(callback))).toBeTruthy();
+  });
+
+  it("ends for a callback that comes again, also at the same time", async () => {
+    idp.become(person());
+    const { visitor, callback } = await upToCallback();
+    const both = await Promise.all([visitor.get(callback), visitor.get(callback)]);
+    expect(both.map((visit) => reasonOf(visit)).sort()).toEqual([null, "session_expired"].sort());
+    const { body } = await call("GET", `/sso/providers/${provider.id}/attempts?limit=2`);
+    const reasons = (body.data as { reason: string | null }[]).map(({ reason }) => reason);
+    expect(new Set(reasons)).toEqual(new Set([null, "session_expired"]));
+    // The cookie has ended with the trip.
+    expect(reasonOf(await visitor.get(callback))).toBe("invalid_callback");
+  });
+
+  it("ends when the provider was changed or switched off meanwhile", async () => {
+    const own = await newProvider(tenant.admin.api, idp, { name: "Changed", status: "inactive", client: 1 });
+    idp.become(person());
+    const before = await upToCallback();
+    expect((await call("PATCH", `/sso/providers/${provider.id}`, { name: "Renamed" })).status).toBe(200);
+    expect(reasonOf(await before.visitor.get(before.callback))).toBe("provider_changed");
+    expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({ step: "generation" });
+    const code = codeOf(await roundTrip(cluster, tenant.orgId));
+    await call("PATCH", `/sso/providers/${provider.id}`, { name: "Again" });
+    expect((await api(cluster).call("POST", "/sso/exchange", { code })).body.code).toBe("invalid_exchange_code");
+    await call("DELETE", `/sso/providers/${own.id}`);
+  });
+
+  it("ends with the provider's own error", async () => {
+    idp.become(person());
+    const { visitor, callback } = await upToCallback();
+    const url = new URL(callback);
+    url.searchParams.delete("code");
+    url.searchParams.set("error", "access_denied");
+    expect(reasonOf(await visitor.get(url.href))).toBe("idp_error");
+    expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({ detail: "access_denied" });
+  });
+
+  it("answers junk with the sign-in page, and never with JSON", async () => {
+    const visitor = newVisitor();
+    for (const query of ["", "?state=x", "?state=a&state=b", `?state=${"x".repeat(5_000)}`, "?code=%ff%fe"]) {
+      const visit = await visitor.get(`${cluster.url}/api/v1/sso/callback${query}`);
+      expect([visit.status, reasonOf(visit)]).toEqual([302, "invalid_callback"]);
+    }
+  });
+});
+
+describe("a sign-in that took too long", () => {
+  const late = (table: string) =>
+    asDatabaseOwner(
+      cluster,
+      `UPDATE identity.${table} SET expires_at = now() - interval '1 second' WHERE provider_id = $1`,
+      [provider.id],
+    );
+
+  it("ends at the callback after ten minutes, without a session, with its reason for the administrator", async () => {
+    idp.become(person());
+    const { visitor, callback } = await upToAnswer(cluster, tenant.orgId);
+    await late("sso_login_sessions");
+    expect(reasonOf(await visitor.get(callback))).toBe("session_expired");
+    expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({
+      step: "consume",
+      reason: "session_expired",
+    });
+  });
+
+  it("ends at the exchange after two minutes, and when the provider or the person is gone by then", async () => {
+    const who = person();
+    idp.become(who);
+    const exchange = async (code: string) => (await api(cluster).call("POST", "/sso/exchange", { code })).body.code;
+    const slow = codeOf(await roundTrip(cluster, tenant.orgId));
+    await late("sso_exchange_codes");
+    expect(await exchange(slow)).toBe("invalid_exchange_code");
+    const { user } = await signInThrough(cluster, tenant.orgId);
+    const disabled = codeOf(await roundTrip(cluster, tenant.orgId));
+    await call("POST", `/users/${user.id}/disable`, {});
+    expect(await exchange(disabled)).toBe("invalid_exchange_code");
+  });
+
+  it("ends when the provider was disabled or deleted meanwhile", async () => {
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const own = await newProvider(admin.api, idp, { client: 2 });
+    idp.become(person());
+    const first = await upToAnswer(cluster, orgId);
+    await setStatus(admin.api, own.id, "inactive");
+    expect(reasonOf(await first.visitor.get(first.callback))).toBe("provider_changed");
+    await setStatus(admin.api, own.id, "active");
+    const second = await upToAnswer(cluster, orgId);
+    const code = codeOf(await roundTrip(cluster, orgId));
+    await admin.api.call("DELETE", `/sso/providers/${own.id}`);
+    expect(reasonOf(await second.visitor.get(second.callback))).toBe("session_expired");
+    expect((await api(cluster).call("POST", "/sso/exchange", { code })).body.code).toBe("invalid_exchange_code");
+    const sessions = await asDatabaseOwner(cluster, "SELECT id FROM identity.sessions WHERE sso_provider_id = $1", [
+      own.id,
+    ]);
+    expect(sessions).toEqual([]);
+  });
+});
+
+describe("an ID token", () => {
+  type Change = (claims: JWTPayload) => Promise<string> | string;
+  let other: CryptoKey;
+  beforeAll(async () => {
+    other = (await generateKeyPair("RS256", { extractable: true })).privateKey;
+  });
+  const header = { alg: "RS256", kid: "first" };
+  const signedBy = (change: JWTPayload) => (claims: JWTPayload) =>
+    idp.sign({ ...claims, ...change }, header, idp.privateKey);
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const now = () => Math.floor(Date.now() / 1_000);
+
+  const endWith = async (change: Change) => {
+    idp.become(person());
+    idp.tampers.set("/token", async (body) => ({ ...body, id_token: await change(decodeJwt(String(body.id_token))) }));
+    try {
+      return reasonOf(await roundTrip(cluster, tenant.orgId));
+    } finally {
+      idp.tampers.delete("/token");
+    }
+  };
+
+  it("that the provider signed anew is accepted: the attacks below fail for what they change", async () => {
+    expect(await endWith((claims) => idp.sign(claims, header, idp.privateKey))).toBeNull();
+  });
+
+  it.each<[string, Change]>([
+    ["of another key", (claims) => idp.sign(claims, header, other)],
+    [
+      "of another key that it brings itself",
+      async (claims) => idp.sign(claims, { ...header, jwk: await exportJWK(other) }, other),
+    ],
+    [
+      "of another key behind a URL",
+      (claims) => idp.sign(claims, { ...header, jku: "https://evil.example.com/keys" }, other),
+    ],
+    ["of a key id that nobody knows", (claims) => idp.sign(claims, { ...header, kid: "unknown" }, other)],
+    ["without a signature", (claims) => `${encode({ alg: "none" })}.${encode(claims)}.`],
+    ["under the client secret", (claims) => idp.sign(claims, { alg: "HS256" }, Buffer.from(idp.secret))],
+    [
+      "under the public key as a secret",
+      async (claims) =>
+        idp.sign(claims, { alg: "HS256", kid: "first" }, Buffer.from(JSON.stringify(await exportJWK(idp.privateKey)))),
+    ],
+    [
+      "whose claims were changed",
+      async (claims) => {
+        const [head, , signature] = (await idp.sign(claims, header, idp.privateKey)).split(".");
+        return `${head}.${encode({ ...claims, sub: "somebody-else" })}.${signature}`;
+      },
+    ],
+    ["that is no token", () => "nothing"],
+    ["of another sign-in", signedBy({ nonce: "another" })],
+    ["of no sign-in", signedBy({ nonce: undefined })],
+    ["for another client", signedBy({ aud: "another" })],
+    ["for several without saying whose", signedBy({ aud: ["muster-0", "another"] })],
+    ["for several, another's", signedBy({ aud: ["muster-0", "another"], azp: "another" })],
+    ["of another issuer", signedBy({ iss: "https://evil.example.com" })],
+    ["that has expired", (claims) => signedBy({ exp: now() - 60, iat: now() - 120 })(claims)],
+    ["that never expires", signedBy({ exp: undefined })],
+    ["from the future", (claims) => signedBy({ iat: now() + 600, exp: now() + 1_200 })(claims)],
+    ["of nobody", signedBy({ sub: undefined })],
+    ["of an endless subject", signedBy({ sub: "x".repeat(256) })],
+    ["of another subject than the user info", signedBy({ sub: "somebody-else" })],
+  ])("%s lets nobody in", async (_case, change) => {
+    expect(await endWith(change)).toBe("token_invalid");
+  });
+
+  it("of another provider's callback lets nobody in", async () => {
+    idp.become(person());
+    for (const iss of ["https://evil.example.com", ""]) {
+      const { visitor, callback } = await upToAnswer(cluster, tenant.orgId);
+      const url = new URL(callback);
+      url.searchParams.set("iss", iss);
+      expect(reasonOf(await visitor.get(url.href))).toBe("token_invalid");
+      expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({ step: "iss" });
+    }
+  });
+
+  it("of a code that was redeemed, or made up, lets nobody in", async () => {
+    idp.become(person());
+    const { visitor, callback } = await upToAnswer(cluster, tenant.orgId);
+    const url = new URL(callback);
+    url.searchParams.set("code", "made-up");
+    expect(reasonOf(await visitor.get(url.href))).toBe("token_invalid");
+  });
+
+  it("of a new key is accepted as soon as the provider publishes it", async () => {
+    const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
+    const jwk = { ...(await exportJWK(publicKey)), kid: "second", alg: "RS256", use: "sig" };
+    idp.tampers.set("/jwks", (body) => ({ keys: [...(body.keys as object[]), jwk] }));
+    expect(await endWith((claims) => idp.sign(claims, { alg: "RS256", kid: "second" }, privateKey))).toBeNull();
+    idp.tampers.delete("/jwks");
+  });
+});
+
+describe("who is let in", () => {
+  const endOf = async (who: Account) => {
+    idp.become(who);
+    return roundTrip(cluster, tenant.orgId);
+  };
+
+  it("nobody whose address the provider calls unverified", async () => {
+    expect(reasonOf(await endOf(person({ email_verified: false })))).toBe("email_unverified");
+    expect(reasonOf(await endOf(person({ email_verified: "false" })))).toBe("email_unverified");
+  });
+
+  it("nobody new while the provider says nothing of the address and its domain is not verified", async () => {
+    const { email_verified: _, ...silent } = person();
+    expect(reasonOf(await endOf(silent as Account))).toBe("domain_not_verified");
+  });
+
+  it("nobody without an address", async () => {
+    expect(reasonOf(await endOf(person({ email: "not an address" })))).toBe("email_missing");
+  });
+
+  it("not the owner of an account with a password, before they link it", async () => {
+    const end = await endOf(person({ email: tenant.admin.email }));
+    expect(reasonOf(end)).toBe("link_required");
+  });
+
+  it("not somebody of the partner: a customer's provider must not mint its staff", async () => {
+    expect(reasonOf(await endOf(person({ email: tenant.partnerAdmin.email })))).toBe("no_org_access");
+  });
+
+  it("somebody invited, with the invitation's role", async () => {
+    const who = person();
+    const roles = (await call("GET", "/roles")).body.data as { id: string; key: string }[];
+    const roleId = roles.find(({ key }) => key === "org-admin")?.id;
+    const invited = await call("POST", "/users", { email: who.email?.toUpperCase(), name: "Invited", roleId });
+    expect(invited.status).toBe(201);
+    idp.become(who);
+    const signedIn = await signInThrough(cluster, tenant.orgId);
+    expect(signedIn.user.id).toBe(invited.body.id);
+    expect((await signedIn.api.call("GET", "/auth/me")).body.role).toBe("org-admin");
+  });
+
+  it("nobody whose account is disabled", async () => {
+    const who = person();
+    idp.become(who);
+    const { user } = await signInThrough(cluster, tenant.orgId);
+    expect((await call("POST", `/users/${user.id}/disable`, {})).status).toBe(200);
+    expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("user_disabled");
+  });
+
+  it("of twenty first sign-ins of one person at once all the same account", async () => {
+    const who = person();
+    idp.become(who);
+    const ends = await Promise.all(Array.from({ length: 20 }, () => roundTrip(cluster, tenant.orgId)));
+    expect(new Set(ends.map((end) => reasonOf(end)))).toEqual(new Set([null]));
+    const listed = await call("GET", `/users?search=${who.email?.split("@")[0]}`);
+    expect((listed.body.data ?? []).length).toBe(1);
+  });
+});

@@ -1,0 +1,365 @@
+import { randomUUID } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { until } from "@muster/testing";
+import { api } from "../support/client.ts";
+import { startDns, verifiedDomain } from "../support/dns.ts";
+import { type Account, type Idp, startIdp } from "../support/identity-provider.ts";
+import { resetTokenOf } from "../support/mailbox.ts";
+import { ownTenant } from "../support/own-tenant.ts";
+import { asDatabaseOwner } from "../support/owner-rows.ts";
+import { enrollTotp, operator, roleId, signedInAs, signInAgain, tokenOf } from "../support/people.ts";
+import {
+  codeOf,
+  lastAttempt,
+  linkThrough,
+  newProvider,
+  reasonOf,
+  roundTrip,
+  setStatus,
+  signInThrough,
+} from "../support/sso-round-trip.ts";
+import { enrolledAs, tenantWithAdmins } from "../support/tenant-with-admins.ts";
+import { newVisitor } from "../support/visitor.ts";
+
+const { cluster, tenant } = ownTenant();
+let idp: Idp;
+beforeAll(async () => {
+  idp = await startIdp(cluster);
+}, 60_000);
+afterAll(() => idp?.close());
+
+const person = (change: Partial<Account> = {}): Account => {
+  const name = randomUUID().slice(0, 8);
+  return { sub: `sub-${name}`, email: `${name}@sso.example`, email_verified: true, name: `Person ${name}`, ...change };
+};
+const checkOf = async (orgId: string) => (await api(cluster).call("GET", `/sso/check/${orgId}`)).body;
+const login = (email: string, password: string) => api(cluster).call("POST", "/auth/login", { email, password });
+
+describe("enforced single sign-on of an organization", () => {
+  it("waits for an administrator's own sign-in, then closes the password door, and leaves a way in", async () => {
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const viewer = await signedInAs(cluster, "org-viewer", { orgId });
+    const provider = await newProvider(admin.api, idp, { enforceSSO: true });
+    expect(provider.enforcement).toEqual({ inForce: false, reason: "not_proven" });
+    expect((await checkOf(orgId)).enforceSSO).toBe(false);
+    expect((await login(viewer.email, viewer.password)).status).toBe(200);
+
+    // Somebody who could not mend the provider proves nothing.
+    idp.become(person());
+    await signInThrough(cluster, orgId);
+    expect((await checkOf(orgId)).enforceSSO).toBe(false);
+
+    idp.become(person({ email: admin.email }));
+    expect(reasonOf(await roundTrip(cluster, orgId))).toBe("link_required");
+    expect((await linkThrough(cluster, admin.api, provider.id)).location).toMatch(/ssoLinked=1$/);
+    const proven = await signInThrough(cluster, orgId);
+    expect(proven.user.id).toBe(admin.id);
+    expect(await checkOf(orgId)).toMatchObject({ ssoEnabled: true, enforceSSO: true });
+
+    const refused = await login(viewer.email, viewer.password);
+    const unknown = await login(`nobody-${randomUUID()}@sso.example`, viewer.password);
+    expect([refused.status, refused.body.code, refused.body.error]).toEqual([
+      401,
+      unknown.body.code,
+      unknown.body.error,
+    ]);
+    const change = { currentPassword: viewer.password, newPassword: "another password for tests" };
+    const changed = await viewer.api.call("POST", "/auth/change-password", change);
+    expect([changed.status, changed.body.code, changed.body.loginUrl]).toEqual([
+      403,
+      "sso_required",
+      `/api/v1/sso/login/${orgId}`,
+    ]);
+    const refreshed = await api(cluster).call("POST", "/auth/refresh", { refreshToken: viewer.refreshToken });
+    expect(refreshed.status).toBe(401);
+    const roles = await roleId(proven.api, "org-viewer").catch(() => null);
+    expect(roles).not.toBeNull();
+
+    // Nobody who enforces locks themselves out: platform administrators are governed by no provider.
+    const root = await signedInAs(cluster, "platform-admin");
+    await enrollTotp(root);
+    const repaired = await root.api.call("PATCH", `/sso/providers/${provider.id}`, { enforceSSO: false });
+    expect(repaired.status).toBe(200);
+    expect((await login(viewer.email, viewer.password)).status).toBe(200);
+  });
+
+  it("mails no link for a new password, and an old link changes nothing", async () => {
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const viewer = await signedInAs(cluster, "org-viewer", { orgId });
+    const outsider = await signedInAs(cluster, "org-viewer", { orgId: tenant.orgId });
+    const forgot = (email: string) => api(cluster).call("POST", "/auth/forgot-password", { email });
+    await forgot(viewer.email);
+    const token = await resetLinkOf(viewer.email);
+    const provider = await newProvider(admin.api, idp, { enforceSSO: true });
+    idp.become(person({ email: admin.email }));
+    await linkThrough(cluster, admin.api, provider.id);
+    await signInThrough(cluster, orgId);
+    const answers = await Promise.all([forgot(viewer.email), forgot(outsider.email)]);
+    expect(answers[0].body).toEqual(answers[1].body);
+    await resetLinkOf(outsider.email);
+    expect(await mailsTo(viewer.email)).toBe(1);
+    const reset = await api(cluster).call("POST", "/auth/reset-password", { token, password: "set by an old link" });
+    expect([reset.status, reset.body]).toEqual([200, { success: true }]);
+    await admin.api.call("PATCH", `/sso/providers/${provider.id}`, { enforceSSO: false });
+    await signedOutOfForce(orgId);
+    expect((await login(viewer.email, "set by an old link")).status).toBe(401);
+    expect((await login(viewer.email, viewer.password)).status).toBe(200);
+  });
+
+  it("takes an invitation by single sign-on alone", async () => {
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const provider = await newProvider(admin.api, idp, { enforceSSO: true });
+    idp.become(person({ email: admin.email }));
+    await linkThrough(cluster, admin.api, provider.id);
+    const { api: by } = await signInThrough(cluster, orgId);
+    const root = await operator(cluster);
+    const wanted = {
+      email: `${randomUUID()}@sso.example`,
+      name: "Invited",
+      roleId: await roleId(by, "org-viewer"),
+      orgId,
+    };
+    const invited = await root.call("POST", "/users", wanted);
+    const body = { token: tokenOf(invited.body.inviteUrl), password: "a password for tests only" };
+    const accepted = await api(cluster).call("POST", "/auth/accept-invite", body);
+    expect([accepted.status, accepted.body.code, accepted.body.loginUrl]).toEqual([
+      403,
+      "sso_required",
+      `/api/v1/sso/login/${orgId}`,
+    ]);
+    idp.become(person({ email: wanted.email }));
+    expect((await signInThrough(cluster, orgId)).user.id).toBe(invited.body.id);
+  });
+});
+
+describe("links of one's own account", () => {
+  it("are offered, made, refused for other addresses and identities, and removed unless they are the last way in", async () => {
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const provider = await newProvider(admin.api, idp);
+    const linked = person({ email: admin.email });
+    idp.become(linked);
+    const options = async () => (await admin.api.call("GET", "/sso/link/options")).body.data;
+    expect(await options()).toEqual([{ id: provider.id, name: provider.name, type: "oidc", linked: false }]);
+    expect((await linkThrough(cluster, admin.api, provider.id)).location).toMatch(/\/profile\?ssoLinked=1$/);
+    expect(await options()).toEqual([{ id: provider.id, name: provider.name, type: "oidc", linked: true }]);
+    expect((await signInThrough(cluster, orgId)).user.id).toBe(admin.id);
+
+    idp.become(person());
+    expect((await linkThrough(cluster, admin.api, provider.id)).location).toMatch(/ssoLinkError=email_mismatch$/);
+    const second = await enrolledAs(cluster, "org-admin", { orgId });
+    idp.become(person({ email: second.email, sub: linked.sub }));
+    expect((await linkThrough(cluster, second.api, provider.id)).location).toMatch(/ssoLinkError=identity_in_use$/);
+
+    idp.become(person());
+    const guest = await signInThrough(cluster, orgId);
+    const kept = await guest.api.call("DELETE", `/sso/link/${provider.id}`);
+    expect([kept.status, kept.body.code]).toEqual([409, "last_sign_in_method"]);
+    expect((await admin.api.call("DELETE", `/sso/link/${provider.id}`)).status).toBe(200);
+    expect((await admin.api.call("DELETE", `/sso/link/${provider.id}`)).body.code).toBe("sso_provider_not_found");
+    idp.become(linked);
+    expect(reasonOf(await roundTrip(cluster, orgId))).toBe("link_required");
+  });
+
+  it("end when the account or its session ended meanwhile", async () => {
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const provider = await newProvider(admin.api, idp);
+    const leaving = await enrolledAs(cluster, "org-admin", { orgId });
+    idp.become(person({ email: leaving.email }));
+    const start = await leaving.api.call("POST", `/sso/link/start/${provider.id}`);
+    expect(start.status).toBe(200);
+    const again = await signInAgain(cluster, leaving);
+    expect((await leaving.api.call("POST", "/auth/logout")).status).toBe(200);
+    expect(again.accessToken).toBeTruthy();
+    const visitor = newVisitor();
+    visitor.keep(`localhost:${new URL(cluster.url).port}`, start.headers.getSetCookie());
+    const end = await visitor.follow(String(start.body.authUrl));
+    expect(end.location).toMatch(/ssoLinkError=user_gone$/);
+  });
+});
+
+describe("a partner's provider", () => {
+  it("lets its own people in, makes nobody, and is of no organization", async () => {
+    const { partnerId, orgId, partnerAdmin } = await tenantWithAdmins(cluster);
+    const by = partnerAdmin.api;
+    const provider = await newProvider(by, idp, { ownerScope: "partner", defaultRoleId: undefined });
+    expect([provider.partnerId, provider.orgId]).toEqual([partnerId, null]);
+    idp.become(person());
+    expect(reasonOf(await roundTrip(cluster, `partner/${partnerId}`))).toBe("invite_required");
+    expect(await lastAttempt(by, provider.id)).toMatchObject({ step: "person", reason: "invite_required" });
+    expect((await checkOf(orgId)).ssoEnabled).toBe(false);
+    idp.become(person({ email: partnerAdmin.email }));
+    expect((await linkThrough(cluster, by, provider.id)).location).toMatch(/ssoLinked=1$/);
+    expect((await signInThrough(cluster, `partner/${partnerId}`)).user.id).toBe(partnerAdmin.id);
+    const listed = await by.call("GET", "/sso/providers?scope=partner");
+    expect((listed.body.data as { id: string }[]).map(({ id }) => id)).toEqual([provider.id]);
+  });
+
+  it("of several is the oldest active one", async () => {
+    const { partnerId, partnerAdmin } = await tenantWithAdmins(cluster);
+    const by = partnerAdmin.api;
+    const [first, second] = [0, 1].map((client) => ({ ownerScope: "partner", defaultRoleId: undefined, client }));
+    const oldest = await newProvider(by, idp, first);
+    await newProvider(by, idp, second);
+    const clientOf = async () => {
+      const visit = await fetch(`${cluster.url}/api/v1/sso/login/partner/${partnerId}`, { redirect: "manual" });
+      return new URL(visit.headers.get("location") ?? "").searchParams.get("client_id");
+    };
+    expect(await clientOf()).toBe(idp.clientId(0));
+    await setStatus(by, oldest.id, "inactive");
+    expect(await clientOf()).toBe(idp.clientId(1));
+  });
+
+  it("shows no button and no branding where several partners share a deployment", async () => {
+    const branding = { headline: "Welcome", accentColor: "#0a7c66", logoUrl: null };
+    const put = await tenant.partnerAdmin.api.call("PUT", "/partners/me/login-branding", branding);
+    expect(put.body).toMatchObject({ headline: "Welcome" });
+    await tenantWithAdmins(cluster);
+    const context = await api(cluster).call("GET", "/auth/login-context");
+    expect(context.body).toEqual({ branding: null, partnerSso: null });
+  });
+});
+
+describe("a verified domain", () => {
+  it("stands in for a provider's silence about addresses, in its own place alone", async () => {
+    const [{ orgId, admin }, other] = [await tenantWithAdmins(cluster), await tenantWithAdmins(cluster)];
+    for (const by of [admin.api, other.admin.api]) await newProvider(by, idp);
+    const domain = `${randomUUID()}.example`;
+    const silent = () => {
+      const { email_verified: _, ...who } = person({ email: `${randomUUID().slice(0, 8)}@${domain}` });
+      return who as Account;
+    };
+    idp.become(silent());
+    expect(reasonOf(await roundTrip(cluster, orgId))).toBe("domain_not_verified");
+    await verifiedDomain(cluster, admin.api, domain);
+    codeOf(await roundTrip(cluster, orgId));
+    idp.become(silent());
+    expect(reasonOf(await roundTrip(cluster, other.orgId))).toBe("domain_not_verified");
+    const viewer = await signedInAs(cluster, "org-viewer", { orgId });
+    await asDatabaseOwner(cluster, "UPDATE identity.users SET email = $2 WHERE id = $1", [
+      viewer.id,
+      `known@${domain}`,
+    ]);
+    idp.become({ ...silent(), email: `known@${domain}` });
+    expect((await signInThrough(cluster, orgId)).user.id).toBe(viewer.id);
+  });
+
+  it("is one place's, whoever else claims it, and says what is missing", async () => {
+    const other = await tenantWithAdmins(cluster);
+    const domain = `${randomUUID()}.example`;
+    const claims = await Promise.all(
+      [tenant.admin.api, other.admin.api].map((by) => by.call("POST", "/sso/domains", { domain })),
+    );
+    expect(claims.map(({ status }) => status)).toEqual([201, 201]);
+    const [mine, theirs] = claims.map(({ body }) => body);
+    expect(mine?.recordName).toBe(`_service-verify.${domain}`);
+    const records = new Map([[String(mine?.recordName), String(mine?.recordValue)]]);
+    const dns = await startDns(cluster, records);
+    try {
+      const wrong = await other.admin.api.call("POST", `/sso/domains/${theirs?.id}/verify`);
+      expect([wrong.body.verifiedAt, wrong.body.lastError]).toEqual([null, "The TXT record has another value"]);
+      const verified = await tenant.admin.api.call("POST", `/sso/domains/${mine?.id}/verify`);
+      expect(verified.body).toMatchObject({ lastError: null, verifiedAt: expect.any(String) });
+      records.set(String(theirs?.recordName), String(theirs?.recordValue));
+      const taken = await other.admin.api.call("POST", `/sso/domains/${theirs?.id}/verify`);
+      expect([taken.status, taken.body.code]).toEqual([409, "domain_taken"]);
+      records.clear();
+      const lost = await tenant.admin.api.call("POST", `/sso/domains/${mine?.id}/verify`);
+      expect(lost.body).toMatchObject({ lastError: "There is no such TXT record", verifiedAt: expect.any(String) });
+    } finally {
+      await dns.close();
+    }
+  });
+});
+
+describe("the default role", () => {
+  it("is judged again for each new person: whoever lost the right makes nobody, and people who are there go on", async () => {
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const saver = await enrolledAs(cluster, "org-admin", { orgId });
+    const provider = await newProvider(saver.api, idp);
+    const known = person();
+    idp.become(known);
+    await signInThrough(cluster, orgId);
+    expect((await admin.api.call("POST", `/users/${saver.id}/disable`, {})).status).toBe(200);
+    codeOf(await roundTrip(cluster, orgId));
+    idp.become(person());
+    expect(reasonOf(await roundTrip(cluster, orgId))).toBe("default_role_invalid");
+    expect(await lastAttempt(admin.api, provider.id)).toMatchObject({ step: "person", reason: "default_role_invalid" });
+    const { defaultRoleId } = provider;
+    expect((await admin.api.call("PATCH", `/sso/providers/${provider.id}`, { defaultRoleId })).status).toBe(200);
+    codeOf(await roundTrip(cluster, orgId));
+  });
+
+  it("is of the organization itself, and nobody saves one that they could not give", async () => {
+    const roles = (await tenant.partnerAdmin.api.call("GET", "/roles")).body.data as { id: string; key: string }[];
+    const partnerRole = roles.find(({ key }) => key === "partner-admin")?.id;
+    const created = await tenant.admin.api.call("POST", "/sso/providers", {
+      name: "X",
+      type: "oidc",
+      defaultRoleId: partnerRole,
+    });
+    expect(created.status).toBeGreaterThanOrEqual(400);
+    expect(created.status).toBeLessThan(500);
+  });
+});
+
+describe("an issuer", () => {
+  it.each([
+    "http://login.example.com",
+    "https://127.0.0.1",
+    "https://[::1]",
+    "https://[::ffff:10.0.0.1]",
+    "https://10.0.0.1",
+    "https://192.168.1.1",
+    "https://169.254.169.254",
+    "https://metadata.google.internal",
+    "https://localhost",
+    "https://0x7f000001",
+    "https://user:password@login.example.com",
+    "file:///etc/passwd",
+    "not a url",
+  ])("%s is refused, and nothing is kept", async (issuer) => {
+    const created = await tenant.admin.api.call("POST", "/sso/providers", {
+      name: `Bad ${issuer}`,
+      type: "oidc",
+      issuer,
+    });
+    expect([400, 502]).toContain(created.status);
+    expect(["validation_failed", "sso_discovery_failed"]).toContain(created.body.code);
+    const listed = await tenant.admin.api.call("GET", "/sso/providers?limit=100");
+    expect(JSON.stringify(listed.body)).not.toContain(`Bad ${issuer}`);
+  });
+
+  it("whose document names another, leads to a private endpoint or redirects is refused with the step", async () => {
+    const path = "/.well-known/openid-configuration";
+    const create = () =>
+      tenant.admin.api.call("POST", "/sso/providers", { name: "Bad", type: "oidc", issuer: idp.issuer });
+    const changes: [string, Record<string, unknown>][] = [
+      ["issuer", { issuer: `${idp.issuer}/` }],
+      ["endpoints", { token_endpoint: "https://10.0.0.1/token" }],
+      ["endpoints", { jwks_uri: "https://169.254.169.254/keys" }],
+      ["endpoints", { authorization_endpoint: "http://login.example.com/auth" }],
+      ["document", { token_endpoint: null }],
+    ];
+    for (const [step, change] of changes) {
+      idp.tampers.set(path, (body) => ({ ...body, ...change }));
+      const refused = await create();
+      expect([refused.status, refused.body.code, refused.body.step]).toEqual([502, "sso_discovery_failed", step]);
+    }
+    idp.tampers.delete(path);
+  });
+});
+
+/** Links mailed to an address. */
+async function mailsTo(email: string): Promise<number> {
+  const folder = join(cluster.dataDir, "mail");
+  const names = (await readdir(folder)).filter((name) => name.endsWith("-password_reset.txt"));
+  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
+  return texts.filter((text) => text.includes(`<${email}>`)).length;
+}
+
+const resetLinkOf = (email: string) => resetTokenOf(cluster, email);
+
+const signedOutOfForce = (orgId: string) =>
+  until("enforcement to end", async () => (await checkOf(orgId)).enforceSSO === false);
