@@ -2,11 +2,15 @@ import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Secret as Base32 } from "otpauth";
-import type { Api } from "./client.ts";
+import { type Api, api } from "./client.ts";
 import { type Cluster, receiverHost } from "./cluster.ts";
 import { noteSecret } from "./handed-out.ts";
+import { startIdp } from "./identity-provider.ts";
 import { newKey } from "./keys.ts";
 import { enrollTotp, signedInAs, tokenOf } from "./people.ts";
+import { startSamlIdp } from "./saml-identity-provider.ts";
+import { codeOf, newProvider, newSamlProvider, roundTrip, setStatus, upToAnswer } from "./sso-round-trip.ts";
+import { formIn } from "./visitor.ts";
 
 export type Stage = {
   cluster: Cluster;
@@ -74,6 +78,47 @@ export const secretMakers: Record<string, (stage: Stage) => Promise<void>> = {
     const { id } = await answered(root, "/sso/providers", wanted, { "idempotency-key": randomUUID() });
     const changed = await root.call("PATCH", `/sso/providers/${id}`, { clientSecret: second });
     if (changed.status !== 200) throw new Error(`a new client secret answered ${changed.status}`);
+  },
+  "state, nonce, codes and tokens of a sign-in through a provider": async ({ cluster, root, orgId }) => {
+    const idp = await startIdp(cluster);
+    try {
+      const provider = await newProvider(root, idp, { orgId });
+      idp.become({ sub: randomUUID(), email: `${randomUUID()}@sso.example`, email_verified: true, name: "Ada" });
+      idp.tampers.set("/token", (body) => {
+        for (const name of ["access_token", "id_token"]) noteSecret(cluster, { name, value: String(body[name]) });
+        return body;
+      });
+      const { visitor, callback } = await upToAnswer(cluster, orgId);
+      for (const [name, value] of new URL(callback).searchParams) {
+        if (name === "state" || name === "code") noteSecret(cluster, { name: `${name} of a callback`, value });
+      }
+      const code = codeOf(await visitor.get(callback));
+      noteSecret(cluster, { name: "exchange code", value: code });
+      await answered(api(cluster), "/sso/exchange", { code });
+      // One that nobody fetches, and a round trip that nobody ends, stay in the database.
+      noteSecret(cluster, { name: "exchange code", value: codeOf(await roundTrip(cluster, orgId)) });
+      const waiting = await upToAnswer(cluster, orgId);
+      noteSecret(cluster, { name: "state", value: new URL(waiting.callback).searchParams.get("state") ?? "" });
+      await setStatus(root, provider.id, "inactive");
+    } finally {
+      await idp.close();
+    }
+  },
+  "a SAML response and its handle": async ({ cluster, root, orgId }) => {
+    const idp = await startSamlIdp(cluster);
+    try {
+      await newSamlProvider(root, idp, { orgId });
+      idp.become({ nameId: "ada@sso.example", email: "ada@sso.example", name: "Ada" });
+      const { visitor, last } = await upToAnswer(cluster, orgId);
+      const form = formIn(last);
+      noteSecret(cluster, { name: "SAML response", value: form?.fields.get("SAMLResponse") ?? "" });
+      noteSecret(cluster, { name: "relay state", value: form?.fields.get("RelayState") ?? "" });
+      const headers = { "content-type": "application/x-www-form-urlencoded" };
+      const posted = await visitor.get(form?.action ?? "", { method: "POST", body: form?.body ?? "", headers });
+      noteSecret(cluster, { name: "handle", value: new URL(posted.location ?? "").searchParams.get("saml") ?? "" });
+    } finally {
+      await idp.close();
+    }
   },
   "an audit stream's URL and secret": async ({ cluster, root, orgId }) => {
     const token = randomUUID();

@@ -19,6 +19,7 @@ import { register } from "@muster/rpc";
 import { askPurge, runService, startPurges } from "@muster/service";
 import { mailDelivery } from "./clients/mail-delivery.ts";
 import { migrations, settings, version } from "./config.ts";
+import { samlSchema } from "./crypto/saml/schemas.ts";
 import { identityDeps } from "./deps.ts";
 import { followDevices } from "./events/devices.ts";
 import { announceTenant } from "./events/tenants.ts";
@@ -76,6 +77,8 @@ await runService({
     process.onStop("edge clean-up", () => cleanup.stop());
     const sessionCleanup = startSessionCleanup({ db, retentionDays: config.SESSION_RETENTION_DAYS, log, now });
     process.onStop("session clean-up", () => sessionCleanup.stop());
+    // Compiled now: the first sign-in by SAML does not wait for it.
+    samlSchema();
     const ssoCleanup = startSsoCleanup(deps.sso);
     process.onStop("single sign-on clean-up", () => ssoCleanup.stop());
     const purges = startPurges({ db, service: "identity", log, plan: purgePlan });

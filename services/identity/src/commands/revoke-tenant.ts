@@ -8,11 +8,13 @@ import { auditEvent } from "@muster/service";
 import type { KeyDeps } from "../deps.ts";
 import { afterChange, announce } from "../emits/changes.ts";
 import { recordFact } from "../emits/key-facts.ts";
+import { recordDomain } from "../emits/sso-facts.ts";
 import { revokeTenantAgentTokens } from "../store/agent-tokens.ts";
 import { revokeTenantApiKeys, type Tenant } from "../store/api-keys.ts";
 import { endTenantEnrollmentKeys } from "../store/enrollment-keys.ts";
 import { disableTenantPrincipals } from "../store/service-principals.ts";
 import { revokeTenantSessions } from "../store/sessions.ts";
+import { deleteTenantDomains } from "../store/sso/domains.ts";
 import { reachOrganization, reachPartner } from "./reach.ts";
 
 type Revoked = Omit<RevokeTenantCredentialsResponse, "$typeName" | "$unknown">;
@@ -20,7 +22,7 @@ type Revoked = Omit<RevokeTenantCredentialsResponse, "$typeName" | "$unknown">;
 /**
  * Revokes all keys of a tenant, disables its principals, ends its enrollment keys and the sessions of its people in the given
  * transaction: an audit row for each key and principal, and one message to the gateways whatever their number.
- * Agents lose their tokens only with the tenant itself: they cannot come back without somebody at the device.
+ * Agents lose their tokens, and the tenant its verified domains, only with the tenant itself: they cannot come back without somebody at the device.
  */
 export async function revokeTenant(
   tx: Tx,
@@ -32,7 +34,13 @@ export async function revokeTenant(
   const principals = await disableTenantPrincipals(tx, tenant, now);
   const keys = await revokeTenantApiKeys(tx, tenant, now);
   const enrollmentKeys = await endTenantEnrollmentKeys(tx, tenant, now);
-  if (reason === "tenant_deleted") await revokeTenantAgentTokens(tx, tenant, now);
+  if (reason === "tenant_deleted") {
+    await revokeTenantAgentTokens(tx, tenant, now);
+    for (const row of await deleteTenantDomains(tx, tenant)) {
+      const before = { domain: row.domain, verified: row.verified_at !== null };
+      recordDomain(tx, who, row, "sso.domain.delete", { reason, changes: { before, after: {} } }, now);
+    }
+  }
   for (const principal of principals) {
     recordFact(tx, who, principal, { action: "service_principal.disable", details: { reason } }, now);
   }

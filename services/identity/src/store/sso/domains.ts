@@ -2,6 +2,7 @@ import { type Database, isUniqueViolation, sql, type Tx } from "@muster/db";
 import { type CallContext, type Caller, type Page, systemCaller } from "@muster/kit";
 import { type ListPage, readNewestPage } from "@muster/service";
 import type { Place } from "../../rules/sso/provider.ts";
+import type { Tenant } from "../api-keys.ts";
 import { inPlaceSight } from "./providers.ts";
 
 export type DomainRow = {
@@ -87,6 +88,12 @@ export const isDomainTaken = (error: unknown) => isUniqueViolation(error, "sso_d
 
 export async function deleteDomain(tx: Tx, id: string): Promise<void> {
   await tx.execute(sql`DELETE FROM sso_domains WHERE id = ${id}`);
+}
+
+/** Frees the domains of a tenant that has ended: another may show them to be its own. */
+export function deleteTenantDomains(tx: Tx, { kind, id }: Tenant): Promise<DomainRow[]> {
+  const where = kind === "organization" ? sql`t.org_id = ${id}` : sql`t.partner_id = ${id}`;
+  return tx.query<DomainRow>(sql`DELETE FROM sso_domains t WHERE ${where} RETURNING ${columns}`);
 }
 
 /** Whether this very place has shown the domain to be its own. */
