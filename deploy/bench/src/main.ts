@@ -14,6 +14,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   enrollments: () => import("./enrollments.ts"),
   heartbeat: () => import("./heartbeat.ts"),
   logins: () => import("./logins.ts"),
+  sso: () => import("./sso.ts"),
   abuse: () => import("./abuse.ts"),
   ingest: () => import("./ingest.ts"),
   live: () => import("./live.ts"),
