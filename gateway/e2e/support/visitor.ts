@@ -74,50 +74,67 @@ export function newVisitor() {
       outgoing.end(more.body);
     });
 
+  /** Goes on from an answer: redirects, and forms that a page posts by itself. */
+  const followFrom = async (from: Visit, stopBefore: (next: string) => boolean = () => false): Promise<Visit> => {
+    let visit = from;
+    for (let hop = 0; hop < maxHops; hop++) {
+      const form = formIn(visit);
+      if (form) {
+        if (stopBefore(form.action)) return visit;
+        visit = await postFrom(visit, form);
+      }
+      const next = visit.location;
+      const goesOn = next !== null && (next.includes(receiverHost) || next.includes("/api/v1/sso/"));
+      if (next === null || !goesOn || stopBefore(next)) return visit;
+      visit = await get(next);
+    }
+    throw new Error(`more than ${maxHops} redirects, last to ${visit.location}`);
+  };
+
+  /** As a browser that posts from another site: none of the cookies that are Lax. */
+  const postFrom = (visit: Visit, { action, body }: { action: string; body: string }) =>
+    get(action, {
+      method: "POST",
+      body,
+      crossSite: true,
+      headers: {
+        "content-type": "application/x-www-form-urlencoded",
+        origin: new URL(visit.url).origin,
+        "sec-fetch-site": "cross-site",
+        "sec-fetch-mode": "navigate",
+      },
+    });
+
   return {
     get,
     /** Keeps the Set-Cookie lines of an answer from a host. */
     keep,
     cookies: () => [...cookies.values()].map(({ value }) => value),
     /** Follows from here until an address of the app, or until `stopBefore` says so; gives where it would go next. */
-    async follow(url: string, stopBefore: (next: string) => boolean = () => false): Promise<Visit> {
-      let visit = await get(url);
-      for (let hop = 0; hop < maxHops; hop++) {
-        const form = formIn(visit);
-        if (form) {
-          if (stopBefore(form.action)) return visit;
-          visit = await get(form.action, {
-            method: "POST",
-            body: form.body,
-            // As a browser that posts from another site: none of the cookies that are Lax.
-            crossSite: true,
-            headers: {
-              "content-type": "application/x-www-form-urlencoded",
-              origin: new URL(visit.url).origin,
-              "sec-fetch-site": "cross-site",
-              "sec-fetch-mode": "navigate",
-            },
-          });
-        }
-        const next = visit.location;
-        const goesOn = next !== null && (next.includes(receiverHost) || next.includes("/api/v1/sso/"));
-        if (next === null || !goesOn || stopBefore(next)) return visit;
-        visit = await get(next);
-      }
-      throw new Error(`more than ${maxHops} redirects, last to ${visit.location}`);
-    },
+    follow: async (url: string, stopBefore?: (next: string) => boolean) => followFrom(await get(url), stopBefore),
+    followFrom,
   };
 }
 
-/** The form that a page posts by itself, as the HTTP-POST binding has it; null when there is none. */
+/** The form with a SAML response that a page posts by itself (HTTP-POST binding); null when there is none. */
 export function formIn({ text, headers }: Visit): { action: string; body: string; fields: URLSearchParams } | null {
-  if (!headers["content-type"]?.startsWith("text/html")) return null;
-  const action = /<form method="post" action="([^"]+)">/.exec(text)?.[1];
+  if (!headers["content-type"]?.startsWith("text/html") || !/name="SAMLResponse"/i.test(text)) return null;
+  const action = /<form[^>]*\baction="([^"]+)"/i.exec(text)?.[1];
   if (action === undefined) return null;
   const fields = new URLSearchParams();
-  for (const [, name = "", value = ""] of text.matchAll(/name="([^"]+)" value="([^"]*)"/g)) fields.append(name, value);
-  return { action, body: fields.toString(), fields };
+  for (const [, name = "", value = ""] of text.matchAll(/name="(SAMLResponse|RelayState)" value="([^"]*)"/gi)) {
+    fields.append(name, unescaped(value));
+  }
+  return { action: unescaped(action), body: fields.toString(), fields };
 }
+
+/** Text of an attribute as HTML writes it. */
+export const unescaped = (text: string) =>
+  text
+    .replaceAll(/&#x([0-9a-f]+);/gi, (_all, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)))
+    .replaceAll(/&#(\d+);/g, (_all, digits: string) => String.fromCodePoint(Number(digits)))
+    .replaceAll("&quot;", '"')
+    .replaceAll("&amp;", "&");
 
 export type Visitor = ReturnType<typeof newVisitor>;
 

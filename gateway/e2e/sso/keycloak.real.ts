@@ -1,0 +1,245 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { freePort } from "@muster/local";
+import { testCertificate, until } from "@muster/testing";
+import { api } from "../support/client.ts";
+import { receiverHost } from "../support/cluster.ts";
+import { verifiedDomain } from "../support/dns.ts";
+import { ownTenant } from "../support/own-tenant.ts";
+import { roleId } from "../support/people.ts";
+import { takeReceiverPort } from "../support/receiver-port.ts";
+import { codeOf, loginUrl, type ProviderBody, publicUrl, setStatus } from "../support/sso-round-trip.ts";
+import { newVisitor, unescaped } from "../support/visitor.ts";
+
+// A real Keycloak, started by deploy/sso/keycloak and not by `npm test`: KEYCLOAK_HOME is the folder of its server.
+const home = process.env.KEYCLOAK_HOME ?? "";
+const admin = { user: "admin", password: randomUUID() };
+const realm = "muster";
+const password = "a password for tests only";
+
+const { cluster, tenant } = ownTenant();
+const domain = `${randomUUID()}.example`;
+let keycloak: Awaited<ReturnType<typeof startKeycloak>>;
+let oidc: ProviderBody;
+let saml: ProviderBody;
+beforeAll(async () => {
+  keycloak = await startKeycloak();
+  await keycloak.asAdmin("POST", "/admin/realms", { realm, enabled: true });
+  const by = tenant.admin.api;
+  await verifiedDomain(cluster, by, domain);
+  oidc = await newOidc();
+  saml = await newSaml();
+}, 400_000);
+afterAll(async () => keycloak?.close(), 60_000);
+
+async function startKeycloak() {
+  const { port, giveBack } = await takeReceiverPort(cluster);
+  const folder = await mkdtemp(join(tmpdir(), "muster-keycloak-"));
+  const { cert, key } = testCertificate();
+  const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+  await writeFile(certFile, String(cert));
+  await writeFile(keyFile, String(key));
+  const output = await open(join(folder, "keycloak.log"), "a");
+  const origin = `https://${receiverHost}:${port}`;
+  const args = [
+    "start-dev",
+    "--db=dev-mem",
+    `--hostname=${origin}`,
+    `--https-port=${port}`,
+    `--http-port=${await freePort()}`,
+    `--https-certificate-file=${certFile}`,
+    `--https-certificate-key-file=${keyFile}`,
+  ];
+  const child = spawn(join(home, "bin", "kc.sh"), args, {
+    detached: true,
+    stdio: ["ignore", output.fd, output.fd],
+    env: {
+      ...process.env,
+      KEYCLOAK_ADMIN: admin.user,
+      KEYCLOAK_ADMIN_PASSWORD: admin.password,
+      JAVA_OPTS_KC_HEAP: "-Xms64m -Xmx640m",
+    },
+  });
+  await output.close();
+  let ended = false;
+  child.once("exit", () => {
+    ended = true;
+  });
+  const visitor = newVisitor();
+  const answers = async () => {
+    if (ended)
+      throw new Error(`Keycloak ended: ${(await readFile(join(folder, "keycloak.log"), "utf8")).slice(-3_000)}`);
+    return (await visitor.get(`${origin}/realms/master`).catch(() => null))?.status === 200;
+  };
+  await until("Keycloak", answers, 300_000);
+  const form = new URLSearchParams({
+    grant_type: "password",
+    client_id: "admin-cli",
+    username: admin.user,
+    password: admin.password,
+  });
+  const asAdmin = async (method: string, path: string, body?: object) => {
+    const token = await visitor.get(`${origin}/realms/master/protocol/openid-connect/token`, {
+      method: "POST",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: form.toString(),
+    });
+    const { access_token: bearer } = JSON.parse(token.text) as { access_token: string };
+    const headers = {
+      authorization: `Bearer ${bearer}`,
+      "content-type": "application/json",
+      accept: "application/json",
+    };
+    const reply = await visitor.get(`${origin}${path}`, {
+      method,
+      headers,
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    if (reply.status >= 300) throw new Error(`${method} ${path} answered ${reply.status}: ${reply.text}`);
+    return reply.text === "" ? {} : (JSON.parse(reply.text) as Record<string, unknown>);
+  };
+  return {
+    origin,
+    asAdmin,
+    async close() {
+      if (!ended) process.kill(-(child.pid as number), "SIGTERM");
+      await until("Keycloak to stop", () => ended, 30_000);
+      await rm(folder, { recursive: true });
+      await giveBack();
+    },
+  };
+}
+
+async function newOidc(): Promise<ProviderBody> {
+  const secret = randomUUID();
+  await keycloak.asAdmin("POST", `/admin/realms/${realm}/clients`, {
+    clientId: "muster",
+    secret,
+    redirectUris: [`${publicUrl(cluster)}/api/v1/sso/callback`],
+    standardFlowEnabled: true,
+    directAccessGrantsEnabled: false,
+    publicClient: false,
+  });
+  return made({ type: "oidc", issuer: `${keycloak.origin}/realms/${realm}`, clientId: "muster", clientSecret: secret });
+}
+
+async function newSaml(): Promise<ProviderBody> {
+  const metadataUrl = `${keycloak.origin}/realms/${realm}/protocol/saml/descriptor`;
+  const provider = await made({ type: "saml", samlMetadataUrl: metadataUrl });
+  const claim = (name: string) => `http://schemas.xmlsoap.org/ws/2005/05/identity/claims/${name}`;
+  const mapper = (property: string, name: string) => ({
+    name,
+    protocol: "saml",
+    protocolMapper: "saml-user-property-mapper",
+    config: { "user.attribute": property, "attribute.name": claim(name), "attribute.nameformat": "Basic" },
+  });
+  await keycloak.asAdmin("POST", `/admin/realms/${realm}/clients`, {
+    clientId: provider.samlSpMetadataUrl,
+    protocol: "saml",
+    redirectUris: [provider.samlAcsUrl],
+    attributes: {
+      "saml.assertion.signature": "true",
+      "saml.server.signature": "true",
+      "saml.client.signature": "false",
+      "saml.signature.algorithm": "RSA_SHA256",
+      "saml.force.post.binding": "true",
+      "saml.authnstatement": "true",
+      saml_force_name_id_format: "true",
+      saml_name_id_format: "email",
+      saml_assertion_consumer_url_post: provider.samlAcsUrl,
+    },
+    protocolMappers: [mapper("email", "emailaddress"), mapper("firstName", "givenname"), mapper("lastName", "surname")],
+  });
+  return provider;
+}
+
+async function made(fields: object): Promise<ProviderBody> {
+  const by = tenant.admin.api;
+  const defaultRoleId = await roleId(by, "org-viewer");
+  const created = await by.call("POST", "/sso/providers", {
+    name: `Keycloak ${randomUUID()}`,
+    defaultRoleId,
+    ...fields,
+  });
+  if (created.status !== 201) throw new Error(`provider answered ${created.status}: ${JSON.stringify(created.body)}`);
+  return created.body as ProviderBody;
+}
+
+async function newUser(): Promise<string> {
+  const name = randomUUID().slice(0, 8);
+  const email = `${name}@${domain}`;
+  await keycloak.asAdmin("POST", `/admin/realms/${realm}/users`, {
+    username: name,
+    email,
+    emailVerified: true,
+    enabled: true,
+    firstName: "Ada",
+    lastName: "Lovelace",
+    credentials: [{ type: "password", value: password, temporary: false }],
+  });
+  return email;
+}
+
+/** Signs in as a person does: by the page that Keycloak shows, or without it while its own session lives. */
+async function signIn(email: string, visitor = newVisitor()) {
+  const page = await visitor.follow(loginUrl(cluster, tenant.orgId));
+  const action = /<form id="kc-form-login"[^>]*\baction="([^"]+)"/.exec(page.text)?.[1];
+  let end = page;
+  if (action !== undefined) {
+    const body = new URLSearchParams({ username: email, password }).toString();
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    end = await visitor.followFrom(await visitor.get(unescaped(action), { method: "POST", headers, body }));
+  }
+  const { status, body } = await api(cluster).call("POST", "/sso/exchange", { code: codeOf(end) });
+  expect(status).toBe(200);
+  return { visitor, user: body.user as { id: string; email: string; name: string } };
+}
+
+describe.each(["oidc", "saml"] as const)("Keycloak by %s", (type) => {
+  const provider = () => (type === "oidc" ? oidc : saml);
+  beforeAll(() => setStatus(tenant.admin.api, provider().id, "active"));
+  afterAll(() => setStatus(tenant.admin.api, provider().id, "inactive"));
+
+  it("is tested as sign-in would use it", async () => {
+    const tested = await tenant.admin.api.call("POST", `/sso/providers/${provider().id}/test`);
+    expect([tested.status, tested.body.success]).toEqual([200, true]);
+  });
+
+  it("lets a new person in, and the same again", async () => {
+    const email = await newUser();
+    const first = await signIn(email);
+    expect(first.user).toMatchObject({ email, name: "Ada Lovelace" });
+    expect((await signIn(email, first.visitor)).user.id).toBe(first.user.id);
+    expect((await signIn(email)).user.id).toBe(first.user.id);
+  });
+
+  it("changes its key while people sign in, and nobody is refused", async () => {
+    const emails = await Promise.all(Array.from({ length: 6 }, newUser));
+    const { id: parentId } = await keycloak.asAdmin("GET", `/admin/realms/${realm}`);
+    const component = {
+      id: randomUUID(),
+      name: `next ${type}`,
+      providerId: "rsa-generated",
+      providerType: "org.keycloak.keys.KeyProvider",
+      parentId,
+      config: { priority: ["1"], keySize: ["2048"], algorithm: ["RS256"], active: ["true"], enabled: ["true"] },
+    };
+    await keycloak.asAdmin("POST", `/admin/realms/${realm}/components`, component);
+    // As the daily reading of the metadata does it, before the provider signs with the new key.
+    if (type === "saml") {
+      const reread = { samlMetadataUrl: saml.samlMetadataUrl };
+      expect((await tenant.admin.api.call("PATCH", `/sso/providers/${saml.id}`, reread)).status).toBe(200);
+    }
+    const config = { ...component.config, priority: ["1000"] };
+    const [rotated] = await Promise.all([
+      keycloak.asAdmin("PUT", `/admin/realms/${realm}/components/${component.id}`, { ...component, config }),
+      ...emails.map((email) => signIn(email)),
+    ]);
+    expect(rotated).toEqual({});
+    for (const email of emails) await signIn(email);
+  });
+});
