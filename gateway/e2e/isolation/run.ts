@@ -1,4 +1,5 @@
 import type { Cluster } from "../cluster.ts";
+import { deviation } from "../documented.ts";
 import { bodyOf, type Ingredients, queryOf } from "./bodies.ts";
 import { type Cell, homeOf } from "./cells.ts";
 import type { Makers } from "./makers.ts";
@@ -6,7 +7,13 @@ import { type Actor, type Kind, reaches, type State, type Target } from "./model
 import { pathOf, type Subject } from "./subjects.ts";
 import type { World } from "./targets.ts";
 
-export type Answer = { status: number; text: string; body: Record<string, unknown> };
+export type Answer = {
+  status: number;
+  text: string;
+  body: Record<string, unknown>;
+  /** What the OpenAPI document does not say of it; null when it says all. */
+  deviation: string | null;
+};
 export type Performed = { cell: Cell; target: Target | null; name: string; request: string; answer: Answer };
 export type Runner = { cluster: Cluster; makers: Makers; world: World };
 
@@ -40,7 +47,10 @@ export async function send(
   });
   const text = await reply.text();
   const isObject = text.startsWith("{");
-  return { status: reply.status, text, body: isObject ? (JSON.parse(text) as Record<string, unknown>) : {} };
+  const { status } = reply;
+  const undocumented = await deviation(cluster, { method, path, status, headers: reply.headers, text });
+  const json = isObject ? (JSON.parse(text) as Record<string, unknown>) : {};
+  return { status, text, body: json, deviation: undocumented };
 }
 
 let calls = 0;
@@ -172,6 +182,7 @@ export function complaints(world: World, { cell, answer }: Performed): string[] 
   const got = status < 400 ? answer.status : `${answer.status} ${answer.body.code}`;
   const want = status < 400 ? status : `${status} ${code}`;
   if (got !== want) found.push(`answered ${got} instead of ${want}`);
+  if (answer.deviation) found.push(`is not as documented: ${answer.deviation}`);
   if (answer.status >= 400 && (!answer.body.error || !answer.body.requestId)) found.push("has no error body");
   const hidden = hiddenFrom(world, actor, subject.kind).filter((marker) => answer.text.includes(marker));
   if (hidden.length > 0) found.push(`shows ${hidden.join(", ")}`);
