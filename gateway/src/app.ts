@@ -84,7 +84,10 @@ export async function startGateway(options: AppOptions): Promise<App> {
   });
   const edge = createEdgeClient({ gatewayId: uuidv7(), edge: services.edge, call: ownCall, rethrow });
   // Nothing is remembered beyond a second until the first heartbeat is answered.
-  const lease: Pick<Lease, "covers"> = { covers: (askedAtMs) => held.covers(askedAtMs) };
+  const lease: Pick<Lease, "covers" | "awake"> = {
+    covers: (askedAtMs) => held.covers(askedAtMs),
+    awake: () => held.awake(),
+  };
   const sessions = createSessionCache({
     async resolve(sessionId, userId) {
       const call = await ownCall(ownTimeoutMs);
@@ -140,6 +143,8 @@ export async function startGateway(options: AppOptions): Promise<App> {
       changes.take(heartbeat.changes);
     },
     leave: edge.leave,
+    // A channel of an agent is closed before the call that ends the agent is answered.
+    mayRest: () => channels.size === 0,
     log,
   });
   const clientAddress = clientAddressRule({
