@@ -2,11 +2,13 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { routes } from "../../src/routes/index.ts";
 import type { Api } from "../client.ts";
-import { type Cluster, sharedCluster } from "../cluster.ts";
+import { admin, type Cluster, sharedCluster } from "../cluster.ts";
+import { operatorToken } from "../operator.ts";
 import { newOrganization, newPartner, newSite, operator, roleId } from "../people.ts";
 import { bodyOf, queryOf } from "./bodies.ts";
 import type { Spot } from "./makers.ts";
 import type { Actor } from "./model.ts";
+import { send } from "./run.ts";
 import { knownSubjects, type Reference, type Subject } from "./subjects.ts";
 
 /** Rows that take a place in the query or the body, and rows about a place itself. */
@@ -20,20 +22,22 @@ const ofPlace = ["/orgs/organizations/:id", "/orgs/organizations/:id/agent-updat
 
 let cluster: Cluster;
 let root: Api;
+let headers: { authorization: string };
 let home: Spot & { partnerId: string; orgId: string };
 let roleIds: Record<"platform-admin" | "partner-technician" | "org-viewer", string>;
 beforeAll(async () => {
   cluster = await sharedCluster();
   root = await operator(cluster);
+  headers = { authorization: `Bearer ${await operatorToken(cluster, admin)}` };
   const partnerId = await newPartner(cluster);
   const orgId = await newOrganization(cluster, partnerId);
   home = { place: "own", partnerId, orgId, siteId: await newSite(cluster, orgId) };
-  const [admin, technician, viewer] = [
+  const [platform, technician, viewer] = [
     await roleId(root, "platform-admin"),
     await roleId(root, "partner-technician"),
     await roleId(root, "org-viewer"),
   ];
-  roleIds = { "platform-admin": admin, "partner-technician": technician, "org-viewer": viewer };
+  roleIds = { "platform-admin": platform, "partner-technician": technician, "org-viewer": viewer };
 }, 180_000);
 
 /** The call that names this place. */
@@ -45,7 +49,9 @@ function callOf({ key, route }: Subject, varied: Reference, id: string) {
   let body = route.body ? bodyOf(key, from) : undefined;
   if (varied.within === "query") query.set(varied.field, id);
   else body = { ...body, [varied.field]: varied.many ? [id] : id };
-  return () => root.call(route.method, `${route.path}${query.size > 0 ? `?${query}` : ""}`, body);
+  const path = `/api/v1${route.path}${query.size > 0 ? `?${query}` : ""}`;
+  const request = { method: route.method, path, headers, body: body && JSON.stringify(body) };
+  return () => send(cluster, request);
 }
 
 /** Whether the call for an unknown place ever takes about as long as that for a known one. */
