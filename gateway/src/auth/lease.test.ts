@@ -33,6 +33,7 @@ function start(): Lease {
     mayRest: () => mayRest,
     log: createLogger("test", "fatal"),
     nowMs: () => nowMs,
+    everyMs: 20,
   });
   return lease;
 }

@@ -24,9 +24,11 @@ export type LeaseOptions<C> = {
   mayRest(): boolean;
   log: Logger;
   nowMs?: () => number;
+  /** Milliseconds between heartbeats. */
+  everyMs?: number;
 };
 
-/** Milliseconds between heartbeats. */
+/** Between heartbeats. */
 export const heartbeatMs = 500;
 /** After so long without a question the lease is given back: a gateway at rest costs identity nothing. */
 export const restAfterMs = 10_000;
@@ -36,7 +38,7 @@ const lost = counter("gateway_lease_lost_total", "Times the lease ran out before
 
 /** Holds a lease at identity by heartbeats until stopped, but for times in which nobody asks (docs/decisions/0005-leases.md). */
 export function startLease<C>(options: LeaseOptions<C>): Lease {
-  const { heartbeat, apply, leave, mayRest, log, nowMs = () => performance.now() } = options;
+  const { heartbeat, apply, leave, mayRest, log, nowMs = () => performance.now(), everyMs = heartbeatMs } = options;
   let sinceMs = Number.POSITIVE_INFINITY;
   let validUntilMs = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
@@ -97,7 +99,7 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
         resting = null;
         renewed();
       }
-      const leftMs = heartbeatMs - (nowMs() - startedMs);
+      const leftMs = everyMs - (nowMs() - startedMs);
       if (stopped) break;
       await new Promise<void>((resolve) => {
         wake = resolve;

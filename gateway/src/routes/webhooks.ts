@@ -90,8 +90,8 @@ const health = z
 
 // Where a name leads is for the dispatcher to judge; what the text tells stands beside the other faults of the body.
 const urlFault = (text: string): string | null => {
-  if (!URL.canParse(text)) return "Not an absolute URL";
-  return /^https?:$/.test(new URL(text).protocol) ? null : "Only https is allowed";
+  if (!URL.canParse(text)) return "not_a_url";
+  return /^https?:$/.test(new URL(text).protocol) ? null : "not_https";
 };
 const url = z
   .string()
