@@ -1,5 +1,5 @@
-import type { Cluster } from "../cluster.ts";
-import { deviation } from "../documented.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { deviation } from "../support/documented.ts";
 import { bodyOf, type Ingredients, queryOf } from "./bodies.ts";
 import { type Cell, homeOf } from "./cells.ts";
 import type { Makers } from "./makers.ts";

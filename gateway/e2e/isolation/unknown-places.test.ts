@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { routes } from "../../src/routes/index.ts";
-import type { Api } from "../client.ts";
-import { admin, type Cluster, sharedCluster } from "../cluster.ts";
-import { operatorToken } from "../operator.ts";
-import { newOrganization, newPartner, newSite, operator, roleId } from "../people.ts";
+import type { Api } from "../support/client.ts";
+import { admin, type Cluster } from "../support/cluster.ts";
+import { operatorToken } from "../support/operator.ts";
+import { newOrganization, newPartner, newSite, operator, roleId } from "../support/people.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 import { bodyOf, queryOf } from "./bodies.ts";
-import type { Spot } from "./makers.ts";
-import type { Actor } from "./model.ts";
+
+import type { Actor, Spot } from "./model.ts";
 import { send } from "./run.ts";
 import { knownSubjects, type Reference, type Subject } from "./subjects.ts";
 
