@@ -182,7 +182,6 @@ export function complaints(world: World, { cell, answer }: Performed): string[] 
   const got = status < 400 ? answer.status : `${answer.status} ${answer.body.code}`;
   const want = status < 400 ? status : `${status} ${code}`;
   if (got !== want) found.push(`answered ${got} instead of ${want}`);
-  if (answer.deviation) found.push(`is not as documented: ${answer.deviation}`);
   if (answer.status >= 400 && (!answer.body.error || !answer.body.requestId)) found.push("has no error body");
   const hidden = hiddenFrom(world, actor, subject.kind).filter((marker) => answer.text.includes(marker));
   if (hidden.length > 0) found.push(`shows ${hidden.join(", ")}`);
