@@ -1,6 +1,6 @@
 import { until } from "@muster/testing";
 import pg from "pg";
-import type { Cluster } from "../cluster.ts";
+import type { Cluster } from "../support/cluster.ts";
 
 export type Owner = {
   /** Rows as the owner of the tables sees them: row-level security does not hold them back. */
