@@ -10,17 +10,18 @@ import { createMusterClient, MusterError, verifyWebhook } from "./index.ts";
 type Seen = { method: string; path: string; headers: IncomingMessage["headers"]; body: string };
 type Answer = { status: number; body?: unknown; headers?: Record<string, string> } | "cut";
 
-let server: Server | null = null;
+const servers: Server[] = [];
 afterEach(async () => {
-  server?.closeAllConnections();
-  await new Promise((resolve) => (server ? server.close(resolve) : resolve(null)));
-  server = null;
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
 });
 
 /** A server that answers as it is told, and what it was sent. */
 async function serving(answer: (seen: Seen, count: number) => Answer) {
   const seen: Seen[] = [];
-  server = createServer(async (request, response) => {
+  const server = createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += String(chunk);
     const call = { method: String(request.method), path: String(request.url), headers: request.headers, body };
@@ -30,7 +31,8 @@ async function serving(answer: (seen: Seen, count: number) => Answer) {
     response.writeHead(reply.status, { "content-type": "application/json", ...reply.headers });
     response.end(JSON.stringify(reply.body ?? {}));
   });
-  await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
 }
 
@@ -209,8 +211,8 @@ describe("verifyWebhook", () => {
 
 it("the client runs with nothing but what browsers have, also over plain http", async () => {
   const own = new URL("../dist/", import.meta.url);
-  const web = { fetch: async () => Response.json({ id: "1" }), Request, Response, Headers, URL, URLSearchParams };
-  const more = { AbortSignal, TextEncoder, atob, setTimeout, clearTimeout };
+  const web = { fetch: async () => Response.json({ id: "1" }), Request, Response, Headers, FormData };
+  const more = { URL, URLSearchParams, AbortSignal, TextEncoder, atob, setTimeout, clearTimeout };
   const crypto = { getRandomValues: (bytes: Uint8Array) => bytes.fill(7) };
   const context = createContext({ ...web, ...more, crypto });
   const modules = new Map<string, SourceTextModule>();
