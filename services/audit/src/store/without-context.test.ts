@@ -80,7 +80,9 @@ describe("the store", () => {
     expect(await everythingSeen(seenBy(systemCaller("audit")))).not.toEqual([]);
     expect(await everythingSeen(seenBy(null))).toEqual([]);
     const who = context(callers.platformAdmin());
-    await expect(readableRange(readerOf({ db: seenBy(null) }), who, orgId)).rejects.toMatchObject({ code: "organization_not_found" });
+    await expect(readableRange(readerOf({ db: seenBy(null) }), who, orgId)).rejects.toMatchObject({
+      code: "organization_not_found",
+    });
   });
 
   it("holds each wall by itself: the policies hide what a query forgets to exclude", async () => {
