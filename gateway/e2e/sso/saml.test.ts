@@ -148,10 +148,8 @@ describe("a sign-in by SAML", () => {
     const both = await Promise.all([post(visitor, fields), post(visitor, fields)]);
     const accepted = both.filter(({ location }) => location?.includes("&saml="));
     expect(accepted).toHaveLength(1);
-    expect(both.map((visit) => reasonOf(visit)).sort()).toEqual([
-      expect.stringMatching(/assertion_invalid|session_expired/),
-      null,
-    ]);
+    const refused = both.map((visit) => reasonOf(visit)).filter((reason) => reason !== null);
+    expect(refused).toEqual([expect.stringMatching(/assertion_invalid|session_expired/)]);
     const next = await upToAnswer(cluster, tenant.orgId);
     const mixed = { SAMLResponse: fields.SAMLResponse ?? "", RelayState: fieldsOf(next.last).RelayState ?? "" };
     expect(reasonOf(await post(next.visitor, mixed))).toBe("assertion_invalid");
