@@ -27,8 +27,8 @@ const secretLooks = [
   /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/,
   /^[A-Z2-7]{4}(-[A-Z2-7]{4}){3}$/,
 ];
-/** Digests of files that everybody may download. */
-const publicFields = /^sha256$/;
+/** Digests of files that everybody may download, and of certificates. */
+const publicFields = /^(sha256|fingerprint)$/;
 const urlFields = /url$/i;
 /** The same answer twice is what these are for. */
 const repeats = /^\/auth\/(refresh|mfa\/verify|mfa\/passkeys\/authenticate\/verify)$/;

@@ -62,7 +62,7 @@ function referenceTo(info: XmlElement, id: string | null) {
 
 /** Some libraries repeat the prefixes of the canonicalisation in the other transform, where they say nothing. */
 const holdsNoPath = (transform: XmlElement) =>
-  childrenOf(transform).every((child) => isElement(child, "exclusive", "InclusiveNamespaces"));
+  childrenOf(transform).every((child) => child.name === "InclusiveNamespaces" && childrenOf(child).length === 0);
 
 /** The algorithm of an element that holds no parameters. */
 function algorithm(element: XmlElement): string | null {

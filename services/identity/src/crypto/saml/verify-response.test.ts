@@ -443,7 +443,7 @@ describe("bytes that no parser should see are refused unread", () => {
     }
   });
 
-  it("each within 100 ms, whatever fits the limits", () => {
+  it("each within 100 ms of processor time, whatever fits the limits", () => {
     const tag = (n: number) =>
       `<b xmlns:p${n}="urn:p${n}" ${Array.from({ length: 60 }, (_, at) => `p${n}:a${at}="&lt;"`).join(" ")}/>`;
     const nested = (deep: number) =>
@@ -464,9 +464,10 @@ describe("bytes that no parser should see are refused unread", () => {
     const slow = worst.flatMap((xml, at) => {
       const tookMs = Math.min(
         ...[1, 2, 3].map(() => {
-          const began = performance.now();
+          const began = process.cpuUsage();
           expect(faultOf(xml)).not.toBeNull();
-          return performance.now() - began;
+          const { user, system } = process.cpuUsage(began);
+          return (user + system) / 1_000;
         }),
       );
       return tookMs < 100 ? [] : [[at, tookMs]];
