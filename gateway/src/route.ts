@@ -46,10 +46,10 @@ export const deadlinesMs = { default: 10_000, health: 2_000, live: 35_000, repor
 export type DeadlineClass = keyof typeof deadlinesMs;
 
 /**
- * What a busy gateway sheds first: exports and sync, then agents' ingest, then people and keys. Health, sign-in and
+ * What a busy gateway sheds first: binaries, then exports and sync, then agents' ingest, then people and keys. Health, sign-in and
  * revocation are `vital`: never shed.
  */
-export type LoadClass = "export" | "enrollment" | "ingest" | "interactive" | "vital";
+export type LoadClass = "download" | "export" | "enrollment" | "ingest" | "interactive" | "vital";
 
 /** A signed-in person: what identity said, and the caller that services are shown. The same object until something changes. */
 export type Session = { kind: "session"; id: string; principal: Principal; caller: Caller };
