@@ -8,12 +8,12 @@ import { until } from "@muster/testing";
 import pg from "pg";
 import S3rver from "s3rver";
 import { enrollAgent } from "../agent.ts";
-import { agentMaker } from "../agent-maker.ts";
-import { type Api, api } from "../client.ts";
-import { admin, type Cluster, ownCluster, type StackFile } from "../cluster.ts";
 import { newTenant, publishedEvents, type Tenant } from "../enrolled.ts";
-import { prepareOperator } from "../operator.ts";
-import { enrollTotp, signedInAs } from "../people.ts";
+import { agentMaker } from "../support/agent-maker.ts";
+import { type Api, api } from "../support/client.ts";
+import { admin, type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
+import { prepareOperator } from "../support/operator.ts";
+import { enrollTotp, signedInAs } from "../support/people.ts";
 import { buildRelease, publish } from "./release-folder.ts";
 
 // Two gateways, binaries in a bucket, and every process fourteen hours ahead of UTC.
