@@ -63,6 +63,7 @@ export function simAgent(
     reason = why;
     figures.count(`ended ${why}`);
   };
+  const hasEnded = () => state === "ended";
   const obey = (seconds: unknown) => {
     if (options.intervalSeconds === null && typeof seconds === "number" && seconds > 0) intervalMs = seconds * 1000;
   };
@@ -72,7 +73,8 @@ export function simAgent(
     (retryAfterMs ?? 0) + random() * Math.min(backoffMaxMs, backoffFirstMs * 2 ** attempt);
   const backoff = (attempt: number, { retryAfterMs }: ApiReply) => backoffMs(attempt, retryAfterMs);
   const updater = createUpdater({ api, identity, identities, options, stopping, figures, backoffMs });
-  const understandsUpdates = scenarioOf(identity.n, options) !== "off";
+  const scenario = scenarioOf(identity.n, options);
+  const understandsUpdates = scenario !== "off";
 
   const enroll = async (): Promise<boolean> => {
     state = "enrolling";
@@ -153,7 +155,8 @@ export function simAgent(
       await Promise.race([work, stopping.pause(intervalMs)]);
       if (stopping.stopped) return { heard: "never" };
       if (after !== null || updater.isRestarting) continue;
-      if ((await heartbeat({ component, version, state: "downloading" })) === null) return { heard: "never" };
+      const report = scenario === "quiet" ? null : { component, version, state: "downloading" };
+      if ((await heartbeat(report)) === null) return { heard: "never" };
       state = "updating";
     }
     return after;
@@ -193,7 +196,7 @@ export function simAgent(
       if (offer) {
         const after = await update(offer);
         if (after.heard === "never") {
-          if (!stopping.stopped) state = "silent";
+          if (!stopping.stopped && !hasEnded()) state = "silent";
           return;
         }
         report = after.report;
