@@ -23,7 +23,7 @@ import { createSessionCache, type SessionCache } from "./auth/session-cache.ts";
 import { createHeartbeats } from "./calls/heartbeats.ts";
 import { type ChannelHub, createChannelHub } from "./channel/hub.ts";
 import { acceptChannels } from "./channel/upgrade.ts";
-import type { Config } from "./config.ts";
+import { appUrlOf, type Config } from "./config.ts";
 import { createAddressRates } from "./http/address-rates.ts";
 import { createBodies } from "./http/bodies.ts";
 import { watchLoopLag } from "./http/loop-lag.ts";
@@ -33,8 +33,8 @@ import { createGateway } from "./http/server.ts";
 import { createShedder } from "./http/shedding.ts";
 import { clientAddressRule } from "./inbound/client-address.ts";
 import { createHeaderReader } from "./inbound/headers.ts";
-import { createFallback, docsPath } from "./openapi/docs-page.ts";
 import { openApiDocument } from "./openapi/document.ts";
+import { createPages } from "./pages/all-pages.ts";
 import { createHealthProbe } from "./platform/health.ts";
 import type { Route } from "./route.ts";
 import { agentChannel } from "./routes/agent-logs.ts";
@@ -197,7 +197,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
       services,
       sessions,
       publicUrl: config.PUBLIC_URL,
-      appUrl: config.DASHBOARD_URL ?? config.PUBLIC_APP_URL ?? config.PUBLIC_URL,
+      appUrl: appUrlOf(config),
       heartbeats: createHeartbeats({ presence: services.presence, updates, call: ownCall, rethrow }),
       updates,
       health: createHealthProbe({ probes: services.probes, version, call: ownCall }),
@@ -219,7 +219,12 @@ export async function startGateway(options: AppOptions): Promise<App> {
     accessRules,
     clientAddress,
     now: Date.now,
-    fallback: { paths: [docsPath], handler: createFallback(log) },
+    pages: createPages({
+      config,
+      logoUrl: async () =>
+        (await services.ssoLogins.getLoginContext({}, await ownCall(ownTimeoutMs))).branding?.logoUrl ?? "",
+      log,
+    }),
     corsOrigins: config.CORS_ORIGINS,
     edgeAddressHeader: config.EDGE_CLIENT_ADDRESS_HEADER ?? null,
     timeouts: {

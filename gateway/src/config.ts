@@ -30,6 +30,13 @@ export const configSchema = z.object({
     .optional()
     .transform((url) => (url === undefined ? undefined : withoutTrailing(url, "/")))
     .describe("The same, and preferred."),
+  CONSOLE: z
+    .enum(["on", "off", "true", "false", "1", "0"])
+    .default("on")
+    .transform((text) => text === "on" || text === "true" || text === "1")
+    .describe(
+      "Serve the console and the sign-in page at the public address; `off` leaves the API and its documentation.",
+    ),
   IDENTITY_URL: baseUrls("identity", "used in turn"),
   TENANCY_URL: baseUrls("tenancy", "used in turn"),
   AUDIT_URL: baseUrls("audit", "used in turn"),
@@ -125,3 +132,7 @@ export const configSchema = z.object({
 });
 
 export type Config = z.infer<typeof configSchema>;
+
+/** Address of the app that browsers are sent back to, without a trailing slash. */
+export const appUrlOf = ({ DASHBOARD_URL, PUBLIC_APP_URL, PUBLIC_URL }: Config) =>
+  DASHBOARD_URL ?? PUBLIC_APP_URL ?? PUBLIC_URL;
