@@ -15,6 +15,7 @@ export function readyScreen(facts: ReadyFacts): string {
     "",
     `Muster is ready after ${facts.seconds.toFixed(1)} s.`,
     "",
+    `  Console  ${url}`,
     `  API      ${url}/api/v1${more.length > 0 ? `   also ${more.join(", ")}` : ""}`,
     `  Docs     ${url}/docs`,
     `  Health   ${url}/health`,
