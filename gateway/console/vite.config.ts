@@ -31,12 +31,27 @@ function served(): Plugin {
   };
 }
 
+/** The development server answers pages as the gateway does. */
+function pagesAsServed(): Plugin {
+  return {
+    name: "pages-as-served",
+    configureServer({ middlewares }) {
+      middlewares.use((request, _response, next) => {
+        const segment = /^\/([^/?]*)/.exec(request.url ?? "")?.[1] ?? "";
+        if ((paths.signIn as readonly string[]).includes(segment)) request.url = "/sign-in.html";
+        else if ((paths.app as readonly string[]).includes(segment)) request.url = "/index.html";
+        next();
+      });
+    },
+  };
+}
+
 export default defineConfig({
   root,
   appType: "mpa",
   // Sources of our own packages: the console needs no compiled client.
   resolve: { conditions: ["source", "module", "browser", "production"] },
-  plugins: [served()],
+  plugins: [served(), pagesAsServed()],
   build: {
     outDir: process.env.CONSOLE_OUT ?? "dist",
     emptyOutDir: true,

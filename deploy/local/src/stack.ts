@@ -120,6 +120,7 @@ export class Stack {
     this.#say(
       readyScreen({
         gatewayUrls: gatewayPorts.map((each) => gatewayUrl(host, each)),
+        consoleUrl: publicUrl(host, port),
         adminEmail: admin.email,
         adminPassword: first.generated ? (first.password ?? null) : null,
         dataDir,
