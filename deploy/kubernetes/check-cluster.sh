@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The chart on a real one-node Kubernetes in namespaces of its own: our images, PostgreSQL and NATS beside them, then
-# cluster/trial.mjs. KEEP=1 leaves the cluster up and says how to enter it; TRIAL="smoke policy" runs only these parts.
+# cluster/trial.mjs. ONLY=policy,rollout runs only these parts, each of which installs and smokes first; ONLY=images only builds the images.
+# KEEP=1 leaves the cluster up and says how to enter it; RATE is the load in requests a second.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] || not_run "a cluster needs root"
@@ -31,13 +32,23 @@ trap end EXIT
 trap 'exit 130' INT TERM
 
 begun=$SECONDS
-"$here/base-image.sh" "$dir/images" "$bin"
-"$here/images.sh" "$dir/images" trial gateway identity tenancy audit device-logs webhook-dispatcher agent-release
-echo "images after $((SECONDS - begun)) s"
+# One set of images per state of what goes into them; a later part takes them from here.
+state=$(cd "$root" && { git rev-parse HEAD:libs HEAD:services HEAD:gateway HEAD:package-lock.json HEAD:deploy/image HEAD:proto
+  git diff HEAD -- libs services gateway package-lock.json deploy/image proto; node --version; } | sha256sum | cut -c1-12)
+images=$cache/images/$state
+if [ ! -e "$images/.done" ]; then
+  rm -rf "$cache/images"
+  mkdir -p "$images"
+  "$here/base-image.sh" "$images" "$bin"
+  "$here/images.sh" "$images" trial gateway identity tenancy audit device-logs webhook-dispatcher agent-release
+  touch "$images/.done"
+  echo "images after $((SECONDS - begun)) s"
+fi
+[ "${ONLY:-}" != images ] || exit 0
+ln -s "$images" "$dir/images"
 "$here/up.sh" "$dir" "$bin"
 (cd "$root" && node deploy/local/dist/command.js keys "$dir/keys" >/dev/null)
 "$here/data.sh" "$dir" "$dir/keys"
 echo "cluster, PostgreSQL and NATS after $((SECONDS - begun)) s"
-exec 3>&1
 # shellcheck disable=SC2086
-"$here/in.sh" "$dir" node "$here/trial.mjs" "$dir" ${TRIAL:-}
+"$here/in.sh" "$dir" node "$here/trial.mjs" "$dir" ${ONLY//,/ }

@@ -1,4 +1,5 @@
-// Prints which folders of each service import which, and fails on an upward import or a cycle (docs/reading-the-code.md, "Layers").
+// Prints which folders of each service import which, and fails on an upward import (docs/reading-the-code.md, "Layers") and, in
+// every package, on a cycle of imports, types included.
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -83,7 +84,16 @@ function faultsOf(service) {
   return faults.map((fault) => `services/${service}/src: ${fault}`);
 }
 
+/** A cycle in a folder that has no layers of its own. */
+function cyclesOf(folder) {
+  const src = join(root, folder);
+  const files = filesOf(src);
+  const cycle = cycleIn(files, importsOf(src, files));
+  return cycle ? [`${folder}: a cycle: ${cycle.join(" → ")}`] : [];
+}
+
 const services = readdirSync(join(root, "services"));
-const faults = services.flatMap(faultsOf);
+const folders = ["gateway/src", "gateway/e2e", ...readdirSync(join(root, "libs")).map((lib) => `libs/${lib}/src`)];
+const faults = [...services.flatMap(faultsOf), ...folders.flatMap(cyclesOf)];
 for (const fault of faults) console.error(fault);
 if (faults.length > 0) process.exitCode = 1;

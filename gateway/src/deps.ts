@@ -1,8 +1,8 @@
 import type { SessionCache } from "./auth/session-cache.ts";
+import type { HealthProbe } from "./calls/health.ts";
 import type { Heartbeats } from "./calls/heartbeats.ts";
-import type { HealthProbe } from "./platform/health.ts";
-import type { Services } from "./services.ts";
-import type { UpdateAnswers } from "./update-answers.ts";
+import type { Services } from "./calls/services.ts";
+import type { UpdateAnswers } from "./calls/update-answers.ts";
 
 /** What handlers work with, opened once by main.ts. */
 export type Deps = {

@@ -1,6 +1,7 @@
 // What the parts of trial.mjs share: kubectl, the API through the gateway's Service, waiting, and load.
 import { execFile, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { loadavg } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -23,7 +24,11 @@ export const workloads = [
 
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const began = performance.now();
-export const say = (line) => console.log(`[${((performance.now() - began) / 1000).toFixed(0)} s] ${line}`);
+/** Time since the start and the load of the machine stand before each line: figures of a busy machine are figures of a busy machine. */
+export const say = (line) =>
+  console.log(`[${((performance.now() - began) / 1000).toFixed(0)} s, load ${loadavg()[0].toFixed(1)}] ${line}`);
+/** Requests a second of the parts under load. */
+export const rate = Number(process.env.RATE ?? 100);
 export function must(condition, sentence) {
   if (!condition) throw new Error(`not so: ${sentence}`);
 }
@@ -104,6 +109,43 @@ export function load(perSecond, calls) {
       await Promise.all(open);
       return figures;
     },
+  };
+}
+
+/** Watches what the gateways say of themselves; `stop()` returns their longest event-loop lag and what they shed. */
+export function watchGateways() {
+  const shedBy = new Map();
+  let lagMs = 0;
+  let going = true;
+  const look = async (address) => {
+    const text = await (await fetch(`http://${address}:9090/metrics`, { signal: AbortSignal.timeout(900) })).text();
+    const [, lag = "0"] = /^gateway_event_loop_lag_p99_seconds ([0-9.e+-]+)/m.exec(text) ?? [];
+    lagMs = Math.max(lagMs, Number(lag) * 1000);
+    let shed = 0;
+    for (const [, count] of text.matchAll(/^gateway_shed_total\{[^}]*\} (\d+)/gm)) shed += Number(count);
+    shedBy.set(address, shed);
+  };
+  const watching = (async () => {
+    for (let turn = 0, addresses = []; going; turn += 1) {
+      if (turn % 5 === 0) {
+        const pods = [
+          "get",
+          "pods",
+          "-l",
+          "app.kubernetes.io/component=gateway",
+          "-o",
+          "jsonpath={.items[*].status.podIP}",
+        ];
+        addresses = (await kubectl(...pods).catch(() => "")).split(" ").filter(Boolean);
+      }
+      await Promise.all(addresses.map((address) => look(address).catch(() => undefined)));
+      await sleep(1_000);
+    }
+  })();
+  return async () => {
+    going = false;
+    await watching;
+    return { lagMs: Math.round(lagMs), shed: [...shedBy.values()].reduce((sum, each) => sum + each, 0) };
   };
 }
 

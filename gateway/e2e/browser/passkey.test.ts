@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
-import { api } from "../client.ts";
-import { type Cluster, sharedCluster } from "../cluster.ts";
-import { signedInAs, type TestPerson } from "../people.ts";
+import { api } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { signedInAs, type TestPerson } from "../support/people.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 import { findChromium } from "./chromium.ts";
 
 // A real browser on a page of the gateway's own origin, with an authenticator that Chromium itself plays (CDP, WebAuthn).

@@ -1,8 +1,8 @@
-import { agentMaker } from "../agent-maker.ts";
-import type { Cluster } from "../cluster.ts";
-import { enrollTotp, type Place, type RoleKey, signedInAs, type TestPerson } from "../people.ts";
-import type { Makers, Spot } from "./makers.ts";
-import type { Actor, Kind, Target } from "./model.ts";
+import { agentMaker } from "../support/agent-maker.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { enrollTotp, type Place, type RoleKey, signedInAs, type TestPerson } from "../support/people.ts";
+import type { Makers } from "./makers.ts";
+import type { Actor, Kind, Spot, Target } from "./model.ts";
 import type { World } from "./targets.ts";
 
 export type Wanted = { name: string; role: RoleKey; place: Place; spot: Spot; factor?: false; active?: false };

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { zeroUuid } from "@muster/kit";
 import { routes } from "../../src/routes/index.ts";
-import { type Cluster, sharedCluster } from "../cluster.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 import { agentActor, personActor } from "./actors.ts";
 import { type Cell, servedKinds } from "./cells.ts";
 import { audited, type Owner, ownerOf } from "./database.ts";
@@ -33,7 +34,7 @@ const ownSession = (path: string) => path.startsWith("/auth/");
 const unauditedByAgents = ["POST /agents/:id/logs", "POST /agents/:id/heartbeat"];
 /** An event is a record by itself, and there are thousands a second. */
 const unaudited = ["POST /events"];
-/** Of people whom nobody knows yet, of links to real providers, and of a real provider: sso-*.test.ts looks at their rows. */
+/** Of people whom nobody knows yet, of links to real providers, and of a real provider: e2e/sso looks at their rows. */
 const elsewhere = [
   "POST /sso/exchange",
   "POST /sso/providers/:id/test",

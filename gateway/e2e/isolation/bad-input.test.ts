@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { defaultBodyLimitBytes, fullPath } from "../../src/route.ts";
 import { routes } from "../../src/routes/index.ts";
-import { type Cluster, sharedCluster } from "../cluster.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 import { agentActor, personActor } from "./actors.ts";
 import { type BadInput, badBodies, badIds, badQueries } from "./bad-values.ts";
 import { bodyOf, queryOf } from "./bodies.ts";

@@ -1,7 +1,6 @@
 import { exampleOf } from "../../src/openapi/examples.ts";
 import { routes } from "../../src/routes/index.ts";
-import type { Spot } from "./makers.ts";
-import type { Actor } from "./model.ts";
+import type { Actor, Spot } from "./model.ts";
 import { knownVersion, releaseBody } from "./releases.ts";
 import type { Reference } from "./subjects.ts";
 

@@ -1,4 +1,3 @@
-import type { Spot } from "./makers.ts";
 import {
   type Actor,
   closedToSiteRestricted,
@@ -10,6 +9,7 @@ import {
   outOfReach,
   reaches,
   refused,
+  type Spot,
   type Target,
   turnedAway,
 } from "./model.ts";

@@ -1,6 +1,6 @@
 import { until } from "@muster/testing";
 import pg from "pg";
-import type { Cluster } from "../cluster.ts";
+import type { Cluster } from "../support/cluster.ts";
 
 export type Owner = {
   /** Rows as the owner of the tables sees them: row-level security does not hold them back. */
@@ -27,6 +27,7 @@ export async function audited(owner: Owner, chainIds: readonly string[]): Promis
            SELECT msg_id FROM tenancy.outbox WHERE subject LIKE 'audit.%' UNION ALL
            SELECT msg_id FROM webhook_dispatcher.outbox WHERE subject LIKE 'audit.%' UNION ALL
            SELECT msg_id FROM audit.outbox WHERE subject LIKE 'audit.%' UNION ALL
+           SELECT msg_id FROM agent_release.outbox WHERE subject LIKE 'audit.%' UNION ALL
            SELECT msg_id FROM device_logs.outbox WHERE subject LIKE 'audit.%' UNION ALL
            SELECT msg_id FROM identity.outbox WHERE subject LIKE 'audit.%') AS said
          WHERE split_part(msg_id, '/', 1) = ANY ($1::text[]) AND NOT EXISTS (

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { routes } from "../../src/routes/index.ts";
-import { type Cluster, sharedCluster } from "../cluster.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
 import { makeActors } from "./actors.ts";
 import { cellsOf, servedKinds, successOf } from "./cells.ts";
 import { type Owner, ownerOf } from "./database.ts";

@@ -1,21 +1,12 @@
 import { randomUUID } from "node:crypto";
-import type { Api } from "../client.ts";
-import type { Cluster } from "../cluster.ts";
-import { enroller } from "../enrolled.ts";
-import { operator, roleId } from "../people.ts";
+import type { Api } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { enroller } from "../support/enroller.ts";
+import { operator, roleId } from "../support/people.ts";
 import type { Owner } from "./database.ts";
-import type { Kind, State, Target } from "./model.ts";
+import type { Kind, Spot, Target } from "./model.ts";
 import { knownVersion, releaseBody } from "./releases.ts";
 import { webhookMakers } from "./webhooks.ts";
-
-/** Where a record is to stand. */
-export type Spot = {
-  place: string;
-  partnerId: string | null;
-  orgId: string | null;
-  siteId: string | null;
-  state?: State;
-};
 
 export type Makers = {
   root: Api;

@@ -1,6 +1,6 @@
 import type { Permission, Scope } from "@muster/kit";
-import type { InterfaceRow } from "../interface-rows.ts";
-import type { RoleKey } from "../people.ts";
+import type { InterfaceRow } from "../interface-rows/all.ts";
+import type { RoleKey } from "../support/people.ts";
 
 // Who may reach what, read from docs/behaviour.md#callers-and-tenants: nothing here looks at
 // the code that is tested.
@@ -32,6 +32,15 @@ export type Kind =
 
 /** `orphaned`: its organization was deleted. `ended`: decommissioned, still to be read. */
 export type State = "living" | "orphaned" | "ended" | "deleted" | "missing" | "malformed";
+
+/** Where a record is to stand. */
+export type Spot = {
+  place: string;
+  partnerId: string | null;
+  orgId: string | null;
+  siteId: string | null;
+  state?: State;
+};
 
 export type Target = {
   kind: Kind;

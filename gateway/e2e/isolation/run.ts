@@ -1,4 +1,4 @@
-import type { Cluster } from "../cluster.ts";
+import type { Cluster } from "../support/cluster.ts";
 import { bodyOf, type Ingredients, queryOf } from "./bodies.ts";
 import { type Cell, homeOf } from "./cells.ts";
 import type { Makers } from "./makers.ts";

@@ -1,9 +1,9 @@
 import { softAuthenticator } from "@muster/testing";
-import { api } from "../client.ts";
-import type { Cluster } from "../cluster.ts";
-import { resetTokenOf } from "../mailbox.ts";
-import { totpCode } from "../operator.ts";
-import { signedInAs, signInAgain } from "../people.ts";
+import { api } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import { resetTokenOf } from "../support/mailbox.ts";
+import { totpCode } from "../support/operator.ts";
+import { signedInAs, signInAgain } from "../support/people.ts";
 import type { World } from "./targets.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { fullPath, type Route } from "../../src/route.ts";
-import { additionalRows, type InterfaceRow, interfaceRows } from "../interface-rows.ts";
+import { additionalRows, type InterfaceRow, interfaceRows } from "../interface-rows/all.ts";
 import type { Kind } from "./model.ts";
 
 /** A field that names a record: of the path, the query or the body; `many` when it is a list. */

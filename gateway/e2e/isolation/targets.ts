@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { until } from "@muster/testing";
 import { audited, type Owner } from "./database.ts";
-import type { Makers, Spot } from "./makers.ts";
-import type { Kind, Target } from "./model.ts";
+import type { Makers } from "./makers.ts";
+import type { Kind, Spot, Target } from "./model.ts";
 
 /** Two partners with organizations and sites, one partner that is suspended, and what was deleted. */
 export type World = {

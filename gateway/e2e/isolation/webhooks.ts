@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { until } from "@muster/testing";
-import type { Api } from "../client.ts";
-import { type Cluster, receiverHost } from "../cluster.ts";
+import type { Api } from "../support/client.ts";
+import { type Cluster, receiverHost } from "../support/cluster.ts";
 import type { Owner } from "./database.ts";
-import type { Spot } from "./makers.ts";
+import type { Spot } from "./model.ts";
 
 const absentId = "00000000-0000-4000-8000-000000000000";
 

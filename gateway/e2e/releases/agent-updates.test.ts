@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { generateNoteKey, noteKeys } from "@muster/kit";
 import { until } from "@muster/testing";
-import { enrollAgent } from "../agent.ts";
-import { type Api, api } from "../client.ts";
-import { admin, type Cluster, ownCluster } from "../cluster.ts";
-import { auditedActions, newTenant, type Tenant } from "../enrolled.ts";
-import { prepareOperator } from "../operator.ts";
-import { enrollTotp, signedInAs } from "../people.ts";
+import { type Api, api } from "../support/client.ts";
+import { admin, type Cluster, ownCluster } from "../support/cluster.ts";
+import { enrollAgent } from "../support/enrolled-agent.ts";
+import { auditedActions, newTenant, type Tenant } from "../support/enroller.ts";
+import { prepareOperator } from "../support/operator.ts";
+import { enrollTotp, signedInAs } from "../support/people.ts";
 import { buildRelease, publish } from "./release-folder.ts";
 
 const { signer } = noteKeys(generateNoteKey("releases.example.test"));

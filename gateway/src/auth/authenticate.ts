@@ -2,11 +2,12 @@ import type { IncomingMessage } from "node:http";
 import { AppError, scopesOpen } from "@muster/kit";
 import type { ClientAddressRule } from "../inbound/client-address.ts";
 import type { Inbound } from "../inbound/headers.ts";
-import type { Access, Agent, Credential, KeyHolder } from "../route.ts";
+import type { Access } from "../route.ts";
 import type { AccessTokens } from "./access-token.ts";
 import type { AgentCache } from "./agent-cache.ts";
 import { agentDigestOf, isAgentToken } from "./agent-token.ts";
 import { keyDigestOf } from "./api-key.ts";
+import type { Agent, Credential, KeyHolder } from "./credential.ts";
 import type { KeyCache } from "./key-cache.ts";
 import type { SessionCache } from "./session-cache.ts";
 

@@ -3,7 +3,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { AppError, createLogger, scopePermissions } from "@muster/kit";
 import { type FoundKey, FoundKeySchema, KeyRecordSchema } from "@muster/proto/muster/identity/v1/edge_pb";
-import type { KeyHolder } from "../route.ts";
+import type { KeyHolder } from "./credential.ts";
 import { freshMs, hardMs, negativeMs } from "./fresh-cache.ts";
 import { createKeyCache, type KeyCache, keyHolderOf } from "./key-cache.ts";
 

@@ -13,7 +13,7 @@ import {
 } from "@muster/kit";
 import { type FoundKey, type KeyRecord, KeyRecordSchema } from "@muster/proto/muster/identity/v1/edge_pb";
 import { cidrList } from "../inbound/client-address.ts";
-import type { KeyHolder } from "../route.ts";
+import type { KeyHolder } from "./credential.ts";
 import { createFreshCache } from "./fresh-cache.ts";
 import type { Lease } from "./lease.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { AppError, createLogger, systemCaller } from "@muster/kit";
-import type { Credential } from "../route.ts";
+import type { Credential } from "./credential.ts";
 import { createRefusals } from "./refusals.ts";
 
 const log = createLogger("refusals-test", "fatal");

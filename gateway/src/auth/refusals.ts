@@ -2,7 +2,7 @@ import type { CallOptions, Client } from "@connectrpc/connect";
 import { type AppError, counter, type Logger } from "@muster/kit";
 import type { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { LRUCache } from "lru-cache";
-import type { Credential } from "../route.ts";
+import type { Credential } from "./credential.ts";
 
 /** Told behind the answer of each change that was refused to somebody known. */
 export type NoteRefusal = (refusal: {

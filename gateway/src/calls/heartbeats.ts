@@ -2,8 +2,8 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions, Client } from "@connectrpc/connect";
 import type { Offer } from "@muster/proto/muster/release/v1/update_pb";
 import type { HeartbeatSchema, PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
-import type { UpdateAnswers, UpdateReport } from "../update-answers.ts";
 import { batched } from "./batched.ts";
+import type { UpdateAnswers, UpdateReport } from "./update-answers.ts";
 
 /** What became of a heartbeat; status is empty when there is no such device. */
 export type Heard = { status: string; heartbeatIntervalSeconds: number; offers: readonly Offer[] };

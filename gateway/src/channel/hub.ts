@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import type { Relay } from "@muster/bus";
 import { AppError, agentChunkBytes, counter, gauge, type Logger, uuidv7 } from "@muster/kit";
 import WebSocket, { WebSocketServer } from "ws";
-import type { Agent } from "../route.ts";
+import type { Agent } from "../auth/credential.ts";
 import { AgentChannel, closeCodes } from "./agent-channel.ts";
 
 export type HubOptions = {

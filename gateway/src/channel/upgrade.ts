@@ -6,6 +6,7 @@ import { AppError, clientNetwork, type Logger, uuidv7 } from "@muster/kit";
 import type { AgentRates } from "../auth/agent-rates.ts";
 import { agentDigestOf } from "../auth/agent-token.ts";
 import { type AccessRules, type Authenticate, bearerToken, checkAccess, checkOwnId } from "../auth/authenticate.ts";
+import type { Agent } from "../auth/credential.ts";
 import { EdgeError, errorReply } from "../errors.ts";
 import type { Answers } from "../http/answers.ts";
 import { jsonType } from "../http/reply.ts";
@@ -15,7 +16,6 @@ import { parseTarget } from "../http/target.ts";
 import { validate } from "../http/validate.ts";
 import type { ClientAddressRule } from "../inbound/client-address.ts";
 import type { HeaderReader, Inbound } from "../inbound/headers.ts";
-import type { Agent } from "../route.ts";
 import { agentChannel } from "../routes/agent-logs.ts";
 import type { ChannelHub } from "./hub.ts";
 

@@ -4,6 +4,7 @@ import { AppError, type Caller, clientNetwork, type RequestMeta, systemCaller } 
 import { callOptions, toAppError } from "@muster/rpc";
 import type { AgentRates } from "../auth/agent-rates.ts";
 import { type AccessRules, type Authenticate, checkAccess, checkOwnId } from "../auth/authenticate.ts";
+import type { Credential } from "../auth/credential.ts";
 import type { Rate } from "../auth/rate-bucket.ts";
 import type { RateLimiter } from "../auth/rate-limit.ts";
 import type { NoteRefusal } from "../auth/refusals.ts";
@@ -11,7 +12,7 @@ import type { Deps } from "../deps.ts";
 import { EdgeError } from "../errors.ts";
 import type { ClientAddressRule } from "../inbound/client-address.ts";
 import type { Inbound } from "../inbound/headers.ts";
-import { type Access, type Credential, deadlinesMs, defaultBodyLimitBytes, type RouteRequest } from "../route.ts";
+import { type Access, deadlinesMs, defaultBodyLimitBytes, type RouteRequest } from "../route.ts";
 import type { AddressRates } from "./address-rates.ts";
 import type { Bodies } from "./bodies.ts";
 import { checkAnnouncedLength, checkBodyHead, emptyBody, hasBody, readForm, readJson } from "./body.ts";

@@ -1,6 +1,7 @@
 import { AppError } from "@muster/kit";
 import type { Principal, TokenPair } from "@muster/proto/muster/identity/v1/session_pb";
 import { z } from "zod";
+import type { Credential, KeyHolder } from "../auth/credential.ts";
 import { userOf } from "../auth/principal.ts";
 import { Answered, Rendered } from "../http/reply.ts";
 import {
@@ -11,7 +12,7 @@ import {
   sessionIn,
   withTokens,
 } from "../http/session-cookie.ts";
-import { type Credential, type KeyHolder, type Route, route } from "../route.ts";
+import { type Route, route } from "../route.ts";
 import { idOut, nameIn, success, timeOrNull, timeOut } from "./schemas.ts";
 
 const tag = "Sessions";

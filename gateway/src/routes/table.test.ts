@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Scope } from "@muster/kit";
-import { additionalRows, type InterfaceRow, interfaceRows } from "../../e2e/interface-rows.ts";
+import { additionalRows, type InterfaceRow, interfaceRows } from "../../e2e/interface-rows/all.ts";
 import { buildRouteTable } from "../http/route-table.ts";
 import { fullPath, type Route } from "../route.ts";
 import { routes } from "./index.ts";

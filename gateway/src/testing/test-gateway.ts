@@ -1,6 +1,6 @@
 import { createLogger, loadConfig } from "@muster/kit";
 import { createSigner } from "@muster/rpc";
-import { type App, startGateway } from "../app.ts";
+import { type App, startGateway } from "../app/start-gateway.ts";
 import { configSchema } from "../config.ts";
 import type { Route } from "../route.ts";
 import type { FakeServices } from "./fake-services.ts";

@@ -166,6 +166,29 @@ describe("the transport", () => {
     expect(made).toBe(4);
   });
 
+  it("repeats what no server took for as long as its patience lasts, and no more once they are away for longer", async () => {
+    let tries = 0;
+    let away = true;
+    const server = createServer((request, response) => {
+      tries += 1;
+      request.resume();
+      if (away) response.writeHead(408, { connection: "close", "content-length": 0 }).end();
+      else request.on("end", () => answerEcho(response, "back"));
+    });
+    const client = createClient(ProbeService, transportTo([await listen(server)], { patienceMs: 100 }));
+    const triesOf = async () => {
+      tries = 0;
+      await expect(client.echo({})).rejects.toThrow();
+      return tries;
+    };
+    expect(await triesOf()).toBeGreaterThan(3);
+    expect(await triesOf()).toBe(3);
+    away = false;
+    expect((await client.echo({})).message).toBe("back");
+    away = true;
+    expect(await triesOf()).toBeGreaterThan(3);
+  });
+
   it("sends nothing more to a server that answers with Connection: close, while there are others", async () => {
     let last = 0;
     const leaving = createServer((request, response) => {

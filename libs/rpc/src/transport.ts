@@ -15,13 +15,14 @@ import {
   type Transport,
 } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { AppError, activeTracer, endSpan, gauge, startClientSpan, traceparentOf, withSpan } from "@muster/kit";
+import { AppError, activeTracer, endSpan, gauge, sleep, startClientSpan, traceparentOf, withSpan } from "@muster/kit";
 import type { Span } from "@opentelemetry/api";
 import type { Dispatcher } from "undici";
 import { toAppError, toConnectError } from "./errors.ts";
 import { maxTimeoutMs } from "./limits.ts";
 import { callerKey, metadataNames } from "./metadata.ts";
 import { recordClient } from "./metrics.ts";
+import { createPatience, type Patience } from "./patience.ts";
 import { rpcMethod } from "./rpc-method.ts";
 import type { Signer } from "./signer.ts";
 import { createTargets } from "./targets.ts";
@@ -40,6 +41,8 @@ export type TransportOptions = {
   clientTtlMs?: number;
   /** For unary calls that name no timeout. */
   defaultTimeoutMs?: number;
+  /** For which a call is repeated that no server took: while pods are replaced, one name leads to those that left, too. */
+  patienceMs?: number;
   /** Unary calls under way and waiting; more are refused as `overloaded`. */
   maxInFlight?: number;
   maxResponseBytes?: number;
@@ -58,7 +61,8 @@ export type RpcTransport = Transport & { close(): Promise<void> };
  */
 export function createTransport(options: TransportOptions): RpcTransport {
   const { connections = 8, clientTtlMs = 30_000, defaultTimeoutMs = 10_000, maxInFlight = 2_048 } = options;
-  const { maxResponseBytes = 32 * 1024 * 1024 } = options;
+  const { maxResponseBytes = 32 * 1024 * 1024, patienceMs = 2_000 } = options;
+  const patience = createPatience(patienceMs, options.baseUrls.length);
   const shortCalls = createTargets(options.baseUrls, connections, clientTtlMs);
   const longCalls = createTargets(options.baseUrls, longConnections, clientTtlMs);
   const inFlightGauge = gauge("muster_rpc_client_in_flight", "Unary RPCs of this process that wait for an answer.");
@@ -101,21 +105,27 @@ export function createTransport(options: TransportOptions): RpcTransport {
       };
       const targets = allowedMs > longCallMs ? longCalls : shortCalls;
       let target = targets.next();
+      let waiting: NodeJS.Timeout | undefined;
       const tried: string[] = [];
       const call = new UnaryCall({
         method,
         described,
         maxResponseBytes,
-        servers: options.baseUrls.length,
-        again(again, connected) {
+        patience,
+        again(again, connected, waitMs) {
           if (!connected) targets.shun(target);
           tried.push(target.origin);
-          target = targets.next(tried);
-          targets.dispatchFresh(target, request, again);
+          const send = () => {
+            target = targets.next(tried);
+            targets.dispatchFresh(target, request, again);
+          };
+          if (waitMs === 0) send();
+          else waiting = setTimeout(send, waitMs);
         },
         leaving: () => targets.leave(target),
         settled(error, answer) {
           clearTimeout(timer);
+          clearTimeout(waiting);
           signal?.removeEventListener("abort", onAbort);
           inFlight--;
           inFlightGauge.dec();
@@ -171,17 +181,49 @@ export function createTransport(options: TransportOptions): RpcTransport {
       input: AsyncIterable<MessageInitShape<I>>,
       contextValues?: ContextValues,
     ): Promise<StreamResponse<I, O>> {
-      streamTurn = (streamTurn + 1) % streams.length;
-      const stock = streams[streamTurn] as Transport;
       const token = await tokenOf(contextValues);
+      const messages = method.methodKind === "server_streaming" ? await repeatable(input) : input;
       return tracedStream(method, header, token, (headers) =>
-        stock.stream(method, signal, timeoutMs, headers, input, contextValues),
+        untilTaken(patience, signal, () => {
+          streamTurn = (streamTurn + 1) % streams.length;
+          const stock = streams[streamTurn] as Transport;
+          return stock.stream(method, signal, timeoutMs, headers, messages, contextValues);
+        }),
       );
     },
     close: async () => {
       await Promise.all([shortCalls.close(), longCalls.close()]);
     },
   };
+}
+
+/** The one message of a server stream, to be sent as often as it takes. */
+async function repeatable<T>(input: AsyncIterable<T>): Promise<AsyncIterable<T>> {
+  const messages: T[] = [];
+  for await (const message of input) messages.push(message);
+  return {
+    async *[Symbol.asyncIterator]() {
+      yield* messages;
+    },
+  };
+}
+
+/** Opens a stream that servers refuse to open (nobody listens, REFUSED_STREAM) again for as long as the patience lasts. */
+async function untilTaken<R>(patience: Patience, signal: AbortSignal | undefined, open: () => Promise<R>): Promise<R> {
+  let firstRefusedMs: number | null = null;
+  for (let refusals = 1; ; refusals++) {
+    try {
+      const opened = await open();
+      patience.answered();
+      return opened;
+    } catch (error) {
+      if (!(error instanceof ConnectError) || error.code !== Code.Unavailable) throw error;
+      firstRefusedMs ??= performance.now();
+      const waitMs = patience.nextTryMs(refusals, firstRefusedMs);
+      if (waitMs === null || signal?.aborted) throw error;
+      await sleep(waitMs, signal);
+    }
+  }
 }
 
 /** Span and metrics of a stream cover its opening: when it ends is up to whoever reads it. */

@@ -2,6 +2,7 @@ import { type DescMessage, type DescMethodUnary, fromBinary, type MessageShape }
 import { Code, ConnectError, type UnaryResponse } from "@connectrpc/connect";
 import { codeFromHttpStatus, errorFromJsonBytes, trailerDemux } from "@connectrpc/connect/protocol-connect";
 import type { Dispatcher } from "undici";
+import type { Patience } from "./patience.ts";
 import type { RpcMethod } from "./rpc-method.ts";
 
 export type Answer = UnaryResponse<DescMessage, DescMessage>;
@@ -10,10 +11,9 @@ type Options = {
   method: DescMethodUnary;
   described: RpcMethod;
   maxResponseBytes: number;
-  /** How many servers there are to connect to. */
-  servers: number;
-  /** Sends once more on a fresh connection. */
-  again: (call: UnaryCall, connected: boolean) => void;
+  patience: Patience;
+  /** Sends once more on a fresh connection, after `waitMs`. */
+  again: (call: UnaryCall, connected: boolean, waitMs: number) => void;
   /** The server takes no more calls on this connection: it is about to end. */
   leaving: () => void;
   settled: (error: ConnectError | null, answer: Answer | null) => void;
@@ -21,8 +21,8 @@ type Options = {
 
 /**
  * One Connect unary call on undici's dispatch interface (the raw one: no header object, no body stream). Repeated while
- * connecting fails or the server has not read it, twice per server, and once when no byte came back and the method's idempotency
- * level allows it.
+ * connecting fails or the server has not read it, for as long as its patience lasts, and once when no byte came back and the
+ * method's idempotency level allows it.
  */
 export class UnaryCall implements Dispatcher.DispatchHandler {
   readonly #options: Options;
@@ -30,6 +30,7 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
   #done = false;
   #repeated = false;
   #refusals = 0;
+  #firstRefusedMs = 0;
   #connected = false;
   #answered = false;
   #status = 0;
@@ -61,6 +62,7 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
     this.#answered = true;
     this.#status = status;
     this.#rawHeaders = rawHeaders;
+    if (status !== 408) this.#options.patience.answered();
     if (saysClose(rawHeaders)) this.#options.leaving();
     return true;
   }
@@ -76,8 +78,7 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
   onComplete(): void {
     // The server leaves and has not read the request.
     if (this.#status === 408 && !this.#done) {
-      if (this.#mayMove()) this.#refused();
-      else this.#finish(new ConnectError("Service is unavailable", Code.Unavailable), null);
+      this.#refused();
       return;
     }
     const [first = noBytes] = this.#chunks;
@@ -91,30 +92,27 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
 
   onError(error: Error): void {
     if (this.#done) return;
-    const connected = this.#connected;
-    const mayRepeat = connected
-      ? !this.#answered && !this.#repeated && this.#options.described.repeatable
-      : this.#mayMove();
-    if (mayRepeat && !connected) this.#refused();
-    else if (mayRepeat) {
+    if (!this.#connected) this.#refused(error);
+    else if (!this.#answered && !this.#repeated && this.#options.described.repeatable) {
       this.#repeated = true;
-      this.#sendAgain(true);
-    } else
-      this.#finish(new ConnectError("Service is unavailable", Code.Unavailable, undefined, undefined, error), null);
-  }
-
-  /** Each server twice: while they are replaced one after the other, a call can meet the one that leaves and the one that left. */
-  #mayMove(): boolean {
-    return this.#refusals < 2 * this.#options.servers;
+      this.#sendAgain(true, 0);
+    } else this.#unavailable(error);
   }
 
   /** Whatever this server may be told again, another can be told: it did nothing. */
-  #refused(): void {
+  #refused(error?: Error): void {
+    this.#firstRefusedMs ||= performance.now();
     this.#refusals += 1;
-    this.#sendAgain(false);
+    const waitMs = this.#options.patience.nextTryMs(this.#refusals, this.#firstRefusedMs);
+    if (waitMs === null) this.#unavailable(error);
+    else this.#sendAgain(false, waitMs);
   }
 
-  #sendAgain(connected: boolean): void {
+  #unavailable(error?: Error): void {
+    this.#finish(new ConnectError("Service is unavailable", Code.Unavailable, undefined, undefined, error), null);
+  }
+
+  #sendAgain(connected: boolean, waitMs: number): void {
     this.#connected = false;
     this.#answered = false;
     this.#abort = undefined;
@@ -122,7 +120,7 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
     this.#rawHeaders = [];
     this.#chunks = [];
     this.#size = 0;
-    this.#options.again(this, connected);
+    this.#options.again(this, connected, waitMs);
   }
 
   #finish(error: ConnectError | null, answer: Answer | null): void {

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
-import { api } from "../../client.ts";
-import { startIdp } from "../../idp.ts";
-import { resetTokenOf } from "../../mailbox.ts";
+import { api } from "../../support/client.ts";
+import { startIdp } from "../../support/identity-provider.ts";
+import { resetTokenOf } from "../../support/mailbox.ts";
 import {
   enrollTotp,
   newOrganization,
@@ -11,9 +11,9 @@ import {
   roleId,
   signedInAs,
   type TestPerson,
-} from "../../people.ts";
-import { newProvider } from "../../sso.ts";
-import { enrolledAs } from "../../tenant-with-admins.ts";
+} from "../../support/people.ts";
+import { newProvider } from "../../support/sso-round-trip.ts";
+import { enrolledAs } from "../../support/tenant-with-admins.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
 const password = "a new password for the browser";

@@ -4,7 +4,8 @@ import { createRequire } from "node:module";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { testCertificate } from "@muster/testing";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { type Cluster, receiverHost, sharedCluster } from "../../cluster.ts";
+import { type Cluster, receiverHost } from "../../support/cluster.ts";
+import { sharedCluster } from "../../support/shared-cluster.ts";
 import { findChromium } from "../chromium.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

@@ -1,0 +1,171 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { until } from "@muster/testing";
+import { type Api, api } from "../support/client.ts";
+import { type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
+import { newOrganization, newPartner, operator, roleId, signedInAs, type TestPerson } from "../support/people.ts";
+
+/** Longest a change may take to answer: a gateway that is away keeps its lease for 2 s. */
+const worstMs = 2_600;
+
+let cluster: Cluster & { stop(): Promise<void> };
+let root: Api;
+let stack: StackFile;
+let partnerId: string;
+let orgs: string[];
+beforeAll(async () => {
+  cluster = await ownCluster({ MUSTER_REPLICAS: "gateway=2" });
+  root = await operator(cluster);
+  stack = await cluster.stack();
+  partnerId = await newPartner(cluster);
+  orgs = [await newOrganization(cluster, partnerId), await newOrganization(cluster, partnerId)];
+}, 180_000);
+afterAll(async () => {
+  await cluster?.stop();
+}, 60_000);
+
+type Reply = { status: number; code: string | undefined };
+async function ask(url: string, person: TestPerson, path: string): Promise<Reply> {
+  const reply = await fetch(`${url}/api/v1${path}`, { headers: { authorization: `Bearer ${person.accessToken}` } });
+  return { status: reply.status, code: ((await reply.json()) as { code?: string }).code };
+}
+
+/** What a person is answered at each gateway. */
+const everywhere = (person: TestPerson, path: string) =>
+  Promise.all(stack.gateways.map(async ({ url }) => (await ask(url, person, path)).code ?? "served"));
+
+const both = (code: string) => stack.gateways.map(() => code);
+
+/** A viewer of the first organization whom both gateways know and serve at this path. */
+async function served(path: string): Promise<TestPerson> {
+  const person = await signedInAs(cluster, "org-viewer", { orgId: orgs[0] ?? "" });
+  expect(await everywhere(person, path)).toEqual(both("served"));
+  return person;
+}
+
+/** Makes the change, which must answer; at once every gateway answers with the code. */
+async function expectKnown(person: TestPerson, path: string, change: () => Promise<{ status: number }>, code: string) {
+  expect((await change()).status).toBe(200);
+  expect(await everywhere(person, path)).toEqual(both(code));
+}
+
+const rounds = 10;
+
+describe("the next request on every gateway knows", () => {
+  it("a role that was taken away", async () => {
+    const viewer = await roleId(root, "org-viewer");
+    const admin = await roleId(root, "org-admin");
+    const empty = (await root.call("POST", "/roles", { name: `E ${randomUUID()}`, permissions: [], orgId: orgs[0] }))
+      .body;
+    const person = await served("/users?limit=1");
+    for (let i = 0; i < rounds; i++) {
+      const set = (id: unknown) => () => root.call("PATCH", `/users/${person.id}`, { roleId: id });
+      await expectKnown(person, "/users?limit=1", set(empty.id), "permission_denied");
+      await expectKnown(person, "/users?limit=1", set(i % 2 === 0 ? admin : viewer), "served");
+    }
+  }, 120_000);
+
+  it("a grant that was removed, and one that was given", async () => {
+    const [first, second] = orgs as [string, string];
+    const person = await signedInAs(cluster, "partner-technician", { partnerId, orgIds: orgs });
+    const path = `/orgs/organizations/${second}`;
+    expect(await everywhere(person, path)).toEqual(both("served"));
+    for (let i = 0; i < rounds; i++) {
+      const grant = (change: object) => () => root.call("PATCH", `/users/${person.id}`, change);
+      await expectKnown(person, path, grant({ orgIds: [first] }), "organization_not_found");
+      await expectKnown(person, path, grant({ orgAccess: "all" }), "served");
+      await expectKnown(person, path, grant({ orgAccess: "none" }), "organization_not_found");
+      await expectKnown(person, path, grant({ orgIds: [first, second] }), "served");
+    }
+  }, 120_000);
+
+  it("a custom role that was edited, for everybody who has it", async () => {
+    const body = { name: `C ${randomUUID()}`, permissions: ["users:read"], orgId: orgs[0] };
+    const { id } = (await root.call("POST", "/roles", body)).body;
+    const people = await Promise.all(
+      Array.from({ length: 5 }, () => signedInAs(cluster, "org-viewer", { orgId: orgs[0] ?? "" })),
+    );
+    for (const person of people) {
+      expect((await root.call("PATCH", `/users/${person.id}`, { roleId: id })).status).toBe(200);
+      expect(await everywhere(person, "/users?limit=1")).toEqual(both("served"));
+    }
+    for (let i = 0; i < rounds; i++) {
+      for (const [held, code] of [
+        [["roles:read"], "permission_denied"],
+        [["users:read"], "served"],
+      ] as const) {
+        // A new name each time, too: whoever has the role is found by the one before.
+        const change = { permissions: held, name: `C ${randomUUID()}` };
+        expect((await root.call("PATCH", `/roles/${id}`, change)).status).toBe(200);
+        const answers = await Promise.all(people.map((person) => everywhere(person, "/users?limit=1")));
+        expect(answers).toEqual(people.map(() => both(code)));
+      }
+    }
+  }, 120_000);
+
+  it.each([
+    ["disabled", (id: string) => root.call("POST", `/users/${id}/disable`)],
+    ["removed", (id: string) => root.call("DELETE", `/users/${id}`)],
+  ])(
+    "that somebody was %s, under load: nothing that starts after the answer is admitted",
+    async (_what, end) => {
+      for (let i = 0; i < 5; i++) {
+        const person = await signedInAs(cluster, "org-viewer", { orgId: orgs[0] ?? "" });
+        const admitted: number[] = [];
+        const refusals = new Set<string>();
+        let going = true;
+        let trials = 0;
+        const clients = stack.gateways.flatMap(({ url }) =>
+          [1, 2].map(async () => {
+            while (going) {
+              const startedMs = performance.now();
+              const { status, code } = await ask(url, person, "/auth/me");
+              trials++;
+              if (status === 200) admitted.push(startedMs);
+              else refusals.add(`${status} ${code}`);
+            }
+          }),
+        );
+        await until("both gateways to know the person", () => trials > 20);
+        expect((await end(person.id)).status).toBe(200);
+        const answeredMs = performance.now();
+        const before = trials;
+        await until("requests after the answer", () => trials > before + 40);
+        going = false;
+        await Promise.all(clients);
+        expect(admitted.length).toBeGreaterThan(10);
+        expect(admitted.filter((startedMs) => startedMs > answeredMs)).toEqual([]);
+        expect([...refusals]).toEqual(["401 session_revoked"]);
+      }
+    },
+    120_000,
+  );
+
+  it("while one of them is stopped: its first requests when it goes on are refused", async () => {
+    const [, victim] = stack.gateways as [unknown, StackFile["gateways"][number]];
+    const person = await served("/users?limit=1");
+    process.kill(victim.pid, "SIGSTOP");
+    let waiting: Promise<Reply[]>;
+    try {
+      const startedMs = performance.now();
+      expect((await root.call("POST", `/users/${person.id}/disable`)).status).toBe(200);
+      expect(performance.now() - startedMs).toBeLessThan(worstMs);
+      waiting = Promise.all(Array.from({ length: 5 }, () => ask(victim.url, person, "/users?limit=1")));
+    } finally {
+      process.kill(victim.pid, "SIGCONT");
+    }
+    expect(new Set((await waiting).map(({ code }) => code))).toEqual(new Set(["session_revoked"]));
+  }, 60_000);
+});
+
+describe("a disabled person", () => {
+  it("comes back with a new sign-in only", async () => {
+    const person = await served("/auth/me");
+    await root.call("POST", `/users/${person.id}/disable`);
+    const login = () => api(cluster).call("POST", "/auth/login", { email: person.email, password: person.password });
+    expect((await login()).status).toBe(401);
+    expect((await root.call("POST", `/users/${person.id}/enable`)).body.status).toBe("active");
+    expect(await everywhere(person, "/auth/me")).toEqual(both("session_revoked"));
+    expect((await login()).status).toBe(200);
+  });
+});

@@ -1,0 +1,257 @@
+import { spawn } from "node:child_process";
+import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { generateCallerKey } from "@muster/rpc";
+import { until } from "@muster/testing";
+import { api } from "../support/client.ts";
+import { type Cluster, ownCluster } from "../support/cluster.ts";
+import { totpAt } from "../support/operator.ts";
+import { enrollTotp, newOrganization, newPartner, signedInAs, type TestPerson } from "../support/people.ts";
+
+type Secrets = {
+  secretEncryptionKey: string;
+  jwtPrivateKeys: string;
+  callers: Record<string, { kid: string; privateKey: string; publicPem: string }>;
+};
+type Enrolled = TestPerson & { secret: string; lastStep: number };
+
+const stepMs = 30_000;
+let cluster: Cluster & { stop(): Promise<void> };
+let orgId: string;
+let people: Enrolled[];
+let secretsFile: string;
+
+beforeAll(async () => {
+  cluster = await ownCluster({ MUSTER_REPLICAS: "identity=2,tenancy=2,gateway=2" });
+  secretsFile = join(cluster.dataDir, "keys", "secrets.json");
+  orgId = await newOrganization(cluster, await newPartner(cluster));
+  people = [];
+  for (let i = 0; i < 6; i++) {
+    const person = await signedInAs(cluster, "platform-admin");
+    const { secret } = await enrollTotp(person);
+    people.push({ ...person, secret, lastStep: Math.floor(Date.now() / stepMs) });
+  }
+}, 240_000);
+afterAll(async () => {
+  await cluster?.stop();
+}, 60_000);
+
+const secrets = async () => JSON.parse(await readFile(secretsFile, "utf8")) as Secrets;
+async function changeSecrets(change: Partial<Secrets>): Promise<void> {
+  await writeFile(secretsFile, JSON.stringify({ ...(await secrets()), ...change }, null, 2));
+}
+
+/** Gateways that clients are sent to, as a load balancer knows them. */
+let inRotation: string[] = [];
+let turn = 0;
+const gateway = (): Cluster => ({ ...cluster, url: inRotation[turn++ % inRotation.length] ?? cluster.url });
+
+/** What the processes have to say about a request. */
+async function logged(requestId: string): Promise<string> {
+  const folder = join(cluster.dataDir, "logs");
+  const logs = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), "utf8")));
+  const lines = logs.flatMap((log) => log.split("\n")).filter((line) => line.includes(requestId));
+  return lines.map((line) => `\n  ${line.slice(0, 1_500)}`).join("");
+}
+
+/** What must have been answered meanwhile, and more than how often. */
+const expectedKinds = [
+  ["refresh", 10],
+  ["session", 10],
+  ["TOTP", 0],
+] as const;
+
+/** Requests that never pause while `action` runs; gives how many of each kind were answered well, and all that were not. */
+async function underLoad(
+  action: (answered: Record<string, number>) => Promise<unknown>,
+): Promise<{ answered: Record<string, number>; failed: string[] }> {
+  const answered: Record<string, number> = {};
+  const failed: string[] = [];
+  let going = true;
+  const ask = async (what: string, token: string | undefined, method: string, path: string, body?: object) => {
+    const at = gateway();
+    const reply = await api(at, token)
+      .call(method, path, body)
+      .catch((error: Error) => ({ status: 0, body: { code: `${error.cause ?? error}` } as Record<string, unknown> }));
+    if (reply.status < 300 && reply.status > 0) answered[what] = (answered[what] ?? 0) + 1;
+    else failed.push(`${what}: ${reply.status} ${reply.body.code}${await logged(String(reply.body.requestId))}`);
+    return reply;
+  };
+  const signIn = async (person: Enrolled) => {
+    const step = Math.max(person.lastStep + 1, Math.floor(Date.now() / stepMs));
+    if (step > Math.floor(Date.now() / stepMs) + 1) return;
+    person.lastStep = step;
+    const { email, password } = person;
+    const first = await ask("password", undefined, "POST", "/auth/login", { email, password });
+    if (first.status !== 200) return;
+    const { mfaToken } = first.body;
+    const code = totpAt(person.secret, step * stepMs);
+    const second = await ask("TOTP", undefined, "POST", "/auth/mfa/verify", { mfaToken, code });
+    if (second.status === 200) Object.assign(person, pick(second.body));
+  };
+  const refresh = async (person: Enrolled) => {
+    const next = await ask("refresh", undefined, "POST", "/auth/refresh", { refreshToken: person.refreshToken });
+    if (next.status === 200) Object.assign(person, pick(next.body));
+    await ask("session", person.accessToken, "GET", `/orgs/sites?orgId=${orgId}`);
+  };
+  const clients = people.map(async (person) => {
+    while (going) {
+      await signIn(person);
+      await refresh(person);
+    }
+  });
+  try {
+    await action(answered);
+    // A code of an authenticator app works once in its 30 s: the next sign-in may have to wait for that.
+    const enough = () => failed.length > 0 || expectedKinds.every(([what, times]) => (answered[what] ?? 0) > times);
+    await until("each kind of request", enough, 90_000);
+  } finally {
+    going = false;
+    await Promise.all(clients);
+  }
+  return { answered, failed };
+}
+
+const pick = ({ accessToken, refreshToken }: Record<string, unknown>) =>
+  ({ accessToken, refreshToken }) as Pick<TestPerson, "accessToken" | "refreshToken">;
+
+/** Ends one process of the service after the other; its launcher starts each again with what the keys file says now. */
+async function restart(service: string): Promise<void> {
+  const processes = async () => {
+    const { services, gateways } = await cluster.stack();
+    if (service === "gateway") return gateways.map((each, at) => ({ ...each, name: String(at) }));
+    const named = Object.entries(services).filter(([name]) => name.replace(/-\d+$/, "") === service);
+    return named.map(([name, each]) => ({ ...each, name, url: "" }));
+  };
+  for (const { name, pid, url } of await processes()) {
+    inRotation = inRotation.filter((each) => each !== url);
+    process.kill(pid, "SIGTERM");
+    await until(
+      `${service} ${name} to serve again`,
+      async () => {
+        const now = (await processes()).find((each) => each.name === name);
+        if (!now?.pid || now.pid === pid) return false;
+        return fetch(`${now.ops}/readyz`).then(
+          ({ ok }) => ok,
+          () => false,
+        );
+      },
+      60_000,
+    );
+    if (url) inRotation.push(url);
+  }
+}
+
+async function reencryptAll(): Promise<string> {
+  const command = fileURLToPath(new URL("../../../deploy/local/dist/command.js", import.meta.url));
+  const child = spawn(process.execPath, [command, "reencrypt"], {
+    env: { PATH: process.env.PATH, MUSTER_DATA_DIR: cluster.dataDir },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
+  const status = await new Promise((resolve) => child.once("close", resolve));
+  if (status !== 0) throw new Error(`reencrypt ended with ${status}:\n${output}`);
+  return output;
+}
+
+function expectNoFailure({ answered, failed }: Awaited<ReturnType<typeof underLoad>>): void {
+  expect(failed).toEqual([]);
+  for (const [what, times] of expectedKinds) expect(answered[what]).toBeGreaterThan(times);
+}
+
+const jwtKey = (kid: string) => {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  return `${kid}:${privateKey.export({ type: "pkcs8", format: "der" }).toString("base64")}`;
+};
+const me = (token: string, url: string) => api({ ...cluster, url }, token).call("GET", "/auth/me");
+
+describe("a key that is replaced while requests run on two replicas", () => {
+  beforeAll(async () => {
+    inRotation = (await cluster.stack()).gateways.map(({ url }) => url);
+  });
+
+  it("of secrets at rest: none fails, and after re-encryption the old key is not needed", async () => {
+    const older = (await secrets()).secretEncryptionKey;
+    const newer = `k2:${randomBytes(32).toString("base64")}`;
+    const load = await underLoad(async () => {
+      // All must open the new key's before one seals with it.
+      await changeSecrets({ secretEncryptionKey: `${older},${newer}` });
+      await restart("identity");
+      await changeSecrets({ secretEncryptionKey: `${newer},${older}` });
+      await restart("identity");
+      expect(await reencryptAll()).toMatch(/"keyId":"k2".*older keys are needed no longer/);
+      await changeSecrets({ secretEncryptionKey: newer });
+      await restart("identity");
+    });
+    expectNoFailure(load);
+    // With nothing but the new key.
+    const enough = ({ TOTP = 0, refresh = 0 }: Record<string, number>) => TOTP > 0 && refresh > 10;
+    expectNoFailure(await underLoad((so) => until("secrets of before to be used", () => enough(so), 70_000)));
+  }, 240_000);
+
+  it("of sessions: none fails, and a token of the removed key is refused by every gateway", async () => {
+    const older = (await secrets()).jwtPrivateKeys;
+    const newer = jwtKey("second");
+    const [person] = people as [Enrolled];
+    let old = "";
+    const load = await underLoad(async () => {
+      await changeSecrets({ jwtPrivateKeys: `${older},${newer}` });
+      await restart("identity");
+      old = person.accessToken;
+      await changeSecrets({ jwtPrivateKeys: `${newer},${older}` });
+      await restart("identity");
+      for (const url of inRotation) expect((await me(old, url)).status).toBe(200);
+      await until("a session of the new key", () => kidOf(person.accessToken) === "second");
+      await until("all to have one", () => people.every(({ accessToken }) => kidOf(accessToken) === "second"), 60_000);
+      // In production: the life of an access token later.
+      await changeSecrets({ jwtPrivateKeys: newer });
+      await restart("identity");
+    });
+    expectNoFailure(load);
+    expect(kidOf(old)).not.toBe("second");
+    for (const url of inRotation) {
+      // A gateway asks for the keys every five minutes, and for an unknown one at once.
+      await until("the gateway to ask for the keys", async () => {
+        await me(withKid(person.accessToken, createHash("sha256").update(url).digest("hex").slice(0, 8)), url);
+        return (await me(old, url)).status === 401;
+      });
+      expect((await me(old, url)).body.code).toBe("unauthenticated");
+      expect((await me(person.accessToken, url)).status).toBe(200);
+    }
+  }, 240_000);
+
+  it("of callers, one service after the other: none fails, and the public key of the old can go", async () => {
+    const services = ["identity", "tenancy", "gateway"];
+    const { callers } = await secrets();
+    const folder = join(cluster.dataDir, "keys", "caller");
+    const fresh = Object.fromEntries(services.map((name) => [name, generateCallerKey()]));
+    for (const name of services) {
+      await mkdir(join(folder, name), { recursive: true });
+      await writeFile(join(folder, name, `${fresh[name]?.kid}.pem`), fresh[name]?.publicPem ?? "");
+    }
+    const load = await underLoad(async () => {
+      for (const name of services) {
+        await changeSecrets({
+          callers: { ...(await secrets()).callers, [name]: fresh[name] as (typeof callers)[string] },
+        });
+        await restart(name);
+      }
+      for (const name of services) await rm(join(folder, name, `${callers[name]?.kid}.pem`));
+    });
+    expectNoFailure(load);
+    const [person] = people as [Enrolled];
+    for (const url of inRotation) expect((await me(person.accessToken, url)).status).toBe(200);
+  }, 240_000);
+});
+
+const headerOf = (token: string) =>
+  JSON.parse(Buffer.from(token.split(".")[0] ?? "", "base64url").toString()) as { kid: string };
+const kidOf = (token: string) => headerOf(token).kid;
+function withKid(token: string, kid: string): string {
+  const [, ...rest] = token.split(".");
+  return [Buffer.from(JSON.stringify({ ...headerOf(token), kid })).toString("base64url"), ...rest].join(".");
+}

@@ -1,0 +1,71 @@
+import { spawn } from "node:child_process";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { freePort } from "@muster/local";
+import { until } from "@muster/testing";
+import { processesOf } from "../support/processes.ts";
+
+const launcher = fileURLToPath(new URL("../../../deploy/local/dist/main.js", import.meta.url));
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+type Start = { program: string; args: string[]; env?: Record<string, string>; signal: NodeJS.Signals };
+const alone: Start = { program: process.execPath, args: [launcher], signal: "SIGKILL" };
+/** As npm runs it: in a shell, which is all that a `kill` of npm ends. */
+const byNpm: Start = {
+  program: "sh",
+  args: ["-c", '"$0" "$1"; exit $?', process.execPath, launcher],
+  env: { npm_lifecycle_event: "start" },
+  signal: "SIGTERM",
+};
+
+async function killedOnce(
+  isTime: (said: string, processes: readonly string[]) => boolean,
+  { program, args, env, signal }: Start = alone,
+): Promise<string> {
+  const dataDir = mkdtempSync(join(tmpdir(), "muster-killed-"));
+  folders.push(dataDir);
+  chmodSync(dataDir, 0o711);
+  const place = { PORT: String(await freePort()), MUSTER_DATA_DIR: dataDir, PASSWORD_SCRYPT_LOG_N: "12" };
+  const child = spawn(program, args, {
+    env: { ...process.env, ...place, ...env },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  await until("the moment", () => isTime(said, processesOf(dataDir)), 120_000);
+  expect(processesOf(dataDir).length).toBeGreaterThan(2);
+  child.kill(signal);
+  return dataDir;
+}
+
+describe("nothing of a cluster outlives its killed launcher", () => {
+  it("that was killed while the services were migrated", async () => {
+    const dataDir = await killedOnce((_, processes) => processes.some((each) => each.includes(" migrate ")));
+    await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
+  }, 240_000);
+
+  it("that was killed while the services started", async () => {
+    const dataDir = await killedOnce((_, all) =>
+      all.some((each) => each.includes("/services/identity/dist/main.js --")),
+    );
+    await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
+  }, 240_000);
+
+  it("that was killed when all was ready", async () => {
+    const dataDir = await killedOnce((said) => said.includes("Muster is ready"));
+    await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
+  }, 240_000);
+
+  it("that npm left alone when it was told to stop", async () => {
+    const dataDir = await killedOnce((said) => said.includes("Muster is ready"), byNpm);
+    await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
+  }, 240_000);
+});

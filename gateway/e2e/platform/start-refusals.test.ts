@@ -1,0 +1,122 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { roleNames } from "@muster/db";
+import { type TestDatabase, testDatabase } from "@muster/testing";
+import pg from "pg";
+import { runProcess, serviceEnv } from "../support/service-process.ts";
+
+const folder = fileURLToPath(new URL("../../../services/tenancy/", import.meta.url));
+const roles = roleNames("tenancy");
+let database: TestDatabase;
+let keysDir: string;
+
+beforeAll(async () => {
+  database = await testDatabase({ service: "tenancy", dirs: [{ label: "tenancy", path: join(folder, "migrations") }] });
+  keysDir = await mkdtemp(join(tmpdir(), "muster-refusal-"));
+});
+afterAll(async () => {
+  await database?.drop();
+  await rm(keysDir, { recursive: true, force: true });
+});
+
+/** The real process. */
+const start = (env: Record<string, string>) =>
+  runProcess(join(folder, "dist", "main.js"), {
+    ...serviceEnv(database, keysDir),
+    ...env,
+  });
+
+async function asSuperuser(...statements: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: database.superuserUrl });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+describe("a service process", () => {
+  it("starts with its own role and ends on SIGTERM", async () => {
+    const { status, output } = await start({});
+    expect(output).toContain('"msg":"ready"');
+    expect(status).toBe(0);
+  });
+
+  it.each([
+    ["as superuser", () => ({ DATABASE_URL_APP: database.superuserUrl }), /superuser/i],
+    ["as the owner of its tables", () => ({ DATABASE_URL_APP: database.ownerUrl }), /own/i],
+    ["without its settings", () => ({ NATS_URL: "" }), /NATS_URL/],
+    ["with a port that is none", () => ({ RPC_PORT: "70000" }), /RPC_PORT/],
+  ] as const)("refuses to start %s and says which", async (_name, env, said) => {
+    const { status, output } = await start(env());
+    expect(output).toMatch(said);
+    expect(status).toBe(1);
+  });
+
+  it.each([
+    [
+      "a table lacks row-level security",
+      ["ALTER TABLE tenancy.partners DISABLE ROW LEVEL SECURITY"],
+      ["ALTER TABLE tenancy.partners ENABLE ROW LEVEL SECURITY"],
+      /partners/,
+    ],
+    [
+      "its role lost a right",
+      [`REVOKE SELECT ON tenancy.partners FROM ${roles.app}`],
+      [`GRANT SELECT ON tenancy.partners TO ${roles.app}`],
+      /partners/,
+    ],
+    [
+      "a migration was edited",
+      [
+        "UPDATE tenancy.schema_migrations SET checksum = repeat('0', 64) WHERE label = 'tenancy' AND name LIKE '0001_baseline%'",
+      ],
+      [],
+      /0001_baseline/,
+    ],
+  ])("refuses to start when %s and says which", async (_name, spoil, mend, said) => {
+    const { rows } = await checksums();
+    await asSuperuser(...spoil);
+    try {
+      const { status, output } = await start({});
+      expect(output).toMatch(said);
+      expect(status).toBe(1);
+    } finally {
+      await asSuperuser(...mend, ...rows);
+    }
+  });
+
+  it("accepts a migration that a newer version recorded", async () => {
+    await asSuperuser(
+      `INSERT INTO tenancy.schema_migrations (label, name, checksum, duration_ms)
+       SELECT label, '9999_from_the_future.sql', repeat('1', 64), 1 FROM tenancy.schema_migrations
+       WHERE label = 'tenancy' AND name LIKE '0001_baseline%'`,
+    );
+    const { status, output } = await start({});
+    expect(output).toContain('"msg":"ready"');
+    expect(status).toBe(0);
+  });
+});
+
+/** Statements that put the recorded checksums back. */
+async function checksums(): Promise<{ rows: string[] }> {
+  const client = new pg.Client({ connectionString: database.superuserUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ label: string; name: string; checksum: string }>(
+      "SELECT label, name, checksum FROM tenancy.schema_migrations",
+    );
+    return {
+      rows: rows.map(
+        (r) =>
+          `UPDATE tenancy.schema_migrations SET checksum = '${r.checksum}' WHERE label = '${r.label}' AND name = '${r.name}'`,
+      ),
+    };
+  } finally {
+    await client.end();
+  }
+}

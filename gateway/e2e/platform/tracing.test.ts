@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, it } from "@jest/globals";
+import { until } from "@muster/testing";
+import { type Cluster, ownCluster } from "../support/cluster.ts";
+import { startOtlpReceiver } from "../support/otlp-receiver.ts";
+import { newOrganization, newPartner, signedInAs } from "../support/people.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+
+let collector: Awaited<ReturnType<typeof startOtlpReceiver>>;
+let cluster: Cluster & { stop(): Promise<void> };
+let receiver: Receiver;
+beforeAll(async () => {
+  collector = await startOtlpReceiver();
+  cluster = await ownCluster({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_SAMPLER_ARG: "1" });
+  receiver = await startReceiver(cluster);
+}, 180_000);
+afterAll(async () => {
+  await receiver?.close();
+  await cluster?.stop();
+  collector?.close();
+}, 60_000);
+
+it("one trace leads from a sign-in over RPC, SQL, outbox and JetStream to the attempt of a webhook", async () => {
+  const partnerId = await newPartner(cluster);
+  const orgId = await newOrganization(cluster, partnerId);
+  const { api } = await signedInAs(cluster, "org-admin", { partnerId, orgId });
+  const hook = await api.call("POST", "/webhooks", { name: "Traced", url: receiver.url, events: ["user.login"] });
+  expect(hook.status).toBe(201);
+  await signedInAs(cluster, "org-admin", { partnerId, orgId });
+
+  const attempt = await until(
+    "the span of the attempt",
+    () => collector.spans.find(({ name }) => name === "webhook attempt"),
+    60_000,
+  );
+  const inTrace = () => collector.spans.filter(({ trace }) => trace === attempt.trace);
+  /** From the attempt up to the request, each span the child of the next. */
+  const path = [attempt];
+  for (let at = attempt; at.parent !== ""; ) {
+    const parent = await until("a parent", () => inTrace().find(({ span }) => span === at.parent), 30_000);
+    path.push(parent);
+    at = parent;
+  }
+  const rpc = /: muster\.identity\.v1\.\w+\/\w+$/;
+  expect(path.map(({ service, name }) => `${service}: ${name}`)).toEqual([
+    "muster-webhook-dispatcher: webhook attempt",
+    "muster-webhook-dispatcher: process webhook-matcher",
+    "muster-identity: publish events",
+    expect.stringMatching(rpc),
+    expect.stringMatching(rpc),
+    expect.stringMatching(/^muster-gateway: POST \/api\/v1\/auth\//),
+  ]);
+  expect(path.map(({ service }) => service).slice(3)).toEqual(["muster-identity", "muster-gateway", "muster-gateway"]);
+  const statements = inTrace().filter(({ service, kind }) => service === "muster-identity" && kind === 3);
+  expect(statements.map(({ name }) => name)).toEqual(expect.arrayContaining(["INSERT", "COMMIT"]));
+}, 120_000);

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { newApiKeyText } from "@muster/kit";
+import { api, type Reply } from "../support/client.ts";
+import { admin, type Cluster, ownCluster } from "../support/cluster.ts";
+
+const perAddress = 20;
+const unknownKeys = 6;
+let cluster: Cluster & { stop(): Promise<void> };
+let gateways: Cluster[];
+
+beforeAll(async () => {
+  cluster = await ownCluster({
+    MUSTER_REPLICAS: "gateway=2,identity=2",
+    // Lets a test say which address it comes from.
+    TRUST_PROXY_HEADERS: "true",
+    LOGIN_FAILURES_PER_ADDRESS: String(perAddress),
+    UNKNOWN_KEYS_PER_MINUTE: String(unknownKeys),
+  });
+  gateways = (await cluster.stack()).gateways.map(({ url }) => ({ ...cluster, url }));
+  expect(gateways).toHaveLength(2);
+}, 180_000);
+afterAll(() => cluster?.stop(), 60_000);
+
+let turn = 0;
+/** By each gateway in turn, and they ask the identities in turn. */
+const somewhere = () => api(gateways[turn++ % gateways.length] as Cluster);
+const login = (address: string, change: Partial<typeof admin> = {}): Promise<Reply> =>
+  somewhere().call("POST", "/auth/login", { ...admin, ...change }, { "x-forwarded-for": address });
+const wrong = { password: "wrong" };
+const count = (replies: readonly Reply[], status: number) => replies.filter((reply) => reply.status === status).length;
+
+describe("wrong passwords", () => {
+  it.each([
+    ["for an account", "203.0.113.1", admin.email],
+    ["for an account that does not exist", "203.0.113.2", "nobody@example.com"],
+  ])("%s are judged exactly ten times though fifty come together to two gateways", async (_name, address, email) => {
+    const replies = await Promise.all(Array.from({ length: 50 }, () => login(address, { ...wrong, email })));
+    expect([count(replies, 401), count(replies, 429)]).toEqual([10, 40]);
+    const refused = await login(address, { email });
+    expect([refused.status, refused.body.code]).toEqual([429, "rate_limited"]);
+    const retryAfter = Number(refused.headers.get("retry-after"));
+    expect(retryAfter).toBeGreaterThan(200);
+    expect(retryAfter).toBeLessThanOrEqual(300);
+  });
+
+  it("shut nobody out who comes from elsewhere", async () => {
+    for (let i = 0; i < 10; i++) expect((await login("203.0.113.3", wrong)).status).toBe(401);
+    expect((await login("203.0.113.3")).status).toBe(429);
+    expect((await login("203.0.113.4")).status).toBe(200);
+  });
+
+  it("are forgotten with the right one", async () => {
+    for (let round = 0; round < 2; round++) {
+      for (let i = 0; i < 9; i++) expect((await login("203.0.113.5", wrong)).status).toBe(401);
+      expect((await login("203.0.113.5")).status).toBe(200);
+    }
+  });
+
+  it("for many accounts end at the address's own limit", async () => {
+    const replies = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => login(`2001:db8:5:5::${i + 1}`, { email: `person-${i}@example.com` })),
+    );
+    expect([count(replies, 401), count(replies, 429)]).toEqual([perAddress, 20]);
+    expect((await login("2001:db8:5:5:ffff::1")).status).toBe(429);
+    expect((await login("2001:db8:5:6::1")).status).toBe(200);
+  });
+});
+
+describe("API keys that nobody knows", () => {
+  const ask = (address: string) =>
+    somewhere().call("GET", "/auth/me", undefined, { "x-api-key": newApiKeyText(), "x-forwarded-for": address });
+
+  it("are refused as such up to the limit, then with 429 and Retry-After, for that address", async () => {
+    const replies = await Promise.all(Array.from({ length: 20 }, () => ask("203.0.113.20")));
+    expect([count(replies, 401), count(replies, 429)]).toEqual([unknownKeys, 20 - unknownKeys]);
+    const refused = replies.find(({ status }) => status === 429);
+    expect(refused?.body.code).toBe("rate_limited");
+    expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(30);
+    expect((await ask("203.0.113.21")).status).toBe(401);
+  });
+});

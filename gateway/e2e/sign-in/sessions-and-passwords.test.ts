@@ -1,0 +1,250 @@
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { until } from "@muster/testing";
+import { SMTPServer } from "smtp-server";
+import { type Api, api } from "../support/client.ts";
+import { type Cluster, ownCluster } from "../support/cluster.ts";
+import { totpCode } from "../support/operator.ts";
+import {
+  enrollTotp,
+  newOrganization,
+  newPartner,
+  operator,
+  roleId,
+  signedInAs,
+  signInAgain,
+  type TestPerson,
+} from "../support/people.ts";
+
+// Two gateways, two identities, and a mail server of the test's own.
+
+type Letter = { to: string; raw: string };
+const letters: Letter[] = [];
+const smtp = new SMTPServer({
+  authOptional: true,
+  disabledCommands: ["STARTTLS"],
+  onData(stream, session, done) {
+    const chunks: Buffer[] = [];
+    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+    stream.on("end", () => {
+      const raw = Buffer.concat(chunks).toString().replace(/=\r\n/g, "").replace(/=3D/g, "=");
+      letters.push({ to: session.envelope.rcptTo[0]?.address ?? "", raw });
+      done();
+    });
+  },
+});
+
+let cluster: Cluster & { stop(): Promise<void> };
+let gateways: Cluster[];
+beforeAll(async () => {
+  // A client that hangs up is not the server's failure.
+  smtp.on("error", () => undefined);
+  await new Promise<void>((resolve) => smtp.listen(0, "127.0.0.1", resolve));
+  const { port } = smtp.server.address() as AddressInfo;
+  cluster = await ownCluster({
+    MUSTER_REPLICAS: "gateway=2,identity=2",
+    SMTP_URL: `smtp://127.0.0.1:${port}`,
+    MAIL_FROM: "Muster <mail@muster.example.com>",
+    // Lets a test say which address it comes from.
+    TRUST_PROXY_HEADERS: "true",
+  });
+  gateways = (await cluster.stack()).gateways.map(({ url }) => ({ ...cluster, url }));
+  expect(gateways).toHaveLength(2);
+}, 240_000);
+afterAll(async () => {
+  await cluster?.stop();
+  await new Promise<void>((resolve) => smtp.close(() => resolve()));
+}, 60_000);
+
+const first = () => gateways[0] as Cluster;
+const second = () => gateways[1] as Cluster;
+const refresh = (at: Cluster, refreshToken: unknown) => api(at).call("POST", "/auth/refresh", { refreshToken });
+const me = async (at: Cluster, accessToken: unknown) => {
+  const { status, body } = await api(at, String(accessToken)).call("GET", "/auth/me");
+  return body.code ?? status;
+};
+
+/** A viewer of a new organization. */
+async function viewer(): Promise<TestPerson & { orgId: string }> {
+  const orgId = await newOrganization(cluster, await newPartner(cluster));
+  return { ...(await signedInAs(cluster, "org-viewer", { orgId })), orgId };
+}
+
+/** Audit rows about what a person did, once one of this action is there. */
+async function auditOf(email: string, action: string) {
+  const root = await operator(cluster);
+  return until(`an audit row ${action}`, async () => {
+    const { body } = await root.call("GET", `/audit-logs/logs?limit=100&user=${encodeURIComponent(email)}`);
+    const rows = (body.data ?? []) as { action: string; result: string; details: unknown }[];
+    const found = rows.filter((row) => row.action === action);
+    return found.length > 0 ? found : null;
+  });
+}
+
+/** The link of the newest mail of this subject to somebody, once it has come. */
+async function linkTo(email: string, subject: string): Promise<URL> {
+  const letter = await until(`a mail to ${email}`, () =>
+    letters.findLast(({ to, raw }) => to === email && raw.includes(`Subject: ${subject}`)),
+  );
+  const [link = ""] = /https?:\/\/localhost:\d+\/\S+/.exec(letter.raw) ?? [];
+  return new URL(link);
+}
+
+describe("a session", () => {
+  it("goes on for two tabs that refresh together, at two gateways, with one successor", async () => {
+    const { refreshToken } = await viewer();
+    const tabs = await Promise.all(
+      gateways.flatMap((at) => Array.from({ length: 5 }, () => refresh(at, refreshToken))),
+    );
+    expect(tabs.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    const successors = new Set(tabs.map(({ body }) => body.refreshToken));
+    expect(successors.size).toBe(1);
+    for (const { body } of tabs)
+      expect([await me(first(), body.accessToken), await me(second(), body.accessToken)]).toEqual([200, 200]);
+    expect((await refresh(second(), [...successors][0])).status).toBe(200);
+  });
+
+  it("goes on when the reply to a refresh is lost", async () => {
+    const { refreshToken } = await viewer();
+    const lost = await refresh(first(), refreshToken);
+    const repeated = await refresh(second(), refreshToken);
+    expect([repeated.status, repeated.body.refreshToken]).toEqual([200, lost.body.refreshToken]);
+    expect((await refresh(first(), repeated.body.refreshToken)).status).toBe(200);
+  });
+
+  it("ends on every gateway when an old token comes back: somebody stole it; and that is audited", async () => {
+    const person = await viewer();
+    const stolen = person.refreshToken;
+    const newer = await refresh(first(), stolen);
+    const newest = await refresh(second(), newer.body.refreshToken);
+    expect([await me(first(), newest.body.accessToken), await me(second(), newest.body.accessToken)]).toEqual([
+      200, 200,
+    ]);
+    const thief = await refresh(second(), stolen);
+    expect([thief.status, thief.body.code]).toEqual([401, "invalid_refresh_token"]);
+    for (const at of gateways) {
+      for (const { accessToken } of [person, newer.body, newest.body]) {
+        expect(await me(at, accessToken)).toBe("session_revoked");
+      }
+      for (const token of [stolen, newer.body.refreshToken, newest.body.refreshToken]) {
+        expect((await refresh(at, token)).body.code).toBe("invalid_refresh_token");
+      }
+    }
+    const rows = await auditOf(person.email, "session.revoke");
+    expect(rows.map(({ result }) => result)).toEqual(["denied"]);
+  });
+
+  it("is ended from another one, everywhere once that is answered", async () => {
+    const person = await viewer();
+    const other = await signInAgain(second(), person);
+    const list = async () => (await person.api.call("GET", "/auth/sessions")).body.data as Record<string, unknown>[];
+    const sessions = await list();
+    expect(sessions.map(({ current }) => current)).toEqual([false, true]);
+    expect(sessions[0]).toMatchObject({ ipAddress: "127.0.0.1", device: expect.any(String), mfaAt: null });
+    expect(await me(second(), other.accessToken)).toBe(200);
+    expect((await person.api.call("DELETE", `/auth/sessions/${sessions[0]?.id}`)).body).toEqual({ success: true });
+    for (const at of gateways) expect(await me(at, other.accessToken)).toBe("session_revoked");
+    const third = await signInAgain(first(), person);
+    expect((await third.api.call("DELETE", "/auth/sessions")).body).toEqual({ success: true });
+    for (const at of gateways) {
+      expect([await me(at, person.accessToken), await me(at, third.accessToken)]).toEqual(["session_revoked", 200]);
+    }
+  });
+});
+
+describe("a password", () => {
+  it("is changed with the current one, and the other sessions end everywhere", async () => {
+    const person = await viewer();
+    const other = await signInAgain(second(), person);
+    const change = (currentPassword: string) =>
+      person.api.call("POST", "/auth/change-password", { currentPassword, newPassword: "a newer password than that" });
+    const wrong = await change("not it");
+    expect([wrong.status, wrong.body.code]).toEqual([401, "invalid_credentials"]);
+    expect((await change(person.password)).body).toEqual({ success: true });
+    for (const at of gateways) {
+      expect([await me(at, other.accessToken), await me(at, person.accessToken)]).toEqual(["session_revoked", 200]);
+    }
+    await auditOf(person.email, "user.password.change");
+  });
+
+  it("that is forgotten is set anew by the link of a mail: once, and all sessions end", async () => {
+    const person = await viewer();
+    const forgot = (email: string) => api(first()).call("POST", "/auth/forgot-password", { email });
+    const [known, unknown] = [await forgot(person.email), await forgot("nobody@example.com")];
+    expect([known.status, known.body]).toEqual([unknown.status, unknown.body]);
+    expect(known.body).toEqual({ success: true });
+    const link = await linkTo(person.email, "Set a new Muster password");
+    expect(link.pathname).toBe("/reset-password");
+    expect(letters.filter(({ to }) => to === "nobody@example.com")).toEqual([]);
+    const password = "set by a link in a mail";
+    const reset = () =>
+      api(second()).call("POST", "/auth/reset-password", { token: link.searchParams.get("token"), password });
+    expect((await reset()).body).toEqual({ success: true });
+    const again = await reset();
+    expect([again.status, again.body.code]).toEqual([400, "invalid_token"]);
+    for (const at of gateways) expect(await me(at, person.accessToken)).toBe("session_revoked");
+    expect((await signInAgain(first(), { ...person, password })).accessToken).toBeTruthy();
+    await auditOf(person.email, "user.password.reset");
+    await until("the notice", () =>
+      letters.some((l) => l.to === person.email && l.raw.includes("password was changed")),
+    );
+  });
+
+  it("of an invited person is chosen by the link of a mail", async () => {
+    const root = await operator(cluster);
+    const email = "invited@example.com";
+    const made = await root.call("POST", "/users", {
+      email,
+      name: "Invited",
+      roleId: await roleId(root, "platform-admin"),
+    });
+    const link = await linkTo(email, "You are invited to Muster");
+    expect(String(link)).toBe(made.body.inviteUrl);
+    const token = link.searchParams.get("token");
+    const password = "chosen by invitation";
+    expect((await api(second()).call("POST", "/auth/accept-invite", { token, password })).status).toBe(200);
+    expect((await signInAgain(first(), { email, password })).accessToken).toBeTruthy();
+  });
+});
+
+describe("a second factor", () => {
+  it("by recovery code lets in once, though twenty come with it together to two gateways", async () => {
+    const person = await viewer();
+    const { recoveryCodes } = await enrollTotp(person);
+    const login = (at: Cluster) =>
+      api(at).call("POST", "/auth/login", { email: person.email, password: person.password });
+    const tokens = await Promise.all(
+      Array.from({ length: 20 }, async (_, i) => (await login(gateways[i % 2] as Cluster)).body.mfaToken),
+    );
+    const [code] = recoveryCodes;
+    const replies = await Promise.all(
+      tokens.map((mfaToken, i) => api(gateways[i % 2] as Cluster).call("POST", "/auth/mfa/verify", { mfaToken, code })),
+    );
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(replies.filter(({ status }) => status !== 200 && status !== 401 && status !== 429)).toEqual([]);
+  });
+
+  it("by TOTP counts once: the same code does not step a session up again", async () => {
+    const person = await viewer();
+    const setup = await person.api.call("POST", "/auth/mfa/totp/setup", { password: person.password });
+    const secret = String(setup.body.secret);
+    const code = totpCode(secret);
+    expect((await person.api.call("POST", "/auth/mfa/totp/enable", { code })).status).toBe(200);
+    const replayed = await person.api.call("POST", "/auth/mfa/verify", { code });
+    expect([replayed.status, replayed.body.code]).toEqual([401, "invalid_mfa_code"]);
+  });
+});
+
+describe("ten wrong passwords", () => {
+  it("lock the address out that tried them, and not the person who signs in from elsewhere", async () => {
+    const person = await viewer();
+    const { email } = person;
+    const from = (by: Api, address: string, password: string) =>
+      by.call("POST", "/auth/login", { email, password }, { "x-forwarded-for": address });
+    for (let i = 0; i < 10; i++) expect((await from(api(first()), "203.0.113.77", "wrong")).status).toBe(401);
+    for (const at of gateways) {
+      expect((await from(api(at), "203.0.113.77", person.password)).body.code).toBe("rate_limited");
+      expect((await from(api(at), "203.0.113.78", person.password)).status).toBe(200);
+    }
+  });
+});

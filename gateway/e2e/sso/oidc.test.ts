@@ -1,0 +1,228 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { until } from "@muster/testing";
+import { api } from "../support/client.ts";
+import { type Account, type Idp, startIdp } from "../support/identity-provider.ts";
+import { ownTenant } from "../support/own-tenant.ts";
+import {
+  codeOf,
+  lastAttempt,
+  newProvider,
+  type ProviderBody,
+  reasonOf,
+  roundTrip,
+  signInThrough,
+} from "../support/sso-round-trip.ts";
+import { newVisitor } from "../support/visitor.ts";
+
+const { cluster, tenant, call } = ownTenant();
+let idp: Idp;
+let provider: ProviderBody;
+beforeAll(async () => {
+  idp = await startIdp(cluster);
+  provider = await newProvider(tenant.admin.api, idp);
+}, 60_000);
+afterAll(() => idp?.close());
+
+const person = (change: Partial<Account> = {}): Account => {
+  const name = randomUUID().slice(0, 8);
+  return { sub: `sub-${name}`, email: `${name}@sso.example`, email_verified: true, name: `Person ${name}`, ...change };
+};
+
+describe("a sign-in through an organization's provider", () => {
+  it("makes an account with the default role, and the second time finds it", async () => {
+    const who = person();
+    idp.become(who);
+    const first = await signInThrough(cluster, tenant.orgId);
+    expect(first.user).toMatchObject({ email: who.email, name: who.name, scope: "organization", orgId: tenant.orgId });
+    const me = await first.api.call("GET", "/auth/me");
+    expect([me.status, me.body.role]).toEqual([200, "org-viewer"]);
+    const second = await signInThrough(cluster, tenant.orgId);
+    expect(second.user.id).toBe(first.user.id);
+    expect(second.accessToken).not.toBe(first.accessToken);
+    expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({
+      kind: "login",
+      outcome: "success",
+      step: "code",
+      reason: null,
+      email: who.email,
+    });
+    const rows = await until("the audit rows", async () => {
+      const { body } = await call("GET", `/audit-logs/logs?limit=100&user=${encodeURIComponent(who.email ?? "")}`);
+      const actions = (body.data as { action: string }[]).map(({ action }) => action);
+      return actions.filter((action) => action === "user.login").length === 2 ? actions : null;
+    });
+    expect(rows).toEqual(["user.login", "user.login"]);
+    const made = await call("GET", "/audit-logs/logs?limit=100&action=user.create");
+    expect(JSON.stringify(made.body)).toContain(first.user.id);
+  });
+
+  it("goes back to the page that was asked for, and logs out", async () => {
+    idp.become(person());
+    const end = await roundTrip(cluster, tenant.orgId, { redirect: "/devices?status=offline" });
+    expect(end.location).toMatch(/^http:\/\/localhost:\d+\/devices\?status=offline#ssoCode=[\w-]{43}$/);
+    expect(end.headers["cache-control"]).toBe("no-store");
+    expect(end.headers["referrer-policy"]).toBe("no-referrer");
+    const { body } = await api(cluster).call("POST", "/sso/exchange", { code: codeOf(end) });
+    const mine = api(cluster, String(body.accessToken));
+    expect((await mine.call("POST", "/auth/logout")).status).toBe(200);
+    expect((await mine.call("GET", "/auth/me")).body.code).toBe("session_revoked");
+  });
+
+  it("has a code that works once", async () => {
+    idp.become(person());
+    const code = codeOf(await roundTrip(cluster, tenant.orgId));
+    const both = await Promise.all([1, 2].map(() => api(cluster).call("POST", "/sso/exchange", { code })));
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 400]);
+    const refused = await api(cluster).call("POST", "/sso/exchange", { code });
+    expect([refused.status, refused.body.code, refused.body.error]).toEqual([
+      400,
+      "invalid_exchange_code",
+      "Invalid or expired token exchange code",
+    ]);
+  });
+
+  it("sets a cookie for the callback alone, and asks with state, nonce and S256", async () => {
+    const visitor = newVisitor();
+    const begun = await visitor.get(`${cluster.url}/api/v1/sso/login/${tenant.orgId}`);
+    expect(begun.status).toBe(302);
+    expect(begun.headers["set-cookie"]?.[0]).toMatch(
+      /^service_sso_state=[\w-]{43}; Max-Age=600; Path=\/api\/v1\/sso\/callback; HttpOnly; SameSite=Lax$/,
+    );
+    const asked = new URL(begun.location ?? "").searchParams;
+    expect(Object.fromEntries(asked)).toMatchObject({
+      response_type: "code",
+      client_id: idp.clientId(),
+      scope: "openid profile email",
+      code_challenge_method: "S256",
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      nonce: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+    });
+  });
+});
+
+describe("a round trip that is not as it began", () => {
+  /** Up to the callback, which is not called. */
+  const upToCallback = async () => {
+    const visitor = newVisitor();
+    const login = `http://localhost:${new URL(cluster.url).port}/api/v1/sso/login/${tenant.orgId}`;
+    const last = await visitor.follow(login, (next) => next.includes("/sso/callback"));
+    return { visitor, callback: last.location ?? "" };
+  };
+
+  it("ends for a second browser, and goes on for the first", async () => {
+    idp.become(person());
+    const { visitor, callback } = await upToCallback();
+    const stranger = await newVisitor().get(callback);
+    expect([stranger.status, reasonOf(stranger)]).toEqual([302, "invalid_callback"]);
+    expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({
+      outcome: "failure",
+      step: "cookie",
+      reason: "invalid_callback",
+    });
+    expect(codeOf(await visitor.get(callback))).toBeTruthy();
+  });
+
+  it("ends for a callback that comes again, also at the same time", async () => {
+    idp.become(person());
+    const { visitor, callback } = await upToCallback();
+    const both = await Promise.all([visitor.get(callback), visitor.get(callback)]);
+    expect(both.map((visit) => reasonOf(visit)).sort()).toEqual([null, "session_expired"].sort());
+    const { body } = await call("GET", `/sso/providers/${provider.id}/attempts?limit=2`);
+    const reasons = (body.data as { reason: string | null }[]).map(({ reason }) => reason);
+    expect(new Set(reasons)).toEqual(new Set([null, "session_expired"]));
+    // The cookie has ended with the trip.
+    expect(reasonOf(await visitor.get(callback))).toBe("invalid_callback");
+  });
+
+  it("ends when the provider was changed or switched off meanwhile", async () => {
+    const own = await newProvider(tenant.admin.api, idp, { name: "Changed", status: "inactive", client: 1 });
+    idp.become(person());
+    const before = await upToCallback();
+    expect((await call("PATCH", `/sso/providers/${provider.id}`, { name: "Renamed" })).status).toBe(200);
+    expect(reasonOf(await before.visitor.get(before.callback))).toBe("provider_changed");
+    expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({ step: "generation" });
+    const code = codeOf(await roundTrip(cluster, tenant.orgId));
+    await call("PATCH", `/sso/providers/${provider.id}`, { name: "Again" });
+    expect((await api(cluster).call("POST", "/sso/exchange", { code })).body.code).toBe("invalid_exchange_code");
+    await call("DELETE", `/sso/providers/${own.id}`);
+  });
+
+  it("ends with the provider's own error", async () => {
+    idp.become(person());
+    const { visitor, callback } = await upToCallback();
+    const url = new URL(callback);
+    url.searchParams.delete("code");
+    url.searchParams.set("error", "access_denied");
+    expect(reasonOf(await visitor.get(url.href))).toBe("idp_error");
+    expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({ detail: "access_denied" });
+  });
+
+  it("answers junk with the sign-in page, and never with JSON", async () => {
+    const visitor = newVisitor();
+    for (const query of ["", "?state=x", "?state=a&state=b", `?state=${"x".repeat(5_000)}`, "?code=%ff%fe"]) {
+      const visit = await visitor.get(`${cluster.url}/api/v1/sso/callback${query}`);
+      expect([visit.status, reasonOf(visit)]).toEqual([302, "invalid_callback"]);
+    }
+  });
+});
+
+describe("who is let in", () => {
+  const endOf = async (who: Account) => {
+    idp.become(who);
+    return roundTrip(cluster, tenant.orgId);
+  };
+
+  it("nobody whose address the provider calls unverified", async () => {
+    expect(reasonOf(await endOf(person({ email_verified: false })))).toBe("email_unverified");
+    expect(reasonOf(await endOf(person({ email_verified: "false" })))).toBe("email_unverified");
+  });
+
+  it("nobody new while the provider says nothing of the address and its domain is not verified", async () => {
+    const { email_verified: _, ...silent } = person();
+    expect(reasonOf(await endOf(silent as Account))).toBe("domain_not_verified");
+  });
+
+  it("nobody without an address", async () => {
+    expect(reasonOf(await endOf(person({ email: "not an address" })))).toBe("email_missing");
+  });
+
+  it("not the owner of an account with a password, before they link it", async () => {
+    const end = await endOf(person({ email: tenant.admin.email }));
+    expect(reasonOf(end)).toBe("link_required");
+  });
+
+  it("not somebody of the partner: a customer's provider must not mint its staff", async () => {
+    expect(reasonOf(await endOf(person({ email: tenant.partnerAdmin.email })))).toBe("no_org_access");
+  });
+
+  it("somebody invited, with the invitation's role", async () => {
+    const who = person();
+    const roles = (await call("GET", "/roles")).body.data as { id: string; key: string }[];
+    const roleId = roles.find(({ key }) => key === "org-admin")?.id;
+    const invited = await call("POST", "/users", { email: who.email?.toUpperCase(), name: "Invited", roleId });
+    expect(invited.status).toBe(201);
+    idp.become(who);
+    const signedIn = await signInThrough(cluster, tenant.orgId);
+    expect(signedIn.user.id).toBe(invited.body.id);
+    expect((await signedIn.api.call("GET", "/auth/me")).body.role).toBe("org-admin");
+  });
+
+  it("nobody whose account is disabled", async () => {
+    const who = person();
+    idp.become(who);
+    const { user } = await signInThrough(cluster, tenant.orgId);
+    expect((await call("POST", `/users/${user.id}/disable`, {})).status).toBe(200);
+    expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("user_disabled");
+  });
+
+  it("of twenty first sign-ins of one person at once all the same account", async () => {
+    const who = person();
+    idp.become(who);
+    const ends = await Promise.all(Array.from({ length: 20 }, () => roundTrip(cluster, tenant.orgId)));
+    expect(new Set(ends.map((end) => reasonOf(end)))).toEqual(new Set([null]));
+    const listed = await call("GET", `/users?search=${who.email?.split("@")[0]}`);
+    expect((listed.body.data ?? []).length).toBe(1);
+  });
+});

@@ -1,0 +1,16 @@
+import { beforeAll } from "@jest/globals";
+import type { Cluster } from "./cluster.ts";
+import { sharedCluster } from "./shared-cluster.ts";
+import { tenantWithAdmins } from "./tenant-with-admins.ts";
+
+/** The shared cluster, and on it a tenant of their own for the tests of a file; `call` is its administrator's. */
+export function ownTenant() {
+  const cluster = {} as Cluster;
+  const tenant = {} as Awaited<ReturnType<typeof tenantWithAdmins>>;
+  beforeAll(async () => {
+    Object.assign(cluster, await sharedCluster());
+    Object.assign(tenant, await tenantWithAdmins(cluster));
+  }, 180_000);
+  const call = (method: string, path: string, body?: unknown) => tenant.admin.api.call(method, path, body);
+  return { cluster, tenant, call };
+}

@@ -1,0 +1,73 @@
+import { randomUUID } from "node:crypto";
+import { type Api, api, type SignedIn } from "./client.ts";
+import type { Cluster } from "./cluster.ts";
+import type { Idp } from "./identity-provider.ts";
+import { roleId } from "./people.ts";
+import { newVisitor, type Visit, type Visitor } from "./visitor.ts";
+
+export type ProviderBody = Record<string, unknown> & { id: string; status: string };
+
+/** A provider of an organization (by default active, making people with the role org-viewer), over the identity provider `idp`. */
+export async function newProvider(
+  by: Api,
+  idp: Idp,
+  change: Record<string, unknown> & { status?: string; client?: number } = {},
+): Promise<ProviderBody> {
+  const { status = "active", client = 0, ...fields } = change;
+  const defaultRoleId = "defaultRoleId" in fields ? fields.defaultRoleId : await roleId(by, "org-viewer");
+  const created = await by.call("POST", "/sso/providers", {
+    name: `Provider ${randomUUID()}`,
+    type: "oidc",
+    issuer: idp.issuer,
+    clientId: idp.clientId(client),
+    clientSecret: idp.secret,
+    defaultRoleId,
+    ...fields,
+  });
+  if (created.status !== 201) throw new Error(`provider answered ${created.status}: ${JSON.stringify(created.body)}`);
+  return setStatus(by, String(created.body.id), status);
+}
+
+export async function setStatus(by: Api, id: string, status: string): Promise<ProviderBody> {
+  const reply = await by.call("POST", `/sso/providers/${id}/status`, { status });
+  if (reply.status !== 200) throw new Error(`status answered ${reply.status}: ${JSON.stringify(reply.body)}`);
+  return reply.body as ProviderBody;
+}
+
+/** Our own address as browsers know it: the public one, which the identity provider sends back to. */
+export const publicUrl = (cluster: Cluster) => `http://localhost:${new URL(cluster.url).port}`;
+
+/** Goes through a whole round trip, up to the address of the app at its end. */
+export function roundTrip(
+  cluster: Cluster,
+  orgId: string,
+  { visitor = newVisitor(), redirect = "" }: { visitor?: Visitor; redirect?: string } = {},
+): Promise<Visit> {
+  const query = redirect === "" ? "" : `?redirect=${encodeURIComponent(redirect)}`;
+  return visitor.follow(`${publicUrl(cluster)}/api/v1/sso/login/${orgId}${query}`);
+}
+
+/** The one-time code of a round trip's end. Throws when it ended otherwise. */
+export function codeOf({ location }: Visit): string {
+  const code = /#ssoCode=([\w-]+)$/.exec(location ?? "")?.[1];
+  if (!code) throw new Error(`the round trip ended at ${location}`);
+  return code;
+}
+
+/** Why a round trip ended without a code; null when it ended with one. */
+export const reasonOf = ({ location }: Visit) => new URL(location ?? "").searchParams.get("reason");
+
+/** Signs somebody in through a provider, whole. */
+export async function signInThrough(cluster: Cluster, orgId: string): Promise<SignedIn & { api: Api }> {
+  const code = codeOf(await roundTrip(cluster, orgId));
+  const { status, body } = await api(cluster).call("POST", "/sso/exchange", { code });
+  if (status !== 200) throw new Error(`exchange answered ${status}: ${JSON.stringify(body)}`);
+  const signedIn = body as unknown as SignedIn;
+  return { ...signedIn, api: api(cluster, signedIn.accessToken) };
+}
+
+/** The newest attempt of a provider, as its administrators see it. */
+export async function lastAttempt(by: Api, providerId: string): Promise<Record<string, unknown>> {
+  const { body } = await by.call("GET", `/sso/providers/${providerId}/attempts`);
+  return (body.data?.[0] ?? {}) as Record<string, unknown>;
+}

@@ -1,0 +1,140 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { until } from "@muster/testing";
+import pg from "pg";
+import { type Api, api } from "../support/client.ts";
+import { type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
+import { newOrganization, newPartner, newSite, operator, signedInAs } from "../support/people.ts";
+
+const schemas = ["identity", "audit", "device_logs", "webhook_dispatcher", "agent_release"];
+
+let cluster: Cluster & { stop(): Promise<void> };
+let root: Api;
+let database: pg.Client;
+beforeAll(async () => {
+  cluster = await ownCluster({ MUSTER_REPLICAS: "gateway=2" });
+  root = await operator(cluster);
+  database = new pg.Client({ connectionString: (await cluster.stack()).databaseUrl });
+  // PostgreSQL is not stopped here; the end of the cluster may still come first.
+  database.on("error", () => undefined);
+  await database.connect();
+}, 180_000);
+afterAll(async () => {
+  await database?.end();
+  await cluster?.stop();
+}, 60_000);
+
+const rowsOf = async (text: string) => (await database.query({ text, rowMode: "array" })).rows;
+const truth = () =>
+  rowsOf(`
+    SELECT 'partner' AS kind, id, version, status, deleted_at IS NOT NULL AS deleted FROM tenancy.partners
+    UNION ALL SELECT 'organization', id, version, status, deleted_at IS NOT NULL FROM tenancy.organizations
+    UNION ALL SELECT 'site', id, version, '', false FROM tenancy.sites ORDER BY 1, 2`);
+const copyOf = (schema: string) =>
+  rowsOf(`
+    SELECT kind, id, version, status, deleted FROM ${schema}.tenant
+    WHERE NOT (kind = 'site' AND deleted) ORDER BY 1, 2`);
+
+const inStep = () =>
+  until(
+    "every copy to be tenancy's state",
+    async () => {
+      const expected = JSON.stringify(await truth());
+      const copies = await Promise.all(schemas.map(copyOf));
+      return copies.every((copy) => JSON.stringify(copy) === expected);
+    },
+    40_000,
+  );
+
+/** Partners, organizations and sites that come, change and go. */
+async function life(): Promise<void> {
+  const partnerId = await newPartner(cluster);
+  const [kept, gone] = [await newOrganization(cluster, partnerId), await newOrganization(cluster, partnerId)];
+  const [site, goneSite] = [await newSite(cluster, kept), await newSite(cluster, kept)];
+  const calls: [string, string, object?][] = [
+    ["PATCH", `/orgs/organizations/${kept}`, { status: "trial" }],
+    ["PATCH", `/orgs/sites/${site}`, { name: "Renamed" }],
+    ["DELETE", `/orgs/sites/${goneSite}`],
+    ["DELETE", `/orgs/organizations/${gone}`],
+    ["PATCH", `/orgs/partners/${partnerId}`, { status: "suspended" }],
+    ["PATCH", `/orgs/partners/${partnerId}`, { status: "active" }],
+  ];
+  for (const [method, path, body] of calls)
+    expect([path, (await root.call(method, path, body)).status]).toEqual([path, 200]);
+}
+
+async function restart(pidOf: (stack: StackFile) => number | undefined): Promise<void> {
+  const before = pidOf(await cluster.stack()) as number;
+  process.kill(before, "SIGKILL");
+  await until("its successor", async () => pidOf(await cluster.stack()) !== before, 30_000);
+  await until(
+    "the cluster to be healthy again",
+    async () => {
+      const reply = await fetch(`${cluster.url}/health`).catch(() => null);
+      return reply?.ok && ((await reply.json()) as { status: string }).status === "ok";
+    },
+    60_000,
+  );
+}
+
+describe("the services' copies of the tenants", () => {
+  it("are tenancy's state after a life of changes", async () => {
+    await life();
+    await inStep();
+    expect((await truth()).length).toBeGreaterThan(3);
+  });
+
+  it("are so again after NATS was killed among them", async () => {
+    const going = life();
+    await restart(({ nats }) => nats.pid);
+    await going;
+    await life();
+    await inStep();
+  }, 120_000);
+
+  it("agree with tenancy by hash at the next start", async () => {
+    await restart(({ services }) => services["device-logs"]?.pid);
+    const outcomes = await until("the comparison", async () => {
+      const log = await readFile(join(cluster.dataDir, "logs", "device-logs.log"), "utf8");
+      const lines = log.split("\n").filter((line) => line.includes("tenant copy compared"));
+      return lines.length >= 2 ? lines.map((line) => (JSON.parse(line) as { outcome: string }).outcome) : null;
+    });
+    expect(outcomes.at(-1)).toBe("same");
+  }, 120_000);
+
+  it("are rebuilt from the snapshot when one was deleted", async () => {
+    await database.query("DELETE FROM identity.tenant");
+    await restart(({ services }) => services.identity?.pid);
+    await inStep();
+  }, 120_000);
+});
+
+describe("a partner that is suspended", () => {
+  it("locks its people out on every gateway, and lets them in again", async () => {
+    const partnerId = await newPartner(cluster);
+    const orgId = await newOrganization(cluster, partnerId);
+    const people = [
+      await signedInAs(cluster, "partner-admin", { partnerId, orgAccess: "all" }),
+      await signedInAs(cluster, "org-viewer", { orgId }),
+    ];
+    const { gateways } = await cluster.stack();
+    expect(gateways).toHaveLength(2);
+    const doors = gateways.flatMap(({ url }) => people.map(({ accessToken }) => api({ ...cluster, url }, accessToken)));
+    const answers = () =>
+      Promise.all(doors.map(async (door) => (await door.call("GET", "/users?limit=1")).body.code ?? "served"));
+    const set = (status: string) => root.call("PATCH", `/orgs/partners/${partnerId}`, { status });
+    expect(await answers()).toEqual(Array(4).fill("served"));
+    for (const status of ["suspended", "active", "churned", "pending", "active"]) {
+      expect((await set(status)).status).toBe(200);
+      const expected = status === "active" ? "served" : "partner_inactive";
+      await until(
+        `${status} at both gateways`,
+        async () => (await answers()).every((code) => code === expected),
+        1_000,
+      );
+    }
+    expect((await root.call("DELETE", `/orgs/partners/${partnerId}`)).status).toBe(200);
+    await until("deleted at both", async () => (await answers()).every((code) => code === "session_revoked"), 10_000);
+  });
+});

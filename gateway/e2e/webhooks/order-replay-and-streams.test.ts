@@ -1,0 +1,217 @@
+import { createHmac } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { until } from "@muster/testing";
+import { agentMaker } from "../support/agent-maker.ts";
+import { type Api, api } from "../support/client.ts";
+import type { Cluster } from "../support/cluster.ts";
+import {
+  enrollTotp,
+  newOrganization,
+  newPartner,
+  newSite,
+  operator,
+  signedInAs,
+  signInAgain,
+} from "../support/people.ts";
+import { type Received, type Receiver, startReceiver } from "../support/receiver.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
+
+const patienceMs = 60_000;
+let cluster: Cluster;
+let receiver: Receiver;
+let place: { partnerId: string; orgId: string };
+let admin: Api;
+beforeAll(async () => {
+  cluster = await sharedCluster();
+  receiver = await startReceiver(cluster);
+  const partnerId = await newPartner(cluster);
+  place = { partnerId, orgId: await newOrganization(cluster, partnerId) };
+  const person = await signedInAs(cluster, "org-admin", place);
+  await enrollTotp(person);
+  admin = person.api;
+}, 180_000);
+afterAll(() => receiver?.close());
+
+type Envelope = { id: string; type: string; orgId: string; data: Record<string, unknown> };
+const envelopeOf = (received: Received) => JSON.parse(received.body) as Envelope;
+const ofType = (type: string) => receiver.received.filter((each) => envelopeOf(each).type === type);
+
+async function newWebhook(change: object = {}): Promise<string> {
+  const wanted = { name: "Hook", url: receiver.url, events: ["*"], ...change };
+  const { status, body } = await admin.call("POST", "/webhooks", wanted);
+  if (status !== 201) throw new Error(`POST /webhooks answered ${status}: ${JSON.stringify(body)}`);
+  return String(body.id);
+}
+
+describe("a webhook over HTTP", () => {
+  it("is ordered when it is told so, shows its health, and rotates its secret with a grace", async () => {
+    const id = await newWebhook({ ordered: true, secret: "old", events: ["patch.failed"] });
+    const shown = await admin.call("GET", `/webhooks/${id}`);
+    expect(shown.body).toMatchObject({
+      ordered: true,
+      health: {
+        breaker: "closed",
+        openUntil: null,
+        consecutiveFailures: 0,
+        consecutiveFailedDeliveries: 0,
+        failingSince: null,
+        lastSuccessAt: null,
+        lastFailureAt: null,
+        oldestDueSeconds: 0,
+        nextAttemptAt: null,
+        inFlight: 0,
+        failedReason: null,
+      },
+    });
+    const changed = await admin.call("PATCH", `/webhooks/${id}`, { ordered: false });
+    expect(changed.body.ordered).toBe(false);
+    const rotated = await admin.call("POST", `/webhooks/${id}/rotate-secret`, { graceSeconds: 0 });
+    expect(rotated.body.previousSecretUntil).toBeNull();
+    const refused = await admin.call("POST", `/webhooks/${id}/rotate-secret`, { graceSeconds: -1 });
+    expect([refused.status, refused.body.code]).toEqual([400, "validation_failed"]);
+  });
+
+  it("sends again what it was sent before when a replay is asked for, and says how far it is", async () => {
+    const id = await newWebhook({ events: ["patch.installed"] });
+    const sent = [];
+    for (let n = 0; n < 3; n++) {
+      const answered = await admin.call("POST", "/events", { type: "patch.installed", data: { n } });
+      sent.push(String(answered.body.id));
+    }
+    await until("the deliveries", () => ofType("patch.installed").length === 3, patienceMs);
+    await until(
+      "their record",
+      async () => (await admin.call("GET", `/webhooks/${id}`)).body.successCount === 3,
+      patienceMs,
+    );
+    const none = await admin.call("POST", `/webhooks/${id}/replay`, { since: "2020-01-01" });
+    expect([none.status, none.body]).toEqual([
+      202,
+      expect.objectContaining({
+        webhookId: id,
+        status: "queued",
+        deliveryStatus: "failed",
+        events: [],
+        queued: 0,
+        finishedAt: null,
+      }),
+    ]);
+    const asked = { since: "2020-01-01T00:00:00Z", deliveryStatus: "delivered", events: ["patch.installed"] };
+    const { body } = await admin.call("POST", `/webhooks/${id}/replay`, asked);
+    const replay = async () => (await admin.call("GET", `/webhooks/${id}/replays/${body.id}`)).body;
+    await until("the replay to end", async () => (await replay()).status === "done", patienceMs);
+    expect(await replay()).toMatchObject({
+      queued: 3,
+      skipped: 0,
+      outcomes: { pending: 0, retrying: 0, delivered: 3, failed: 0 },
+      finishedAt: expect.any(String),
+    });
+    const twice = ofType("patch.installed").map((each) => envelopeOf(each).id);
+    expect(twice.sort()).toEqual([...sent, ...sent].sort());
+    const listed = await admin.call("GET", `/webhooks/${id}/replays`);
+    expect((listed.body.data as { id: string }[]).map((each) => each.id)).toEqual([body.id, none.body.id]);
+    const ended = await admin.call("DELETE", `/webhooks/${id}/replays/${body.id}`);
+    expect([ended.status, ended.body]).toEqual([200, { success: true }]);
+    expect((await replay()).status).toBe("done");
+  }, 120_000);
+
+  it("gets what devices do and who signs in and out of its organization, and of no other", async () => {
+    const siteId = await newSite(cluster, place.orgId);
+    await newWebhook({ name: "Everything" });
+    const { api: agent, deviceId } = await (await agentMaker(cluster))({ ...place, siteId });
+    expect((await agent.call("POST", `/agents/${deviceId}/heartbeat`, { agentVersion: "1.0.0" })).status).toBe(200);
+    expect((await admin.call("PATCH", `/devices/${deviceId}`, { hostname: "RENAMED" })).status).toBe(200);
+    expect((await admin.call("DELETE", `/devices/${deviceId}`)).status).toBe(200);
+    const person = await signedInAs(cluster, "org-viewer", place);
+    const again = await signInAgain(cluster, person);
+    expect((await again.api.call("POST", "/auth/logout", {})).status).toBe(200);
+    const elsewhere = { ...place, orgId: await newOrganization(cluster, place.partnerId) };
+    const stranger = await signedInAs(cluster, "org-viewer", elsewhere);
+
+    const about = (type: string, key: string, value: string) =>
+      ofType(type).some((each) => envelopeOf(each).data[key] === value && envelopeOf(each).orgId === place.orgId);
+    for (const type of ["device.enrolled", "device.online", "device.updated", "device.decommissioned"]) {
+      await until(`a delivery of ${type}`, () => ofType(type).some((each) => each.body.includes(deviceId)), patienceMs);
+    }
+    for (const type of ["user.login", "user.logout", "session.login", "session.logout"]) {
+      await until(`a delivery of ${type}`, () => about(type, "userId", person.id), patienceMs);
+    }
+    expect(receiver.received.some(({ body }) => body.includes(stranger.id))).toBe(false);
+  }, 180_000);
+});
+
+describe("people limited to some sites", () => {
+  it("read webhooks, but no deliveries: those tell of devices at every site and of who signed in", async () => {
+    const id = await newWebhook({ events: ["patch.failed"] });
+    const tested = await admin.call("POST", `/webhooks/${id}/test`);
+    const { id: deliveryId } = tested.body.delivery as { id: string };
+    const siteIds = [await newSite(cluster, place.orgId)];
+    const { api: limited } = await signedInAs(cluster, "org-admin", { ...place, siteIds });
+    expect((await limited.call("GET", `/webhooks/${id}`)).status).toBe(200);
+    for (const path of [`${id}/deliveries`, `${id}/deliveries/${deliveryId}`, "dead-letters"]) {
+      expect((await admin.call("GET", `/webhooks/${path}`)).status).toBe(200);
+      const { status, body } = await limited.call("GET", `/webhooks/${path}`);
+      expect([status, body.code]).toEqual([403, "site_restricted"]);
+    }
+  });
+});
+
+describe("a stream of audit rows", () => {
+  it("brings the rows of the organization to a webhook, signed and in order, and is paused and ended", async () => {
+    const wanted = { name: "SIEM", type: "webhook", url: receiver.url, from: "start" };
+    const created = await admin.call("POST", "/audit-logs/streams", wanted);
+    expect([created.status, created.headers.get("cache-control")]).toEqual([201, "private, no-store"]);
+    const { id, secret, ...shown } = created.body as { id: string; secret: string; orgId: string };
+    expect(shown).toMatchObject({
+      orgId: place.orgId,
+      name: "SIEM",
+      type: "webhook",
+      url: receiver.url,
+      status: "active",
+    });
+    const stream = async () => (await admin.call("GET", `/audit-logs/streams/${id}`)).body;
+    const batches = () =>
+      ofType("audit.rows").filter((each) => (envelopeOf(each).data as { streamId: string }).streamId === id);
+    const rows = () =>
+      batches().flatMap((each) => (envelopeOf(each).data as { rows: { seq: number; action: string }[] }).rows);
+    await until(
+      "the row of its own creation",
+      () => rows().some(({ action }) => action === "audit.stream.create"),
+      patienceMs,
+    );
+    expect(rows().map(({ seq }) => seq)).toEqual(rows().map((_, n) => n + 1));
+    const [first] = batches();
+    const input = `${first?.headers["x-service-signature-timestamp"]}.${first?.body}`;
+    expect(first?.headers["x-service-signature"]).toBe(
+      `sha256=${createHmac("sha256", secret).update(input).digest("hex")}`,
+    );
+    expect(first?.headers).toMatchObject({ "x-service-event-type": "audit.rows", "x-service-attempt": "1" });
+    await until("the cursor", async () => Number((await stream()).lagRows) === 0, patienceMs);
+    const paused = await admin.call("PATCH", `/audit-logs/streams/${id}`, { status: "paused" });
+    expect(paused.body).toMatchObject({ status: "paused", consecutiveFailures: 0, lastError: null });
+    const listed = await admin.call("GET", "/audit-logs/streams");
+    expect(JSON.stringify(listed.body)).not.toContain(secret);
+    expect((await admin.call("DELETE", `/audit-logs/streams/${id}`)).body).toEqual({ success: true });
+    const gone = await admin.call("GET", `/audit-logs/streams/${id}`);
+    expect([gone.status, gone.body.code]).toEqual([404, "audit_stream_not_found"]);
+  }, 120_000);
+
+  it("is refused without a second factor, to a URL that is not public, and to a key", async () => {
+    const wanted = { name: "SIEM", type: "webhook", url: "https://169.254.169.254/latest" };
+    const refused = await admin.call("POST", "/audit-logs/streams", wanted);
+    expect([refused.status, refused.body.code, refused.body.reason]).toEqual([
+      400,
+      "invalid_webhook_url",
+      "address_not_public",
+    ]);
+    const person = await signedInAs(cluster, "org-admin", place);
+    const without = await person.api.call("POST", "/audit-logs/streams", { ...wanted, url: receiver.url });
+    expect([without.status, without.body.code]).toEqual([403, "mfa_required"]);
+    const root = await operator(cluster);
+    const key = await root.call("POST", "/api-keys", { orgId: place.orgId, name: "Key", scopes: ["*"] });
+    const byKey = await api(cluster).call("GET", "/audit-logs/streams", undefined, {
+      "x-api-key": String(key.body.key),
+    });
+    expect([byKey.status, byKey.body.code]).toEqual([403, "user_session_required"]);
+  }, 60_000);
+});

@@ -1,0 +1,108 @@
+import { type Logger, uuidv7 } from "@muster/kit";
+import type { Signer } from "@muster/rpc";
+import { createAccessTokens } from "../auth/access-token.ts";
+import { type AuthChanges, createAuthChanges } from "../auth/auth-changes.ts";
+import { type AccessRules, type Authenticate, checkAccess, createAuthenticate } from "../auth/authenticate.ts";
+import { createEdgeClient } from "../auth/edge-client.ts";
+import { createKeySet, type KeySet } from "../auth/key-set.ts";
+import { startLease } from "../auth/lease.ts";
+import { createRateLimiter, type RateLimiter } from "../auth/rate-limit.ts";
+import type { Services } from "../calls/services.ts";
+import { type ChannelHub, createChannelHub } from "../channel/hub.ts";
+import { recheckedAgents } from "../channel/rechecked-agents.ts";
+import type { Config } from "../config.ts";
+import { type ClientAddressRule, clientAddressRule } from "../inbound/client-address.ts";
+import { agentChannel } from "../routes/agent-logs.ts";
+import { type Caches, createCaches } from "./caches.ts";
+import { ownCall, rethrow } from "./own-calls.ts";
+
+export type Admission = Caches &
+  Entrance & {
+    /** Public keys of access tokens. */
+    keys: KeySet;
+    rates: RateLimiter;
+    channels: ChannelHub;
+    changes: AuthChanges;
+    /** Refuses the sessions that identity revoked lately, whatever else is remembered. */
+    loadRevoked(): Promise<void>;
+    /** Settles what was counted and leaves the lease; identity may be gone already. */
+    stop(): Promise<void>;
+  };
+
+type Entrance = { accessRules: AccessRules; clientAddress: ClientAddressRule; authenticate: Authenticate };
+
+/** Milliseconds for the public keys of access tokens. */
+const keysTimeoutMs = 2_000;
+
+/** Who is let in: what identity said of credentials, kept true by its heartbeats and changes. */
+export function startAdmission(options: {
+  config: Config;
+  services: Services;
+  signer: Signer;
+  log: Logger;
+}): Admission {
+  const { config, services, signer, log } = options;
+  const edge = createEdgeClient({ gatewayId: uuidv7(), edge: services.edge, call: ownCall, rethrow });
+  const load = async () => (await services.admission.getJwks({}, await ownCall(keysTimeoutMs)).catch(rethrow)).jwksJson;
+  const keys = createKeySet({ load, log });
+  // Nothing is remembered beyond a second until the first heartbeat is answered.
+  const lease = startLease({
+    heartbeat: edge.heartbeat,
+    apply(heartbeat) {
+      if (heartbeat.tooMany) changes.dropAll();
+      changes.take(heartbeat.changes);
+    },
+    leave: edge.leave,
+    log,
+  });
+  const caches = createCaches({ config, services, edge, lease, signer, log });
+  const { sessions, apiKeys, agents } = caches;
+  const rates = createRateLimiter({ reserve: edge.reserve, settle: edge.settle, log });
+  const entrance = createEntrance(config, keys, caches);
+  const channels = createChannelHub({
+    async admit(digest) {
+      const agent = await agents.get(digest);
+      checkAccess(agentChannel.access, agent, entrance.accessRules, Date.now);
+      return agent;
+    },
+    log,
+  });
+  const { acknowledge } = edge;
+  const checked = recheckedAgents(agents, channels);
+  const changes = createAuthChanges({ sessions, keys: apiKeys, agents: checked, rates, acknowledge, log });
+  // Known before the first request when identity is up already; else the first token asks again.
+  keys.current().catch((err: unknown) => log.info({ err }, "access token keys not there yet"));
+
+  return {
+    ...caches,
+    ...entrance,
+    keys,
+    rates,
+    channels,
+    changes,
+    async loadRevoked() {
+      for (const sessionId of await edge.revokedSessions()) sessions.revoked(sessionId);
+    },
+    async stop() {
+      keys.close();
+      // Without identity the lease runs out, and what is unspent leaves with its minute.
+      const goodbye = (err: unknown) => log.info({ err }, "identity not told that this gateway stops");
+      await rates.stop().catch(goodbye);
+      await lease.stop().catch(goodbye);
+    },
+  };
+}
+
+function createEntrance(config: Config, keys: KeySet, { sessions, apiKeys, agents }: Caches): Entrance {
+  const accessRules = {
+    mfaMaxAgeMs: config.MFA_MAX_AGE_MINUTES * 60_000,
+    mfaEnrollUrl: `${config.PUBLIC_URL}/profile`,
+  };
+  const clientAddress = clientAddressRule({
+    trustHeaders: config.TRUST_PROXY_HEADERS,
+    trustedCidrs: config.TRUSTED_PROXY_CIDRS,
+  });
+  const tokens = createAccessTokens({ keys, max: config.SESSION_CACHE_MAX });
+  const authenticate = createAuthenticate({ tokens, sessions, keys: apiKeys, agents, clientAddress });
+  return { accessRules, clientAddress, authenticate };
+}

@@ -1,0 +1,56 @@
+import type { Logger } from "@muster/kit";
+import type { Signer } from "@muster/rpc";
+import { type AgentCache, createAgentCache } from "../auth/agent-cache.ts";
+import type { EdgeClient } from "../auth/edge-client.ts";
+import { createKeyCache, type KeyCache } from "../auth/key-cache.ts";
+import type { Lease } from "../auth/lease.ts";
+import { createSessionCache, type SessionCache } from "../auth/session-cache.ts";
+import type { Services } from "../calls/services.ts";
+import type { Config } from "../config.ts";
+import { ownCall, rethrow } from "./own-calls.ts";
+
+/** Milliseconds for a session's principal. */
+const resolveTimeoutMs = 2_000;
+
+export type Caches = { sessions: SessionCache; apiKeys: KeyCache; agents: AgentCache };
+
+export type CacheOptions = {
+  config: Config;
+  services: Pick<Services, "admission">;
+  edge: Pick<EdgeClient, "resolveKey" | "resolveAgent">;
+  lease: Pick<Lease, "covers">;
+  /** Its caller tokens of a credential go with what is remembered of it. */
+  signer: Pick<Signer, "forget">;
+  log: Logger;
+};
+
+/** The credentials that this gateway remembers, each kind for as long as the lease covers it. */
+export function createCaches({ config, services, edge, lease, signer, log }: CacheOptions): Caches {
+  const sessions = createSessionCache({
+    async resolve(sessionId, userId) {
+      const call = await ownCall(resolveTimeoutMs);
+      const { principal } = await services.admission.resolveSession({ sessionId, userId }, call).catch(rethrow);
+      if (!principal) throw new Error("identity answered without a principal");
+      return principal;
+    },
+    lease,
+    max: config.SESSION_CACHE_MAX,
+    onDrop: (sessionId) => signer.forget((caller) => caller.sessionId === sessionId),
+    log,
+  });
+  const apiKeys = createKeyCache({
+    resolve: edge.resolveKey,
+    lease,
+    max: config.KEY_CACHE_MAX,
+    onDrop: (keyId) => signer.forget((caller) => caller.keyId === keyId),
+    log,
+  });
+  const agents = createAgentCache({
+    resolve: edge.resolveAgent,
+    lease,
+    max: config.AGENT_CACHE_MAX,
+    onDrop: (deviceId) => signer.forget(({ actor }) => actor.type === "agent" && actor.id === deviceId),
+    log,
+  });
+  return { sessions, apiKeys, agents };
+}

@@ -1,0 +1,37 @@
+import { openBus } from "@muster/bus";
+import { type Process, sleep } from "@muster/kit";
+import { followAuthStream } from "../auth/auth-stream.ts";
+import type { Config } from "../config.ts";
+import type { App } from "./start-gateway.ts";
+
+/** Connects in the background: without NATS revocations come with the heartbeats to identity. */
+export function connectBus(proc: Process, config: Config, app: App): void {
+  const { log, readiness } = proc;
+  let state = "connecting";
+  readiness.addCheck("nats", () => state);
+  const connected = openBus({
+    servers: config.NATS_URL,
+    seed: config.NATS_NKEY_SEED,
+    name: "gateway",
+    replicas: 1,
+    log,
+  }).then((bus) => {
+    readiness.addCheck("nats", () => bus.check());
+    app.channels.attach(bus.relay);
+    const follower = followAuthStream(bus, app.changes, () => {
+      app
+        .loadRevoked()
+        .catch((err: unknown) => log.info({ err }, "revoked sessions not loaded, each is asked for anyway"));
+    });
+    return { bus, follower };
+  });
+  connected.catch((err: unknown) => {
+    state = "failed";
+    log.error({ err }, "cannot use the message bus");
+  });
+  proc.onStop("bus", async () => {
+    const opened = await Promise.race([connected.catch(() => null), sleep(2_000).then(() => null)]);
+    await opened?.follower.stop();
+    await opened?.bus.close();
+  });
+}

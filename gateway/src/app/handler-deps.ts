@@ -1,0 +1,37 @@
+import { createHealthProbe } from "../calls/health.ts";
+import { createHeartbeats } from "../calls/heartbeats.ts";
+import type { Services } from "../calls/services.ts";
+import type { UpdateAnswers } from "../calls/update-answers.ts";
+import { appUrlOf, type Config } from "../config.ts";
+import type { Deps } from "../deps.ts";
+import { openApiDocument } from "../openapi/document.ts";
+import type { Route } from "../route.ts";
+import type { Admission } from "./admission.ts";
+import { ownCall, rethrow } from "./own-calls.ts";
+
+/** What the handlers of the routes work with. */
+export function createDeps(options: {
+  config: Config;
+  version: string;
+  routes: readonly Route[];
+  services: Services;
+  admission: Pick<Admission, "sessions" | "keys">;
+  updates: UpdateAnswers;
+}): Deps {
+  const { config, version, routes, services, admission, updates } = options;
+  let openApiText: string | null = null;
+  return {
+    services,
+    sessions: admission.sessions,
+    publicUrl: config.PUBLIC_URL,
+    appUrl: appUrlOf(config),
+    heartbeats: createHeartbeats({ presence: services.presence, updates, call: ownCall, rethrow }),
+    updates,
+    health: createHealthProbe({ probes: services.probes, version, call: ownCall }),
+    jwksText: async () => (await admission.keys.current()).text,
+    openApiText() {
+      openApiText ??= JSON.stringify(openApiDocument(routes, { version }));
+      return openApiText;
+    },
+  };
+}

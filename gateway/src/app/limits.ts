@@ -1,0 +1,57 @@
+import { type AgentRates, createAgentRates } from "../auth/agent-rates.ts";
+import type { RateLimiter } from "../auth/rate-limit.ts";
+import type { Config } from "../config.ts";
+import { type AddressRates, createAddressRates } from "../http/address-rates.ts";
+import { type Bodies, createBodies } from "../http/bodies.ts";
+import { watchLoopLag } from "../http/loop-lag.ts";
+import { createPacer, type Pacer } from "../http/pacing.ts";
+import { createShedder, type Shedder } from "../http/shedding.ts";
+
+export type Limits = {
+  shedder: Shedder;
+  bodies: Bodies;
+  pacer: Pacer;
+  agentRates: AgentRates;
+  addressRates: AddressRates;
+  /** Ends the watch on the event loop. */
+  stop(): void;
+};
+
+/** What bounds the requests of this gateway, beside the hourly limits of credentials that all gateways share. */
+export function createLimits(config: Config, rates: RateLimiter): Limits {
+  const shedder = createShedder({
+    caps: {
+      interactive: config.IN_FLIGHT_MAX_INTERACTIVE,
+      ingest: config.IN_FLIGHT_MAX_INGEST,
+      enrollment: config.IN_FLIGHT_MAX_ENROLLMENT,
+      export: config.IN_FLIGHT_MAX_EXPORT,
+    },
+    organizationPercent: config.IN_FLIGHT_ORGANIZATION_PERCENT,
+    anonymousPercent: config.IN_FLIGHT_ANONYMOUS_PERCENT,
+    agentMax: config.AGENT_IN_FLIGHT_MAX,
+    lagMaxMs: config.EVENT_LOOP_LAG_MAX_MS,
+  });
+  const bodies = createBodies({
+    max: config.BODIES_MAX,
+    bytesMax: config.BODIES_MAX_BYTES,
+    ownerPercent: config.IN_FLIGHT_ORGANIZATION_PERCENT,
+    graceMs: config.BODY_GRACE_MS,
+    minBytesPerSecond: config.BODY_MIN_BYTES_PER_SECOND,
+  });
+  const pacer = createPacer({
+    perSecond: config.SIGN_INS_BEGUN_PER_SECOND,
+    waitingMax: config.SIGN_INS_WAITING_MAX,
+  });
+  const agentRates = createAgentRates({
+    rates,
+    limit: config.AGENT_RATE_LIMIT,
+    perMinute: config.AGENT_REQUESTS_PER_MINUTE,
+    max: config.AGENT_CACHE_MAX,
+  });
+  const addressRates = createAddressRates({
+    perMinute: { sso: config.SSO_REQUESTS_PER_MINUTE },
+    max: config.ADDRESSES_REMEMBERED_MAX,
+  });
+  const lag = watchLoopLag((p99Ms) => shedder.observeLag(p99Ms));
+  return { shedder, bodies, pacer, agentRates, addressRates, stop: lag.stop };
+}

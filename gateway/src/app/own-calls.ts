@@ -1,0 +1,20 @@
+import type { CallOptions } from "@connectrpc/connect";
+import { AppError, systemCaller, uuidv7 } from "@muster/kit";
+import { callOptions, toAppError } from "@muster/rpc";
+
+const gatewayCaller = systemCaller("gateway");
+
+/** Options of a call that the gateway makes in its own name, for a client's address when it is about one. */
+export async function ownCall(timeoutMs: number, clientAddress: string | null = null): Promise<CallOptions> {
+  const meta = { requestId: uuidv7(), clientAddress, userAgent: null, traceparent: null };
+  return callOptions({ caller: gatewayCaller, meta, deadlineMs: performance.now() + timeoutMs });
+}
+
+/** The typed error of such a call: a service that refuses the gateway, or is slow, is never a client's fault. */
+export function rethrow(thrown: unknown): never {
+  const error = toAppError(thrown);
+  const isOurs =
+    error.code === "unauthenticated" || error.code === "permission_denied" || error.code === "deadline_exceeded";
+  if (!isOurs) throw error;
+  throw new AppError("unavailable", "Service is temporarily unavailable", { cause: error, retryAfterSeconds: 1 });
+}

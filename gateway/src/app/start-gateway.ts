@@ -1,0 +1,95 @@
+import type { Logger, Readiness } from "@muster/kit";
+import type { Signer } from "@muster/rpc";
+import { createRefusals } from "../auth/refusals.ts";
+import { createServices } from "../calls/services.ts";
+import { createUpdateAnswers } from "../calls/update-answers.ts";
+import type { ChannelHub } from "../channel/hub.ts";
+import { acceptChannels } from "../channel/upgrade.ts";
+import type { Config } from "../config.ts";
+import { buildRouteTable } from "../http/route-table.ts";
+import { createGateway, type GatewayTimeouts } from "../http/server.ts";
+import { createHeaderReader } from "../inbound/headers.ts";
+import { createPages } from "../pages/all-pages.ts";
+import type { Route } from "../route.ts";
+import { routes as allRoutes } from "../routes/index.ts";
+import { type Admission, startAdmission } from "./admission.ts";
+import { createDeps } from "./handler-deps.ts";
+import { createLimits } from "./limits.ts";
+import { ownCall } from "./own-calls.ts";
+import { createTransports } from "./transports.ts";
+
+export type App = Pick<Admission, "sessions" | "apiKeys" | "agents" | "changes" | "loadRevoked"> & {
+  port: number;
+  channels: Pick<ChannelHub, "attach" | "size">;
+  /** Ends requests under way within DRAIN_GRACE_MS, then the connections to the services. */
+  close(): Promise<void>;
+};
+
+export type AppOptions = {
+  config: Config;
+  version: string;
+  signer: Signer;
+  readiness: Pick<Readiness, "state">;
+  log: Logger;
+  routes?: readonly Route[];
+};
+
+/** Everything of the gateway but its process and the message bus: listens when it resolves. */
+export async function startGateway(options: AppOptions): Promise<App> {
+  const { config, version, signer, readiness, log, routes = allRoutes } = options;
+  const transports = createTransports(config, signer);
+  const services = createServices(transports);
+  const admission = startAdmission({ config, services, signer, log });
+  const { stop: stopLimits, ...limits } = createLimits(config, admission.rates);
+  const updates = createUpdateAnswers({
+    updates: services.decisions,
+    call: ownCall,
+    max: config.AGENT_CACHE_MAX,
+    log,
+  });
+  const { channels, authenticate, accessRules, clientAddress } = admission;
+  const draining = () => readiness.state === "draining";
+  const edgeAddressHeader = config.EDGE_CLIENT_ADDRESS_HEADER ?? null;
+  const checks = { authenticate, accessRules, clientAddress, ...limits, now: Date.now, draining, log };
+  const gateway = createGateway({
+    ...checks,
+    routes,
+    deps: createDeps({ config, version, routes, services, admission, updates }),
+    noteRefusal: createRefusals({ refusals: services.refusals, log }),
+    rates: admission.rates,
+    sessionRateLimit: config.SESSION_RATE_LIMIT,
+    pages: createPages({ config, services, log }),
+    corsOrigins: config.CORS_ORIGINS,
+    edgeAddressHeader,
+    timeouts: timeoutsOf(config),
+    connectionsMax: config.CONNECTIONS_MAX,
+    validateReplies: config.NODE_ENV === "test",
+  });
+  acceptChannels(gateway.server, {
+    ...checks,
+    hub: channels,
+    answers: gateway.answers,
+    find: buildRouteTable(routes),
+    readHeaders: createHeaderReader(edgeAddressHeader),
+  });
+  return {
+    ...admission,
+    port: await gateway.listen(config.PORT, config.HOST),
+    async close() {
+      // Channels are connections of the server, too: it is closed when the last agent has left.
+      await Promise.all([gateway.close(config.DRAIN_GRACE_MS), channels.drain(config.CHANNEL_RECONNECT_SPREAD_MS)]);
+      stopLimits();
+      await updates.stop();
+      await admission.stop();
+      await Promise.all(Object.values(transports).map((transport) => transport.close()));
+    },
+  };
+}
+
+const timeoutsOf = (config: Config): GatewayTimeouts => ({
+  headersMs: config.HEADERS_TIMEOUT_MS,
+  requestMs: config.REQUEST_TIMEOUT_MS,
+  keepAliveMs: config.KEEP_ALIVE_TIMEOUT_MS,
+  stalledMs: config.REPLY_STALL_TIMEOUT_MS,
+  checkMs: Math.min(1_000, config.HEADERS_TIMEOUT_MS),
+});

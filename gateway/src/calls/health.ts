@@ -1,0 +1,52 @@
+import type { CallOptions } from "@connectrpc/connect";
+import { type ServiceName, serviceNames } from "@muster/kit";
+import type { Services } from "./services.ts";
+
+type ServiceHealth = { status: "ok" | "starting" | "unavailable"; version: string | null };
+export type Health = {
+  status: "ok" | "degraded";
+  version: string;
+  services: Record<ServiceName, ServiceHealth>;
+};
+export type HealthProbe = () => Promise<Health>;
+
+const freshMs = 1_000;
+export const probeTimeoutMs = 1_000;
+
+/** Asks each service who it is, at most once a second whoever asks. `call` makes the options of a call with that many milliseconds. */
+export function createHealthProbe(options: {
+  probes: Services["probes"];
+  version: string;
+  call(timeoutMs: number): Promise<CallOptions>;
+  nowMs?: () => number;
+}): HealthProbe {
+  const { probes, version, call, nowMs = () => performance.now() } = options;
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+  let latest: Promise<Health> | null = null;
+
+  const ask = async (): Promise<Health> => {
+    const entries = await Promise.all(
+      serviceNames.map(async (name): Promise<[ServiceName, ServiceHealth]> => {
+        try {
+          const info = await probes[name].getInfo({}, await call(probeTimeoutMs));
+          return [name, { status: info.ready ? "ok" : "starting", version: info.version }];
+        } catch {
+          // Why a service is away stands in its own log and in this process's readyz, not in a public reply.
+          return [name, { status: "unavailable", version: null }];
+        }
+      }),
+    );
+    const allOk = entries.every(([, { status }]) => status === "ok");
+    const services = Object.fromEntries(entries) as Health["services"];
+    return { status: allOk ? "ok" : "degraded", version, services };
+  };
+
+  return () => {
+    const now = nowMs();
+    if (latest === null || now - askedAtMs >= freshMs) {
+      askedAtMs = now;
+      latest = ask();
+    }
+    return latest;
+  };
+}

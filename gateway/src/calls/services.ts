@@ -1,0 +1,108 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { type Client, createClient, type Transport } from "@connectrpc/connect";
+import { type ServiceName, serviceNames } from "@muster/kit";
+import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
+import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
+import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
+import { ReportService } from "@muster/proto/muster/audit/v1/report_pb";
+import { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
+import { StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
+import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
+import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
+import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
+import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
+import { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
+import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
+import { BrandingService } from "@muster/proto/muster/identity/v1/branding_pb";
+import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
+import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
+import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
+import { PasskeyService } from "@muster/proto/muster/identity/v1/passkey_pb";
+import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
+import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
+import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
+import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
+import { SsoDomainService } from "@muster/proto/muster/identity/v1/sso_domain_pb";
+import { SsoLinkService } from "@muster/proto/muster/identity/v1/sso_link_pb";
+import { SsoLoginService } from "@muster/proto/muster/identity/v1/sso_login_pb";
+import { SsoProviderService } from "@muster/proto/muster/identity/v1/sso_provider_pb";
+import { UserService } from "@muster/proto/muster/identity/v1/user_pb";
+import { DownloadService } from "@muster/proto/muster/release/v1/download_pb";
+import { ReleaseService } from "@muster/proto/muster/release/v1/release_pb";
+import { RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
+import { SettingsService } from "@muster/proto/muster/release/v1/settings_pb";
+import { UpdateService } from "@muster/proto/muster/release/v1/update_pb";
+import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
+import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
+import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
+import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
+import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
+import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
+import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
+import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
+import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
+
+/** One transport per service; the others are apart, so that slow calls hold nobody else up. */
+export type TransportName = ServiceName | "edge" | "live" | "decisions" | "downloads";
+
+/** Each client that handlers have, and the transport that carries its calls. */
+const clients = {
+  sessions: [SessionService, "identity"],
+  mfa: [MfaService, "identity"],
+  passkeys: [PasskeyService, "identity"],
+  account: [AccountService, "identity"],
+  users: [UserService, "identity"],
+  roles: [RoleService, "identity"],
+  refusals: [RefusalService, "identity"],
+  ssoProviders: [SsoProviderService, "identity"],
+  ssoLogins: [SsoLoginService, "identity"],
+  ssoLinks: [SsoLinkService, "identity"],
+  ssoDomains: [SsoDomainService, "identity"],
+  branding: [BrandingService, "identity"],
+  /** What the gateway asks by itself to admit requests, over connections of its own: slow calls of clients never hold it up. */
+  admission: [SessionService, "edge"],
+  edge: [EdgeService, "edge"],
+  apiKeys: [ApiKeyService, "identity"],
+  enrollmentKeys: [EnrollmentKeyService, "identity"],
+  servicePrincipals: [ServicePrincipalService, "identity"],
+  partners: [PartnerService, "tenancy"],
+  organizations: [OrganizationService, "tenancy"],
+  sites: [SiteService, "tenancy"],
+  agents: [AgentService, "identity"],
+  devices: [DeviceService, "tenancy"],
+  presence: [PresenceService, "tenancy"],
+  deviceGroups: [DeviceGroupService, "tenancy"],
+  auditLogs: [AuditLogService, "audit"],
+  webhooks: [WebhookService, "webhook-dispatcher"],
+  deliveries: [DeliveryService, "webhook-dispatcher"],
+  events: [EventService, "webhook-dispatcher"],
+  replays: [ReplayService, "webhook-dispatcher"],
+  auditExports: [ExportService, "audit"],
+  auditReports: [ReportService, "audit"],
+  auditRetention: [RetentionService, "audit"],
+  auditStreams: [StreamService, "audit"],
+  auditProof: [AuditProofService, "audit"],
+  deviceLogs: [DeviceLogService, "device-logs"],
+  liveLogs: [LiveLogService, "live"],
+  releases: [ReleaseService, "agent-release"],
+  rollouts: [RolloutService, "agent-release"],
+  updateSettings: [SettingsService, "agent-release"],
+  updates: [UpdateService, "agent-release"],
+  /** What heartbeats ask, over connections of its own: no call of a person holds it up. */
+  decisions: [UpdateService, "decisions"],
+  downloads: [DownloadService, "downloads"],
+} as const satisfies Record<string, readonly [DescService, TransportName]>;
+
+export type Services = { [Name in keyof typeof clients]: Client<(typeof clients)[Name][0]> } & {
+  /** Asks a service who it is. */
+  probes: Record<ServiceName, Client<typeof ProbeService>>;
+};
+
+/** Typed clients over their transports. */
+export function createServices(transports: Record<TransportName, Transport>): Services {
+  const entries = Object.entries(clients).map(([name, [service, transport]]) => {
+    return [name, createClient<DescService>(service, transports[transport])];
+  });
+  const probes = serviceNames.map((name) => [name, createClient(ProbeService, transports[name])]);
+  return { ...Object.fromEntries(entries), probes: Object.fromEntries(probes) };
+}

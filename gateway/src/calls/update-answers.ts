@@ -1,0 +1,136 @@
+import type { CallOptions, Client } from "@connectrpc/connect";
+import { counter, keepWorking, type Logger } from "@muster/kit";
+import type { DeviceFacts } from "@muster/proto/muster/common/v1/device_pb";
+import type { DeviceAnswer, ListChangesResponse, UpdateService } from "@muster/proto/muster/release/v1/update_pb";
+import { BoundedMap } from "@muster/rpc";
+import { batched } from "./batched.ts";
+
+export type UpdateReport = { component: string; version: string; state: string; error: string };
+
+/** What devices are to update to. Rules are agent-release's: only "nothing to do" is remembered here, and for how long it counts. */
+export type UpdateAnswers = {
+  /** Version of the device's row for which there is nothing to do; 0 when agent-release must be asked. */
+  knownVersion(deviceId: string): bigint;
+  /** What a device is to do; null when agent-release is away or slow. Never throws. */
+  ask(device: DeviceFacts, report: UpdateReport | null): Promise<DeviceAnswer | null>;
+  /** Learns at once what was changed through this gateway. Never throws. */
+  refresh(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+type Nothing = { version: bigint; epoch: bigint; untilMs: number; orgId: string; partnerId: string };
+
+const pollEveryMs = 1_000;
+const callMs = 2_000;
+/** A heartbeat waits no longer: what was granted meanwhile is offered again with the next one. */
+const patienceMs = 500;
+const quietMaxMs = 30_000;
+/** agent-release decides about at most as many in one transaction. */
+const batches = { max: 500, callsMax: 2 };
+const scopesMax = 50_000;
+
+const answers = counter("gateway_update_answers_total", "How heartbeats learned of updates.", ["how"]);
+
+/** Asks agent-release for devices that it has not answered yet, and follows its changes. */
+export function createUpdateAnswers(options: {
+  updates: Pick<Client<typeof UpdateService>, "decide" | "listChanges">;
+  call(timeoutMs: number): Promise<CallOptions>;
+  max: number;
+  log: Logger;
+  nowMs?: () => number;
+}): UpdateAnswers {
+  const { updates, call, max, log, nowMs = () => performance.now() } = options;
+  const nothing = new BoundedMap<string, Nothing>(max);
+  const changed = { all: 0n, by: new Map<string, bigint>() };
+  let epoch = 0n;
+  let quietUntilMs = Number.NEGATIVE_INFINITY;
+  let quietMs = 0;
+
+  const failed = (err: unknown) => {
+    quietMs = Math.min(quietMaxMs, Math.max(pollEveryMs, quietMs * 2));
+    quietUntilMs = nowMs() + quietMs;
+    log.warn({ err, quietMs }, "agent-release not asked for a while: heartbeats are answered without updates");
+  };
+
+  const decide = batched(async (questions: readonly { device: DeviceFacts; report: UpdateReport | null }[]) => {
+    const devices = questions.map(({ device, report }) => ({ device, ...(report ? { report } : {}) }));
+    const reply = await updates.decide({ devices }, await call(callMs));
+    quietMs = 0;
+    reply.answers.forEach((answer, at) => {
+      const { device } = devices[at] as { device: DeviceFacts };
+      if (answer.offers.length > 0 || answer.validForMs <= 0n) nothing.delete(device.id);
+      else {
+        nothing.set(device.id, {
+          version: device.version,
+          epoch: reply.epoch,
+          untilMs: nowMs() + Number(answer.validForMs),
+          orgId: device.orgId,
+          partnerId: device.partnerId,
+        });
+      }
+    });
+    return reply.answers;
+  }, batches);
+
+  const take = ({ changes, reset, epoch: at }: ListChangesResponse) => {
+    if (reset || changed.by.size > scopesMax) {
+      nothing.clear();
+      changed.by.clear();
+      changed.all = at;
+    }
+    for (const { scope, id, epoch: since } of changes) {
+      if (scope === "all") changed.all = since;
+      else changed.by.set(id, since);
+    }
+    epoch = at;
+  };
+  const poll = async () => take(await updates.listChanges({ since: epoch }, await call(callMs)));
+  const polling = keepWorking(pollEveryMs, poll, (err) => log.debug({ err }, "changes of updates not read now"));
+
+  return {
+    knownVersion(deviceId) {
+      const known = nothing.get(deviceId);
+      if (known === undefined) return 0n;
+      const isStale =
+        known.untilMs <= nowMs() ||
+        known.epoch < changed.all ||
+        known.epoch < (changed.by.get(known.orgId) ?? 0n) ||
+        known.epoch < (changed.by.get(known.partnerId) ?? 0n);
+      if (isStale) {
+        nothing.delete(deviceId);
+        return 0n;
+      }
+      answers.inc({ how: "known" });
+      return known.version;
+    },
+    async ask(device, report) {
+      if (nowMs() < quietUntilMs) {
+        answers.inc({ how: "skipped" });
+        return null;
+      }
+      answers.inc({ how: "asked" });
+      try {
+        return await within(decide({ device, report }), patienceMs);
+      } catch (error) {
+        if (nowMs() >= quietUntilMs) failed(error);
+        return null;
+      }
+    },
+    refresh: () => poll().catch((err: unknown) => log.debug({ err }, "changes of updates not read now")),
+    stop: () => polling.stop(),
+  };
+}
+
+/** The result when it comes in time; what comes later is still remembered. */
+async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+  });
+  promise.catch(() => undefined);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
