@@ -12,6 +12,9 @@ applyTheme();
 const token = linkToken(location);
 const arrival = takeArrival();
 
+// A link that is opened while this page is there changes nothing but what stands behind #.
+addEventListener("hashchange", () => location.reload());
+
 const [, segment] = location.pathname.split("/");
 const page =
   segment === "accept-invite" ? (

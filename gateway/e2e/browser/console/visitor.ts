@@ -23,6 +23,8 @@ export type Visitor = {
   base: string;
   context: BrowserContext;
   page: Page;
+  /** Signs a person in and goes to a page; a recovery code where they have a second factor. */
+  signIn(person: { email: string; password: string }, next?: string, recoveryCode?: string): Promise<void>;
   /** Opens a path and waits for its heading. */
   open(path: string, heading: string | RegExp): Promise<void>;
   /** Fails on accessibility violations in both themes. */
@@ -103,6 +105,19 @@ async function newVisitor(cluster: Cluster, browser: Browser, faults: string[]):
     base,
     context,
     page,
+    async signIn({ email, password }, next = "/", recoveryCode = undefined) {
+      await page.goto(`${base}/login?next=${encodeURIComponent(next)}`);
+      await page.getByLabel("E-mail").fill(email);
+      await page.getByLabel("Password").fill(password);
+      await page.getByRole("button", { name: "Sign in", exact: true }).click();
+      if (recoveryCode !== undefined) {
+        const other = page.getByRole("button", { name: "Use a recovery code" });
+        await other.click();
+        await page.getByLabel("Recovery code").fill(recoveryCode);
+        await page.getByRole("button", { name: "Continue" }).click();
+      }
+      await page.getByRole("button", { name: "Sign out" }).waitFor();
+    },
     async open(path, heading) {
       await page.goto(`${base}${path}`);
       await page.getByRole("heading", { level: 1, name: heading }).waitFor();
