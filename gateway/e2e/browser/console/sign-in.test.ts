@@ -11,6 +11,7 @@ import {
   roleId,
   signedInAs,
   type TestPerson,
+  tokenOf,
 } from "../../support/people.ts";
 import { newProvider } from "../../support/sso-round-trip.ts";
 import { enrolledAs } from "../../support/tenant-with-admins.ts";
@@ -127,8 +128,7 @@ inChromium("links of mails and identity providers", (visit) => {
       const email = `invited-${randomUUID()}@example.com`;
       const wanted = { email, name: "Invited", roleId: await roleId(root, "platform-admin") };
       const { body } = await root.call("POST", "/users", wanted);
-      const link = new URL(String(body.inviteUrl));
-      const token = link.searchParams.get("token") ?? new URLSearchParams(link.hash.slice(1)).get("token");
+      const token = tokenOf(body.inviteUrl);
       await visitor.open(`/accept-invite${mark}token=${token}`, "Accept your invitation");
       expect(page.url()).toBe(`${visitor.base}/accept-invite`);
       await page.getByLabel("Your name").fill("Ada Lovelace");
