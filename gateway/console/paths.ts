@@ -3,6 +3,6 @@
  * no other path with HTML. None may be a path of the API (`api`, `docs`, `health`, `metrics`).
  */
 export const paths = {
-  app: ["", "welcome", "devices", "audit", "webhooks", "keys", "people", "orgs", "profile"],
+  app: ["", "welcome", "devices", "audit", "webhooks", "keys", "people", "orgs", "releases", "profile"],
   signIn: ["login", "reset-password", "accept-invite"],
 } as const;

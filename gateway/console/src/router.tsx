@@ -28,6 +28,9 @@ const routeTree = root.addChildren([
   page("/keys/enrollment", () => import("./pages/keys/enrollment-keys.tsx"), "EnrollmentKeys"),
   page("/people", () => import("./pages/people/people.tsx"), "People"),
   page("/orgs", () => import("./pages/orgs/orgs.tsx"), "Organizations"),
+  page("/releases", () => import("./pages/releases/releases.tsx"), "Releases"),
+  page("/releases/rollouts", () => import("./pages/releases/releases.tsx"), "Rollouts"),
+  page("/releases/rollouts/$id", () => import("./pages/releases/rollout.tsx"), "RolloutPage"),
   page("/profile", () => import("./pages/profile/profile.tsx"), "Profile"),
 ]);
 

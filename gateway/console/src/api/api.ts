@@ -1,4 +1,5 @@
 import { createMusterClient } from "@muster/client";
+import type { Failure } from "./call.ts";
 import { accessToken, renewed } from "./session.ts";
 import { stepUp } from "./step-up.ts";
 
@@ -15,7 +16,12 @@ crypto.randomUUID ??= () => {
 /** Sends a request as the person who is signed in; a token that has ended and a second factor that is missing are made good, once each. */
 async function authorized(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const request = new Request(input, init);
-  let token = await accessToken().catch(() => null);
+  let token: string | null;
+  try {
+    token = await accessToken();
+  } catch (failure) {
+    return refreshRefused(failure as Failure);
+  }
   let isRenewed = false;
   let isSteppedUp = false;
   for (;;) {
@@ -39,6 +45,16 @@ async function authorized(input: RequestInfo | URL, init?: RequestInit): Promise
       if (!(await stepUp())) return reply;
     } else return reply;
   }
+}
+
+/** A refresh that failed without a word on the session stands for the request that needed it. Throws as a request without a reply does. */
+function refreshRefused(failure: Failure): Response {
+  if (failure.status === 0) throw new TypeError(failure.error);
+  const { status, retryAfterSeconds, ...body } = failure;
+  return Response.json(body, {
+    status,
+    ...(retryAfterSeconds === null ? {} : { headers: { "retry-after": String(retryAfterSeconds) } }),
+  });
 }
 
 /** The API of this origin. */

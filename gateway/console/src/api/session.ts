@@ -2,7 +2,7 @@ import { call, type Failure } from "./call.ts";
 import { maySessionExist, noteNoSession, noteSession } from "./signed-in-mark.ts";
 
 type Access = { accessToken: string; endsAtMs: number };
-type Message = { kind: "ask" } | ({ kind: "token" } & Access) | { kind: "ended" };
+type Message = { kind: "ask" } | ({ kind: "token" } & Access) | { kind: "ended"; why: Ended };
 
 export type Ended = "signed-out" | "session-ended";
 
@@ -14,18 +14,19 @@ const renewAt = 0.8;
 let access: Access | null = null;
 let underWay: Promise<string | null> | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
-let onEnded: (why: Ended) => void = () => undefined;
+let isEnded = false;
+let onChange: (why: Ended | "restored") => void = () => undefined;
 const tabs = new BroadcastChannel("muster.session");
 
 tabs.onmessage = ({ data }: MessageEvent<Message>) => {
   if (data.kind === "ask" && access !== null) tabs.postMessage({ kind: "token", ...access } satisfies Message);
   if (data.kind === "token") take(data);
-  if (data.kind === "ended") end("signed-out");
+  if (data.kind === "ended") end(data.why);
 };
 
-/** Calls back when nobody is signed in any more, in whichever tab that happened. */
-export function whenEnded(callback: (why: Ended) => void): void {
-  onEnded = callback;
+/** Calls back when nobody is signed in any more, and when somebody is again; in whichever tab that happened. */
+export function whenSessionChanges(callback: (what: Ended | "restored") => void): void {
+  onChange = callback;
 }
 
 /** A token that is not known to have ended; null when nobody is signed in. Throws the Failure of a request that says neither. */
@@ -61,7 +62,7 @@ export async function signOut(): Promise<Failure | null> {
     const { failure } = await call("POST", "/auth/logout", {}, token);
     if (failure && failure.status !== 401) return failure;
   }
-  tabs.postMessage({ kind: "ended" } satisfies Message);
+  tabs.postMessage({ kind: "ended", why: "signed-out" } satisfies Message);
   end("signed-out");
   return null;
 }
@@ -78,7 +79,7 @@ async function exchange(stale: string | null): Promise<string | null> {
   }
   // No network, a busy API and a limit say nothing about the session.
   if (failure.code !== "invalid_refresh_token" && failure.code !== "session_revoked") throw failure;
-  tabs.postMessage({ kind: "ended" } satisfies Message);
+  tabs.postMessage({ kind: "ended", why: "session-ended" } satisfies Message);
   end("session-ended");
   return null;
 }
@@ -86,6 +87,10 @@ async function exchange(stale: string | null): Promise<string | null> {
 function take({ accessToken, endsAtMs }: Access): void {
   access = { accessToken, endsAtMs };
   noteSession();
+  if (isEnded) {
+    isEnded = false;
+    onChange("restored");
+  }
   clearTimeout(timer);
   const lifeMs = endsAtMs - Date.now();
   // A hidden tab waits: whoever is looked at renews for all.
@@ -102,7 +107,9 @@ function end(why: Ended): void {
   access = null;
   clearTimeout(timer);
   noteNoSession();
-  if (was !== null || why === "session-ended") onEnded(why);
+  if (was === null && why === "signed-out") return;
+  isEnded = true;
+  onChange(why);
 }
 
 /** One tab at a time; over plain http beyond localhost there are no locks, and the server's grace for repeats serves. */

@@ -1,5 +1,5 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { Building2, Gauge, KeyRound, MonitorSmartphone, ScrollText, Users, Webhook } from "lucide-react";
+import { Building2, Gauge, KeyRound, MonitorSmartphone, PackageCheck, ScrollText, Users, Webhook } from "lucide-react";
 import { type Me, whyNot } from "../api/me.tsx";
 import { useShortcut } from "../parts/shortcuts.ts";
 import { useFilters } from "../parts/use-filters.ts";
@@ -14,6 +14,7 @@ export const entries = [
   { to: "/keys", title: "Keys", icon: KeyRound, keys: "g k", needs: "GET /api/v1/api-keys" },
   { to: "/people", title: "People", icon: Users, keys: "g p", needs: "GET /api/v1/users" },
   { to: "/orgs", title: "Organizations", icon: Building2, keys: "g z", needs: "GET /api/v1/orgs/organizations" },
+  { to: "/releases", title: "Releases", icon: PackageCheck, keys: "g e", needs: "GET /api/v1/agent-versions" },
 ] as const;
 
 export type Entry = (typeof entries)[number];

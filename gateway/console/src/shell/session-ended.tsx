@@ -1,14 +1,14 @@
 import { type FormEvent, useState } from "react";
 import { call, type Failure } from "../api/call.ts";
 import type { Me } from "../api/me.tsx";
-import { queryClient } from "../api/queries.ts";
+import { renewed } from "../api/session.ts";
 import { noteSession } from "../api/signed-in-mark.ts";
 import { Dialog, DialogActions } from "../parts/dialog.tsx";
 import { failureSentence } from "../rules/failure-sentence.ts";
 import styles from "./shell.module.css";
 
 /** Signs the same person in again over the page, whose input is kept; whoever has a second factor or another account goes by the sign-in page. */
-export function SessionEnded({ me, onBack }: { me: Me; onBack(): void }) {
+export function SessionEnded({ me }: { me: Me }) {
   const [failure, setFailure] = useState<Failure | null>(null);
   const [isSending, setSending] = useState(false);
   const elsewhere = () =>
@@ -24,8 +24,8 @@ export function SessionEnded({ me, onBack }: { me: Me; onBack(): void }) {
     if (refusal) return setFailure(refusal);
     if (data?.mfaRequired) return elsewhere();
     noteSession();
-    await queryClient.invalidateQueries();
-    onBack();
+    // The session's own word of it closes this dialog, in every tab.
+    await renewed(null).catch(() => null);
   }
 
   return (

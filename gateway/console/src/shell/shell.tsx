@@ -2,7 +2,7 @@ import { Outlet } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { type Me, MeProvider } from "../api/me.tsx";
 import { queryClient, useGet } from "../api/queries.ts";
-import { whenEnded } from "../api/session.ts";
+import { whenSessionChanges } from "../api/session.ts";
 import { FailureState, Loading } from "../parts/states.tsx";
 import { StepUp } from "../parts/step-up.tsx";
 import { CommandMenu } from "./command-menu.tsx";
@@ -16,8 +16,10 @@ export function Shell() {
   const me = useGet("/api/v1/auth/me");
   const [isEnded, setEnded] = useState(false);
   useEffect(() => {
-    whenEnded((why) => {
-      if (why === "session-ended") return setEnded(true);
+    whenSessionChanges((what) => {
+      setEnded(what === "session-ended");
+      if (what === "restored") void queryClient.invalidateQueries();
+      if (what !== "signed-out") return;
       queryClient.clear();
       location.replace("/login?note=signed-out");
     });
@@ -39,7 +41,7 @@ export function Shell() {
             <Outlet />
             <StepUp />
             <CommandMenu me={person} />
-            {isEnded ? <SessionEnded me={person} onBack={() => setEnded(false)} /> : null}
+            {isEnded ? <SessionEnded me={person} /> : null}
           </MeProvider>
         ) : me.error ? (
           <FailureState failure={me.error.failure} onRetry={() => void me.refetch()} />
