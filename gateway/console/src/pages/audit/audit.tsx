@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { ExportButton } from "../../parts/export-button.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -30,6 +31,7 @@ export function Audit() {
         <>
           {day("from", "From")}
           {day("to", "To")}
+          <ExportButton filters={filters} format="csv" />
         </>
       }
       columns={[

@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
+import { useOrganizationNames } from "../../api/use-organization-names.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -16,6 +17,7 @@ export function Devices() {
     { params: { query: { orgId: orgId ?? "", limit: "100" } } },
     { enabled: orgId !== undefined },
   );
+  const organizations = useOrganizationNames(orgId === undefined);
   const siteNames = new Map(sites.data?.data.map(({ id, name }) => [id, name]));
   return (
     <ListPage
@@ -40,6 +42,18 @@ export function Devices() {
           ),
         },
         { id: "status", title: "Status", width: "10rem", cell: ({ status }) => <Status of={status} /> },
+        ...(organizations.size > 0
+          ? [
+              {
+                id: "org",
+                title: "Organization",
+                width: "11rem",
+                isMinor: true as const,
+                cell: ({ orgId: owner }: { orgId: string }) =>
+                  organizations.get(owner) ?? <code>{owner.slice(0, 8)}</code>,
+              },
+            ]
+          : []),
         { id: "os", title: "System", width: "9rem", isMinor: true, cell: ({ os, arch }) => `${os} ${arch}` },
         { id: "agent", title: "Agent", width: "8rem", isMinor: true, cell: ({ agentVersion }) => agentVersion },
         { id: "address", title: "Address", width: "10rem", isMinor: true, cell: ({ lastIpAddress }) => lastIpAddress },

@@ -113,6 +113,7 @@ export function WebhookPage() {
         />
       </Section>
       <Deliveries id={id} />
+      <DeadLetters id={id} orgId={data.orgId} onDone={say} />
       {asking === "delete" ? (
         <Confirm
           title={`Delete ${data.name}?`}
@@ -229,6 +230,73 @@ function Deliveries({ id }: { id: string }) {
           </button>
         </div>
       ) : null}
+    </Section>
+  );
+}
+
+/** Deliveries whose retries were exhausted, and what queues them anew. */
+function DeadLetters({ id, orgId, onDone }: { id: string; orgId: string; onDone(sentence: string): void }) {
+  const list = useList(
+    "/api/v1/webhooks/dead-letters",
+    { params: { query: { orgId, webhookId: id } } },
+    { everyMs: 15_000 },
+  );
+  const forget = useForget();
+  if (list.rows.length === 0 && !list.failure) return null;
+  const requeue = (letter: string) =>
+    void dataOf(api.POST("/api/v1/webhooks/dead-letters/{id}/requeue", { params: { path: { id: letter } } })).then(
+      async () => {
+        onDone("Queued anew.");
+        await forget("/api/v1/webhooks");
+      },
+      (error: unknown) => onDone(error instanceof Failed ? `Not done. ${failureSentence(error.failure)}` : "Not done."),
+    );
+  return (
+    <Section title="Dead letters">
+      {list.failure ? <FailureState failure={list.failure} onRetry={() => void list.refresh()} /> : null}
+      <div className={plain.scroller}>
+        <table className={plain.table}>
+          <thead>
+            <tr>
+              <th scope="col">Event</th>
+              <th scope="col">Reason</th>
+              <th scope="col">Attempts</th>
+              <th scope="col">Since</th>
+              <th scope="col">
+                <span className="visually-hidden">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.rows.map((letter) => (
+              <tr key={letter.id}>
+                <td>
+                  <Link to="/webhooks/$id/deliveries/$deliveryId" params={{ id, deliveryId: letter.deliveryId }}>
+                    {letter.event}
+                  </Link>
+                </td>
+                <td>{letter.reason}</td>
+                <td>{letter.attempts}</td>
+                <td>
+                  <Instant at={letter.createdAt} />
+                </td>
+                <td>
+                  {letter.requeuedAt ? (
+                    "queued anew"
+                  ) : (
+                    <Operation
+                      name="POST /api/v1/webhooks/dead-letters/{id}/requeue"
+                      onClick={() => requeue(letter.id)}
+                    >
+                      Deliver again
+                    </Operation>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </Section>
   );
 }
