@@ -52,7 +52,7 @@ export function EnrollmentKeys() {
           },
           {
             id: "actions",
-            title: "",
+            title: "Actions",
             width: "7rem",
             cell: ({ id, name }) =>
               why === null ? (

@@ -76,7 +76,7 @@ export function Keys() {
           },
           {
             id: "actions",
-            title: "",
+            title: "Actions",
             width: "10rem",
             cell: ({ id, name, status }) =>
               why === null && status === "active" ? (

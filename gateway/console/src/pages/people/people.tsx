@@ -69,7 +69,7 @@ export function People() {
           },
           {
             id: "actions",
-            title: "",
+            title: "Actions",
             width: "7rem",
             cell: (person) =>
               why === null && person.id !== me.id && person.status !== "invited" ? (
