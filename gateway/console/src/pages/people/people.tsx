@@ -116,9 +116,9 @@ function Invite({ onClose }: { onClose(): void }) {
   const forget = useForget();
   const place = me.orgId ?? orgId;
   const scope = place ? "organization" : me.scope;
-  const roles = useGet("/api/v1/roles", {
-    params: { query: { scope, limit: "100", ...(place ? { orgId: place } : {}) } },
-  });
+  const roles = useGet("/api/v1/roles", { params: { query: { scope, limit: "100" } } });
+  // Seeded roles belong to nobody, others to the place that made them.
+  const assignable = (roles.data?.data ?? []).filter(({ orgId: owner }) => owner === null || owner === place);
   const [invited, setInvited] = useState<{ email: string; inviteUrl: string } | null>(null);
 
   async function send(event: FormEvent<HTMLFormElement>) {
@@ -172,7 +172,7 @@ function Invite({ onClose }: { onClose(): void }) {
         </Field>
         <Field label="Role" faults={write.faultsOf("roleId")}>
           <select name="roleId" required>
-            {(roles.data?.data ?? []).map(({ id, name }) => (
+            {assignable.map(({ id, name }) => (
               <option key={id} value={id}>
                 {name}
               </option>
