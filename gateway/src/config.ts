@@ -101,7 +101,7 @@ export const configSchema = z.object({
     "Request bodies received at once; for each beyond it the slowest is given up with 408.",
   ),
   BODIES_MAX_BYTES: whole(128 * 1024 * 1024, 16 * 1024 * 1024, Number.MAX_SAFE_INTEGER).describe(
-    "Bytes of request bodies kept at once while they are received; a body that would exceed it is refused with 503.",
+    "Bytes of request bodies kept at once while they are received and inflated; a body that would exceed it is refused with 503.",
   ),
   BODY_GRACE_MS: whole(5_000, 100, 600_000).describe("Milliseconds in which a request body arrives at any rate."),
   BODY_MIN_BYTES_PER_SECOND: whole(16_384, 1, 1_000_000_000).describe(

@@ -227,6 +227,7 @@ const inviteAgain = route({
   summary: "Invite a person again who has not accepted yet",
   description: "The invitations before stop working.",
   params: idParams,
+  idempotent: true,
   noStore: true,
   reply: user.extend({ inviteUrl }),
   errors: [...beyond, "invitation_accepted", "user_disabled"],
