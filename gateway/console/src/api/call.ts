@@ -26,7 +26,7 @@ export async function call<T>(method: string, path: string, body?: object, acces
   } catch {
     return { failure: unanswered };
   }
-  const parsed = await reply.json().catch(() => null);
+  const parsed = (await reply.json().catch(() => null)) as Partial<Failure> | null;
   if (reply.ok && parsed !== null) return { data: parsed as T };
   return { failure: failureOf(reply, parsed) };
 }
