@@ -2,7 +2,7 @@ import type { Database } from "@muster/db";
 import { gauge, type Logger, type Repeating, repeatEvery, systemCaller } from "@muster/kit";
 import { countOutcomes, type Outcome } from "../commands/count-outcomes.ts";
 import { service } from "../config.ts";
-import { endAttempts, forgetAttempts, forgetRequests, isHeard, lockDue } from "../store/attempts.ts";
+import { endAttempts, forgetAttempts, forgetRequests, isHeard, lockDue, openAttempts } from "../store/attempts.ts";
 import { forgetChanges } from "../store/plan.ts";
 import { inFlightOf } from "../store/rollouts.ts";
 
@@ -21,6 +21,7 @@ const inFlight = gauge("agent_release_in_flight", "Updates under way, by rollout
  */
 export async function endDueOnce({ db, log, now }: Deps): Promise<number> {
   const who = { caller: systemCaller(service) };
+  if (!(await openAttempts(db, who)).due) return 0;
   for (let total = 0; ; ) {
     const ended = await db.tx(
       who,
