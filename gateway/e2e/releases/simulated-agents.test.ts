@@ -349,9 +349,10 @@ describe("a process that is killed between the grant and the reply", () => {
       const agent = await enrollAgent(cluster, await keyOf(await newTenant(root)), { agentVersion: "1.0.0" });
       const version = `3.${["agent-release", "tenancy", "gateway"].indexOf(name)}.0`;
       await release(version, "agent");
-      expect((await agent.heartbeat({ agentVersion: version })).body).toMatchObject({
-        status: "online",
-        upgradeTo: null,
+      // The process that was killed before has just come back: the first calls may still find it gone.
+      await until("a heartbeat to be taken", async () => {
+        const { body } = await agent.heartbeat({ agentVersion: version });
+        return body.status === "online" && body.upgradeTo === null;
       });
       // Tenancy cannot note that the update begins, which it tells its outbox: the grant is committed by then.
       const holder = new pg.Client({ connectionString: (await cluster.stack()).databaseUrl });
