@@ -101,7 +101,7 @@ describe("an agent that is offered an update", () => {
     serve = (request, response) => {
       if (downloads.length > 1) return whole(request, response);
       response.writeHead(200, { "content-length": bytes.length });
-      response.write(bytes.subarray(0, 50_000), () => request.socket.destroy());
+      response.write(bytes.subarray(0, 50_000), () => request.socket.end());
     };
     const fleet = start();
     // Its interval is an hour: it does not wait for the next heartbeat.
