@@ -32,9 +32,10 @@ trap end EXIT
 trap 'exit 130' INT TERM
 
 begun=$SECONDS
-# One set of images per state of what goes into them; a later part takes them from here.
-state=$(cd "$root" && { git rev-parse HEAD:libs HEAD:services HEAD:gateway HEAD:package-lock.json HEAD:deploy/image HEAD:proto
-  git diff HEAD -- libs services gateway package-lock.json deploy/image proto; node --version; } | sha256sum | cut -c1-12)
+# One set of images per content of what goes into them; a later part takes them from here.
+inputs=(libs services gateway proto package-lock.json deploy/image)
+state=$(cd "$root" && export GIT_INDEX_FILE="$dir/index" && git read-tree HEAD && git add -A "${inputs[@]}" &&
+  { git ls-tree "$(git write-tree)" "${inputs[@]}"; node --version; } | sha256sum | cut -c1-12)
 images=$cache/images/$state
 if [ ! -e "$images/.done" ]; then
   rm -rf "$cache/images"
@@ -48,7 +49,7 @@ fi
 ln -s "$images" "$dir/images"
 "$here/up.sh" "$dir" "$bin"
 (cd "$root" && node deploy/local/dist/command.js keys "$dir/keys" >/dev/null)
-"$here/data.sh" "$dir" "$dir/keys"
+"$here/data.sh" "$dir" "$dir/keys" "$cache"
 echo "cluster, PostgreSQL and NATS after $((SECONDS - begun)) s"
 # shellcheck disable=SC2086
 "$here/in.sh" "$dir" node "$here/trial.mjs" "$dir" ${ONLY//,/ }
