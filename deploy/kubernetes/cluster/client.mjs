@@ -171,7 +171,9 @@ export function watchMemory() {
   return async () => {
     clearInterval(timer);
     await sample();
-    return [...seen].sort().map(([name, { first, most }]) => `${name.padEnd(16)} ${first} MiB first, ${most} MiB at most`);
+    return [...seen]
+      .sort()
+      .map(([name, { first, most }]) => `${name.padEnd(16)} ${first} MiB first, ${most} MiB at most`);
   };
 }
 
