@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The chart on a real one-node Kubernetes in namespaces of its own: our images, PostgreSQL and NATS beside them, then
 # cluster/trial.mjs. ONLY=policy,rollout runs only these parts, each of which installs and smokes first; ONLY=images only builds the images.
-# KEEP=1 leaves the cluster up and says how to enter it; RATE is the load in requests a second.
+# KEEP=1 leaves the cluster up and says how to enter it; RATE is the load in requests a second, IMAGES a folder of images made before.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] || not_run "a cluster needs root"
@@ -36,7 +36,7 @@ begun=$SECONDS
 inputs=(libs services gateway proto package-lock.json deploy/image)
 state=$(cd "$root" && export GIT_INDEX_FILE="$dir/index" && git read-tree HEAD && git add -A "${inputs[@]}" &&
   { git ls-tree "$(git write-tree)" "${inputs[@]}"; node --version; } | sha256sum | cut -c1-12)
-images=$cache/images/$state
+images=${IMAGES:-$cache/images/$state}
 if [ ! -e "$images/.done" ]; then
   rm -rf "$cache/images"
   mkdir -p "$images"
