@@ -81,7 +81,7 @@ const change = route({
   example: { currentPassword: "an old password", newPassword: "correct horse battery staple" },
   noStore: true,
   reply: success,
-  errors: ["invalid_credentials", "rate_limited", "overloaded"],
+  errors: ["invalid_credentials", "rate_limited", "overloaded", "sso_required"],
   async handle({ body, rpc }, { services }) {
     await services.account.changePassword(body, await rpc());
     return { success: true as const };
