@@ -243,7 +243,7 @@ describe("a verified domain", () => {
     ]);
     idp.become({ ...silent(), email: `known@${domain}` });
     expect((await signInThrough(cluster, orgId)).user.id).toBe(viewer.id);
-  });
+  }, 120_000);
 
   it("is one place's, whoever else claims it, and says what is missing", async () => {
     const other = await tenantWithAdmins(cluster);

@@ -149,7 +149,7 @@ const acceptInvite = route({
   example: { token: "inv_…", password: "correct horse battery staple" },
   noStore: true,
   reply: success,
-  errors: ["invalid_token", "rate_limited", "overloaded"],
+  errors: ["invalid_token", "rate_limited", "overloaded", "sso_required"],
   async handle({ body, rpc }, { services }) {
     await services.users.acceptInvite({ ...body, name: body.name ?? "" }, await rpc());
     return { success: true as const };
