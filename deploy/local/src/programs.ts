@@ -107,13 +107,13 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     ...serviceUrls(around.instances),
   };
   if (program === "webhook-dispatcher") {
-    return { ...service, SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey, ...reachable(process.env) };
+    return { ...service, SECRET_ENCRYPTION_KEY: keys.secretEncryptionKeys[program], ...reachable(process.env) };
   }
   if (program === "audit") {
     return {
       ...service,
       CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey,
-      SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey,
+      SECRET_ENCRYPTION_KEY: keys.secretEncryptionKeys.audit,
       // Unless the person has a bucket for them.
       ...(process.env.STREAM_S3_BUCKET ? {} : { STREAM_DIRECTORY: around.archiveDir }),
     };
@@ -126,7 +126,7 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
   return {
     ...service,
     JWT_PRIVATE_KEYS: keys.jwtPrivateKeys,
-    SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey,
+    SECRET_ENCRYPTION_KEY: keys.secretEncryptionKeys.identity,
     ENROLLMENT_KEY_PEPPER: keys.enrollmentKeyPepper,
     BOOTSTRAP_ADMIN_EMAIL: around.admin.email,
     PUBLIC_URL: around.publicUrl,

@@ -9,6 +9,8 @@ export type Lease = {
    * before the question. Identity answers no revocation before this gateway applied it, or can no longer say yes here.
    */
   covers(askedAtMs: number): boolean;
+  /** Before identity is asked: resolves once a lease that rests was renewed, or could not be. Null when it does not rest. */
+  awake(): Promise<void> | null;
   stop(): Promise<void>;
 };
 
@@ -18,24 +20,32 @@ export type LeaseOptions<C> = {
   apply(heartbeat: Heartbeat<C>): void;
   /** Says that nobody need wait for this gateway any more. */
   leave(): Promise<void>;
+  /** Whether nothing beside what the lease covers depends on changes being applied before they are answered. */
+  mayRest(): boolean;
   log: Logger;
   nowMs?: () => number;
+  /** Milliseconds between heartbeats. */
+  everyMs?: number;
 };
 
-/** Milliseconds between heartbeats. */
+/** Between heartbeats. */
 export const heartbeatMs = 500;
+/** After so long without a question the lease is given back: a gateway at rest costs identity nothing. */
+export const restAfterMs = 10_000;
 
-const validGauge = gauge("gateway_lease_valid", "1 while this gateway holds a lease at identity, else 0.");
+const validGauge = gauge("gateway_lease_valid", "1 while this gateway holds a lease at identity or rests, else 0.");
 const lost = counter("gateway_lease_lost_total", "Times the lease ran out before it was renewed.");
 
-/** Holds a lease at identity by heartbeats until stopped (docs/decisions/0005-leases.md). */
+/** Holds a lease at identity by heartbeats until stopped, but for times in which nobody asks (docs/decisions/0005-leases.md). */
 export function startLease<C>(options: LeaseOptions<C>): Lease {
-  const { heartbeat, apply, leave, log, nowMs = () => performance.now() } = options;
+  const { heartbeat, apply, leave, mayRest, log, nowMs = () => performance.now(), everyMs = heartbeatMs } = options;
   let sinceMs = Number.POSITIVE_INFINITY;
   let validUntilMs = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   let failing = false;
+  let usedMs = nowMs();
+  let resting: { end(): void; renewed: Promise<void> } | null = null;
 
   const beat = async (): Promise<void> => {
     // Counted from before the question, so that it ends here before it ends there.
@@ -51,8 +61,30 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
     validUntilMs = Math.max(validUntilMs, sentMs + reply.leaseMs);
   };
 
+  /** Gives the lease back until the next question, which waits for its renewal: what identity answers before that nobody would wait for. */
+  const rest = async (): Promise<(() => void) | null> => {
+    // First here, then there: nothing remembered counts any more.
+    validUntilMs = Number.NEGATIVE_INFINITY;
+    let renewed: () => void = () => undefined;
+    const ended = new Promise<void>((end) => {
+      const waiting = new Promise<void>((resolve) => {
+        renewed = resolve;
+      });
+      resting = { end, renewed: waiting };
+      wake = end;
+    });
+    await leave().catch((err: unknown) => log.warn({ err }, "lease at identity not given back"));
+    if (!stopped) await ended;
+    return renewed;
+  };
+
   const run = async (): Promise<void> => {
     while (!stopped) {
+      const renewed = nowMs() - usedMs >= restAfterMs && mayRest() ? await rest() : null;
+      if (stopped) {
+        renewed?.();
+        break;
+      }
       const startedMs = nowMs();
       try {
         await beat();
@@ -63,7 +95,11 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
         failing = true;
       }
       validGauge.set(nowMs() < validUntilMs ? 1 : 0);
-      const leftMs = heartbeatMs - (nowMs() - startedMs);
+      if (renewed) {
+        resting = null;
+        renewed();
+      }
+      const leftMs = everyMs - (nowMs() - startedMs);
       if (stopped) break;
       await new Promise<void>((resolve) => {
         wake = resolve;
@@ -76,7 +112,13 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
 
   return {
     covers(askedAtMs) {
-      return askedAtMs >= sinceMs && nowMs() < validUntilMs;
+      usedMs = nowMs();
+      return askedAtMs >= sinceMs && usedMs < validUntilMs;
+    },
+    awake() {
+      usedMs = nowMs();
+      resting?.end();
+      return resting?.renewed ?? null;
     },
     async stop() {
       stopped = true;

@@ -5,6 +5,7 @@ import { baseUrls, type Process, redactConfig, runProcess, serviceSettings, slee
 import { createVerifier, type Registration, servePort } from "@muster/rpc";
 import { z } from "zod";
 import { startIdempotencyCleanup } from "./idempotent.ts";
+import { type LearnTenants, learningFrom } from "./learn-tenants.ts";
 import { migrateOnly } from "./migrate-only.ts";
 import { reencryptOnly } from "./reencrypt-only.ts";
 import type { SealedColumn } from "./sealed-column.ts";
@@ -15,6 +16,7 @@ import {
   type OnPurged,
   type OnTenantChange,
   startReconciling,
+  type TenantCopyDeps,
   tenantMigrations,
 } from "./tenant-copy.ts";
 
@@ -22,6 +24,8 @@ export type ServiceContext<C> = {
   config: C;
   process: Process;
   db: Database;
+  /** Asks tenancy for what the copy of the tenants lacks. Not for a service without such a copy. */
+  learnTenants: LearnTenants;
   /** Runs once NATS answers; the service is ready and serves before that. What it returns is stopped at the end. */
   onBus(start: (bus: Bus) => Promise<{ stop(): Promise<void> | void } | undefined>): void;
 };
@@ -102,25 +106,15 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
       proc.onStop("clean-up of stored replies", () => cleanup.stop());
 
       const busUsers: Parameters<ServiceContext<Config>["onBus"]>[0][] = [];
+      const copy = tenantCopy ? tenantCopyOf({ db, service: name, log, ...tenantCopy }, config, proc) : null;
       const registrations = await definition.start({
         config,
         process: proc,
         db,
+        learnTenants: copy?.learnTenants ?? withoutCopy,
         onBus: (start) => busUsers.push(start),
       });
-      if (tenantCopy) {
-        const deps = { db, service: name, log, ...tenantCopy };
-        const { TENANCY_URL } = config as unknown as { TENANCY_URL: string[] };
-        const snapshot = tenancySnapshot({
-          service: name,
-          baseUrls: TENANCY_URL,
-          privateKeys: config.CALLER_PRIVATE_KEYS,
-        });
-        proc.onStop("tenancy client", () => snapshot.close());
-        const reconciling = startReconciling(deps, snapshot);
-        proc.onStop("tenant copy", () => reconciling.stop());
-        busUsers.push(async (bus) => followTenancy(bus, deps));
-      }
+      if (copy) busUsers.push(copy.follow());
       connectBus({ name, config, proc, db, busUsers });
 
       const port = await servePort({
@@ -143,6 +137,24 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
       proc.ready({ rpc: port.port });
     },
   );
+}
+
+const withoutCopy: LearnTenants = () => Promise.reject(new Error("this service keeps no copy of the tenants"));
+
+/** The copy of the tenants. It learns single ones from now on, and follows tenancy once it is told to. */
+function tenantCopyOf(deps: TenantCopyDeps, config: z.infer<z.ZodObject<typeof serviceSettings>>, proc: Process) {
+  const { TENANCY_URL } = config as unknown as { TENANCY_URL: string[] };
+  const { service } = deps;
+  const snapshot = tenancySnapshot({ service, baseUrls: TENANCY_URL, privateKeys: config.CALLER_PRIVATE_KEYS });
+  proc.onStop("tenancy client", () => snapshot.close());
+  return {
+    learnTenants: learningFrom(snapshot, deps),
+    follow() {
+      const reconciling = startReconciling(deps, snapshot);
+      proc.onStop("tenant copy", () => reconciling.stop());
+      return async (bus: Bus) => followTenancy(bus, deps);
+    },
+  };
 }
 
 /** Connects in the background: streams this service owns, its relay, then whoever asked for the bus. */
