@@ -59,7 +59,8 @@ const hints: Record<string, string> = {
   unauthenticated: signIn,
   token_expired: signIn,
   session_revoked: signIn,
-  mfa_required: "Sign in again with `muster login`: this needs a second factor that was completed a short while ago.",
+  mfa_required:
+    "This needs a second factor that was completed a short while ago: `muster mfa enroll` once, then `muster login` again.",
   user_session_required: "API keys are refused here: unset MUSTER_API_KEY and sign in with `muster login`.",
   network_error: "Nothing answers there: check MUSTER_URL or --url.",
   organization_context_required: "Name an organization with --org.",

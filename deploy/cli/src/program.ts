@@ -11,7 +11,7 @@ import {
   rotate,
   update,
 } from "./commands/records.ts";
-import { login, logout, whoami } from "./commands/session.ts";
+import { enrollTotp, login, logout, whoami } from "./commands/session.ts";
 import { candidates, scripts } from "./completion.ts";
 import { runProgram } from "./external.ts";
 import { Failure, wrongUsage } from "./failure.ts";
@@ -54,6 +54,11 @@ export function programOf(io: Io): Command {
     "the caller: a person or, with MUSTER_API_KEY, a key",
     "muster whoami --json | jq -r .orgId",
   ).action((_options, command: Command) => whoami(io, all(command)));
+
+  const mfa = program.command("mfa").description("the second factor of the signed-in person");
+  add(mfa, "enroll", "enroll an authenticator app (TOTP)", "muster mfa enroll > recovery-codes.txt").action(
+    (_options, command: Command) => enrollTotp(io, all(command)),
+  );
 
   addRecords(program);
   addKeys(program);

@@ -29,8 +29,28 @@ export async function login(io: Io, options: Globals & { email?: string }): Prom
       reply = await done(muster.POST("/api/v1/auth/mfa/verify", { body: { mfaToken, code } }));
     }
     const { accessToken, refreshToken, user } = reply;
+    if (!refreshToken) throw new Error("the API answered a sign-in without a refresh token");
     await credentials.keep(url, { accessToken, refreshToken, email: user.email }, true);
     io.stderr.write(`Signed in at ${url} as ${user.email}, kept in ${credentials.file}\n`);
+  } finally {
+    prompt.close();
+  }
+}
+
+/** Enrolls an authenticator app for the signed-in person; the recovery codes are the result, shown this once. */
+export async function enrollTotp(io: Io, options: Globals): Promise<void> {
+  const { muster } = connect({ ...io, env: { ...io.env, MUSTER_API_KEY: undefined } }, options);
+  const prompt = promptOf(io);
+  try {
+    const password = await prompt.ask("Password", { hidden: true });
+    const { secret, otpauthUrl } = await done(muster.POST("/api/v1/auth/mfa/totp/setup", { body: { password } }));
+    io.stderr.write(
+      `Add to the authenticator app, by hand or as a QR code:\n  secret  ${secret}\n  url     ${otpauthUrl}\n`,
+    );
+    const code = await prompt.ask("Code of the authenticator app");
+    const { recoveryCodes } = await done(muster.POST("/api/v1/auth/mfa/totp/enable", { body: { code } }));
+    io.stderr.write("Enrolled. Keep these recovery codes: they cannot be shown again.\n");
+    io.stdout.write(options.json ? `${JSON.stringify(recoveryCodes)}\n` : `${recoveryCodes.join("\n")}\n`);
   } finally {
     prompt.close();
   }
