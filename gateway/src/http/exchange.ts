@@ -21,6 +21,7 @@ import { idempotencyKeyOf } from "./idempotency-key.ts";
 import type { Pacer } from "./pacing.ts";
 import { parseQuery } from "./query.ts";
 import type { Served } from "./route-table.ts";
+import { isSameOrigin } from "./same-origin.ts";
 import type { Sharer, Shedder } from "./shedding.ts";
 import { validate, validateBody, withField } from "./validate.ts";
 
@@ -126,8 +127,9 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     query,
     body,
     bodyBytes,
-    cookie: row.cookie === undefined ? null : cookieOf(inbound.cookie, row.cookie),
+    cookie: cookieFor(options, exchange),
     conditions: () => inbound,
+    sameOrigin: () => isSameOrigin(inbound),
     rpc: rpcOf(options, exchange, session, idempotencyKey),
     meta: () => metaOf(options, exchange),
   };
@@ -138,6 +140,12 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     const error = publicError(thrown);
     throw error instanceof AppError ? withField(error, row) : error;
   }
+}
+
+/** The value of the cookie that the row names; null for rows that name none. */
+function cookieFor({ deps }: ExchangeOptions, { inbound, served }: Exchange): string | null {
+  const { cookie } = served.row;
+  return cookie === undefined ? null : cookieOf(inbound.cookie, typeof cookie === "string" ? cookie : cookie(deps));
 }
 
 /** Takes a place of the row's class. Throws AppError `overloaded`. */

@@ -256,7 +256,7 @@ const remove = route({
 });
 
 const inviteUrlOf = (publicUrl: string, token: string) =>
-  `${publicUrl}/accept-invite?token=${encodeURIComponent(token)}`;
+  `${publicUrl}/accept-invite#token=${encodeURIComponent(token)}`;
 
 function userOf(message: User | undefined): z.input<typeof user> {
   if (!message) throw new Error("identity answered without a user");

@@ -44,6 +44,7 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
       "muster.identity.v1.AccountService/ResetPassword",
       "muster.identity.v1.UserService/AcceptInvite",
       "muster.identity.v1.SsoLoginService/CheckSso",
+      "muster.identity.v1.SsoLoginService/FindSso",
       "muster.identity.v1.SsoLoginService/BeginSsoLogin",
       "muster.identity.v1.SsoLoginService/FinishSsoLogin",
       "muster.identity.v1.SsoLoginService/ExchangeSsoCode",
