@@ -11,7 +11,7 @@ import { receiverHost } from "../support/cluster.ts";
 import { verifiedDomain } from "../support/dns.ts";
 import { ownTenant } from "../support/own-tenant.ts";
 import { roleId } from "../support/people.ts";
-import { takeReceiverPort } from "../support/receiver-port.ts";
+import { claimReceiverPort } from "../support/receiver.ts";
 import { codeOf, loginUrl, type ProviderBody, publicUrl, setStatus } from "../support/sso-round-trip.ts";
 import { newVisitor, unescaped } from "../support/visitor.ts";
 
@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(async () => keycloak?.close(), 60_000);
 
 async function startKeycloak() {
-  const { port, giveBack } = await takeReceiverPort(cluster);
+  const { port, release } = await claimReceiverPort(cluster);
   const folder = await mkdtemp(join(tmpdir(), "muster-keycloak-"));
   const { cert, key } = testCertificate();
   const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "key.pem")];
@@ -109,7 +109,7 @@ async function startKeycloak() {
       if (!ended) process.kill(-(child.pid as number), "SIGTERM");
       await until("Keycloak to stop", () => ended, 30_000);
       await rm(folder, { recursive: true });
-      await giveBack();
+      await release();
     },
   };
 }

@@ -5,7 +5,7 @@ import { listening, testCertificate } from "@muster/testing";
 import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import Provider from "oidc-provider";
 import { type Cluster, receiverHost } from "./cluster.ts";
-import { takeReceiverPort } from "./receiver-port.ts";
+import { claimReceiverPort } from "./receiver.ts";
 
 export type Account = {
   sub: string;
@@ -22,7 +22,7 @@ export type Idp = Awaited<ReturnType<typeof startIdp>>;
 
 /** A real OpenID provider over HTTPS with a certificate of the test CA, at a port that the cluster's services may reach. */
 export async function startIdp(cluster: Cluster, options: { clients?: number } = {}) {
-  const { port, giveBack } = await takeReceiverPort(cluster);
+  const { port, release } = await claimReceiverPort(cluster);
   const issuer = `https://${receiverHost}:${port}`;
   const accounts = new Map<string, Account>();
   const secret = randomBytes(32).toString("base64url");
@@ -102,7 +102,7 @@ export async function startIdp(cluster: Cluster, options: { clients?: number } =
     async close() {
       server.closeAllConnections();
       await close();
-      await giveBack();
+      await release();
     },
   };
 }

@@ -1,8 +1,9 @@
+import { open, readFile, rm } from "node:fs/promises";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import { listening, testCertificate } from "@muster/testing";
+import { dirname, join } from "node:path";
+import { listening, testCertificate, until } from "@muster/testing";
 import { type Cluster, receiverHost } from "./cluster.ts";
-import { takeReceiverPort } from "./receiver-port.ts";
 
 export type Received = { atMs: number; headers: IncomingHttpHeaders; body: string };
 
@@ -14,9 +15,30 @@ export type Receiver = {
   close(): Promise<void>;
 };
 
+export type ReceiverPort = { port: number; url: string; release(): Promise<void> };
+
+/** One of the ports that the cluster lets webhooks reach, for a test that listens there by itself. */
+export async function claimReceiverPort(cluster: Cluster): Promise<ReceiverPort> {
+  const folder = dirname(cluster.dataDir);
+  const ports = JSON.parse(await readFile(join(folder, "receivers.json"), "utf8")) as number[];
+  // Test files run beside each other: a port belongs to whoever made its file.
+  const port = await until("a free port for a receiver", async () => {
+    for (const each of ports) {
+      try {
+        await (await open(join(folder, `receiver-${each}`), "wx")).close();
+        return each;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      }
+    }
+    return null;
+  });
+  return { port, url: `https://${receiverHost}:${port}/hook`, release: () => rm(join(folder, `receiver-${port}`)) };
+}
+
 /** An HTTPS receiver with a certificate of the test CA, on one of the ports that the cluster lets webhooks reach. */
 export async function startReceiver(cluster: Cluster): Promise<Receiver> {
-  const { port, giveBack } = await takeReceiverPort(cluster);
+  const { port, url, release } = await claimReceiverPort(cluster);
   const received: Received[] = [];
   let answer: Parameters<Receiver["answer"]>[0] = (_received, response) => void response.end("ok");
   const server = createServer(testCertificate(), (request, response) => {
@@ -30,14 +52,14 @@ export async function startReceiver(cluster: Cluster): Promise<Receiver> {
   });
   const { close } = await listening(server, port);
   return {
-    url: `https://${receiverHost}:${port}/hook`,
+    url,
     received,
     answer(given) {
       answer = given;
     },
     async close() {
       await close();
-      await giveBack();
+      await release();
     },
   };
 }

@@ -5,7 +5,7 @@ import { listening, testCertificate } from "@muster/testing";
 import { X509CertificateGenerator } from "@peculiar/x509";
 import samlp from "samlp";
 import { type Cluster, receiverHost } from "./cluster.ts";
-import { takeReceiverPort } from "./receiver-port.ts";
+import { claimReceiverPort } from "./receiver.ts";
 
 export type SamlAccount = { nameId: string; email: string; name: string };
 export type SamlIdp = Awaited<ReturnType<typeof startSamlIdp>>;
@@ -41,7 +41,7 @@ export async function newSigningKey() {
 
 /** A SAML identity provider over HTTPS that signs whoever is to sign in without asking, and serves its metadata. */
 export async function startSamlIdp(cluster: Cluster) {
-  const { port, giveBack } = await takeReceiverPort(cluster);
+  const { port, release } = await claimReceiverPort(cluster);
   const origin = `https://${receiverHost}:${port}`;
   const entityId = `${origin}/metadata`;
   let current: SamlAccount = { nameId: "", email: "", name: "" };
@@ -126,7 +126,7 @@ export async function startSamlIdp(cluster: Cluster) {
     async close() {
       server.closeAllConnections();
       await close();
-      await giveBack();
+      await release();
     },
   };
 }
