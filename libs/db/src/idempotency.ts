@@ -28,15 +28,6 @@ export async function takeIdempotencyKey(tx: Tx, request: IdempotentRequest): Pr
   return { sha256: row.sha256, reply: row.reply };
 }
 
-/** The reply that was stored under a key, without taking it; null while there is none. */
-export async function findReply(tx: Tx, { caller, rpc, key }: IdempotentRequest): Promise<StoredReply | null> {
-  const [row] = await tx.query<StoredReply>(sql`
-    select request_sha256 as sha256, reply from idempotency
-    where caller = ${caller} and rpc = ${rpc} and key = ${key} and reply is not null
-      and created_at >= now() - ${keptHours} * interval '1 hour'`);
-  return row ?? null;
-}
-
 /** Stores the reply under a key that this transaction took. */
 export async function storeReply(tx: Tx, request: IdempotentRequest, reply: Uint8Array): Promise<void> {
   const { caller, rpc, key } = request;

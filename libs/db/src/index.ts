@@ -4,7 +4,6 @@ export { type Database, type DatabaseOptions, openDatabase, type TxOptions } fro
 export { type DeadLetter, deadLetters, type NewDeadLetter } from "./dead-letters.ts";
 export { isConnectionFailure, isUniqueViolation } from "./failures.ts";
 export {
-  findReply,
   type IdempotentRequest,
   removeExpiredReplies,
   type StoredReply,

@@ -8,7 +8,7 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { type Database, findReply, removeExpiredReplies, storeReply, type Tx, takeIdempotencyKey } from "@muster/db";
+import { type Database, removeExpiredReplies, storeReply, type Tx, takeIdempotencyKey } from "@muster/db";
 import { AppError, type CallContext, type Logger, type Repeating, repeatEvery, validationError } from "@muster/kit";
 import type { SealedColumn } from "./sealed-column.ts";
 
@@ -48,56 +48,28 @@ export function idempotentTx<I extends DescMessage, O extends DescMessage, R>(
   run: (tx: Tx, reached: R) => Promise<MessageInitShape<O>>,
   box: ReplyBox = inClear,
 ): Promise<MessageShape<O>> {
-  const { output } = method;
-  const asked = askedOf(context, method, request);
-  if (asked === null) return db.tx(context, async (tx) => create(output, await run(tx, await reach(tx))));
-  const place = replyPlace([asked.caller, asked.rpc, asked.key]);
+  const { input, output } = method;
+  const key = context.meta.idempotencyKey ?? null;
+  if (key === null) return db.tx(context, async (tx) => create(output, await run(tx, await reach(tx))));
+  if (!visibleAscii.test(key)) throw validationError({ "Idempotency-Key": ["1 to 255 visible ASCII characters"] });
+  const asked = {
+    caller: context.caller.actor.id,
+    rpc: `${method.parent.typeName}/${method.name}`,
+    key,
+    sha256: createHash("sha256").update(toBinary(input, request)).digest(),
+  };
+  const place = replyPlace([asked.caller, asked.rpc, key]);
   return db.tx(context, async (tx) => {
     const stored = await takeIdempotencyKey(tx, asked);
-    if (stored) requireSame(stored, asked);
+    if (stored && !stored.sha256.equals(asked.sha256)) {
+      throw new AppError("idempotency_conflict", "The Idempotency-Key was used for another request");
+    }
     const reached = await reach(tx);
     if (stored) return fromBinary(output, box.open(stored.reply, place));
     const reply = create(output, await run(tx, reached));
     await storeReply(tx, asked, box.seal(Buffer.from(toBinary(output, reply)), place));
     return reply;
   });
-}
-
-/**
- * The reply that `idempotentTx` has stored for this very request, in clear; null while there is none, and without a key. For mutations that ask
- * another party before their transaction: a repeat must not depend on its answer. Throws as `idempotentTx`.
- */
-export async function storedReply<I extends DescMessage, O extends DescMessage>(
-  db: Database,
-  context: CallContext,
-  method: DescMethodUnary<I, O>,
-  request: MessageShape<I>,
-): Promise<MessageShape<O> | null> {
-  const asked = askedOf(context, method, request);
-  if (asked === null) return null;
-  const stored = await db.tx(context, (tx) => findReply(tx, asked));
-  if (!stored) return null;
-  requireSame(stored, asked);
-  return fromBinary(method.output, stored.reply);
-}
-
-type Asked = { caller: string; rpc: string; key: string; sha256: Buffer };
-
-function askedOf<I extends DescMessage, O extends DescMessage>(
-  { caller, meta }: CallContext,
-  { parent, name, input }: DescMethodUnary<I, O>,
-  request: MessageShape<I>,
-): Asked | null {
-  const key = meta.idempotencyKey ?? null;
-  if (key === null) return null;
-  if (!visibleAscii.test(key)) throw validationError({ "Idempotency-Key": ["1 to 255 visible ASCII characters"] });
-  const sha256 = createHash("sha256").update(toBinary(input, request)).digest();
-  return { caller: caller.actor.id, rpc: `${parent.typeName}/${name}`, key, sha256 };
-}
-
-function requireSame(stored: { sha256: Buffer }, asked: Asked): void {
-  if (stored.sha256.equals(asked.sha256)) return;
-  throw new AppError("idempotency_conflict", "The Idempotency-Key was used for another request");
 }
 
 /** The `reach` of a mutation whose place was judged, for this very call, before its transaction began. */

@@ -3,7 +3,7 @@ import type { Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
 import { SsoProviderService } from "@muster/proto/muster/identity/v1/sso_provider_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore, requireScope, requireWholeOrganization, storedReply } from "@muster/service";
+import { idempotentTx, reachedBefore, requireScope, requireWholeOrganization } from "@muster/service";
 import { newPlace, requireOwner } from "../commands/sso/owner.ts";
 import { incomplete, prepareProvider, seenRole } from "../commands/sso/prepare-provider.ts";
 import { testProvider } from "../commands/sso/test-provider.ts";
@@ -103,8 +103,6 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
         );
       }
       const place = await newPlace(deps, context, request);
-      const repeated = await storedReply(db, context, SsoProviderService.method.createSsoProvider, request);
-      if (repeated) return repeated;
       const id = uuidv7(at.getTime());
       const values = await prepareProvider(deps, context, { id, type, place, before: null }, fields);
       const make = async (tx: Tx) => {
