@@ -57,7 +57,7 @@ inChromium("the console's pages", (visit) => {
     try {
       await until("the channel", () => channel.connected);
       await page.getByRole("link", { name: "Live event logs" }).click();
-      await page.getByLabel("Log", { exact: true }).selectOption("Microsoft-Windows-PowerShell/Operational");
+      await page.getByRole("combobox", { name: "Log" }).selectOption("Microsoft-Windows-PowerShell/Operational");
       await page.getByRole("row").nth(50).waitFor();
       await page.getByRole("button", { name: "Following" }).click();
       await page.getByRole("button", { name: "Paused: follow" }).waitFor();
