@@ -103,10 +103,10 @@ export function checkpointsOutside(deps: {
       return objects ? [...onStream, ...(await newestObjects(objects, restoresPrefix, mostNotes))] : onStream;
     },
     async keepRestore(note, declaredAt) {
-      const at = declaredAt.toISOString();
+      const place = String(declaredAt.getTime()).padStart(16, "0");
       const body = Buffer.from(note);
-      await opened().transport.publish({ subject: restoresSubject, msgId: `${restoresSubject}/${at}`, body });
-      await objects?.put(`${restoresPrefix}${at}.note`, body, { contentType: "text/plain" });
+      await opened().transport.publish({ subject: restoresSubject, msgId: `${restoresSubject}/${place}`, body });
+      await objects?.put(`${restoresPrefix}${place}.note`, body, { contentType: "text/plain" });
     },
   };
 }
