@@ -1,5 +1,5 @@
 import type { Database } from "@muster/db";
-import { AppError, type NoteSigner, signNote, systemCaller } from "@muster/kit";
+import { AppError, type NoteSigner, signNote, systemCaller, uuidv7 } from "@muster/kit";
 import { auditEvent } from "@muster/service";
 import type { Outside } from "../clients/checkpoint-copies.ts";
 import { type Restore, restoreText } from "../rules/restore.ts";
@@ -28,7 +28,7 @@ export async function declareRestore(deps: Deps, restoredTo: Date): Promise<Rest
   const meta = { requestId: "", clientAddress: null, userAgent: null, traceparent: null };
   const fact = {
     action: "audit.restore.declared",
-    resource: { type: "audit_restore", id: declaredAt.toISOString(), name: null },
+    resource: { type: "audit_restore", id: uuidv7(declaredAt.getTime()), name: restoredTo.toISOString() },
     orgId: null,
     partnerId: null,
     details: { restoredTo: restoredTo.toISOString() },
