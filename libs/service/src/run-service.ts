@@ -4,7 +4,7 @@ import { checkSchema, type Database, migrate, openDatabase, type Privilege, star
 import { baseUrls, type Process, redactConfig, runProcess, serviceSettings, sleep, startConfig } from "@muster/kit";
 import { createVerifier, type Registration, servePort } from "@muster/rpc";
 import { z } from "zod";
-import { startIdempotencyCleanup } from "./idempotent.ts";
+import { startCleanup } from "./idempotent.ts";
 import { migrateOnly } from "./migrate-only.ts";
 import { reencryptOnly } from "./reencrypt-only.ts";
 import type { SealedColumn } from "./sealed-column.ts";
@@ -50,6 +50,7 @@ const farewellMs = 500;
 const tenantCopySettings = {
   TENANCY_URL: baseUrls("tenancy", "asked for its snapshot"),
 };
+type TenantCopySettings = z.infer<z.ZodObject<typeof tenantCopySettings>>;
 
 /**
  * The one way a service runs: settings, migrations, checks of role and schema, database, bus and relay, RPC port.
@@ -62,7 +63,7 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
   if (process.argv[2] === "migrate") return migrateOnly(name, dirs);
   if (process.argv[2] === "reencrypt") return reencryptOnly(name, definition.sealed ?? []);
   type Config = z.infer<z.ZodObject<S & typeof serviceSettings>>;
-  type Settings = Config & z.infer<z.ZodObject<typeof serviceSettings>>;
+  type Settings = Config & z.infer<z.ZodObject<typeof serviceSettings>> & Partial<TenantCopySettings>;
   const own = { ...(tenantCopy ? tenantCopySettings : {}), ...definition.settings };
   const config = startConfig(name, z.object({ ...serviceSettings, ...own })) as Settings | null;
   if (!config) return;
@@ -98,8 +99,8 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
       });
       proc.onStop("database", () => db.close());
       proc.readiness.addCheck("postgresql", () => db.check());
-      const cleanup = startIdempotencyCleanup({ db, log });
-      proc.onStop("clean-up of stored replies", () => cleanup.stop());
+      const cleanup = startCleanup({ db, log });
+      proc.onStop("clean-up of stored replies and finished jobs", () => cleanup.stop());
 
       const busUsers: Parameters<ServiceContext<Config>["onBus"]>[0][] = [];
       const registrations = await definition.start({
@@ -110,10 +111,9 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
       });
       if (tenantCopy) {
         const deps = { db, service: name, log, ...tenantCopy };
-        const { TENANCY_URL } = config as unknown as { TENANCY_URL: string[] };
         const snapshot = tenancySnapshot({
           service: name,
-          baseUrls: TENANCY_URL,
+          baseUrls: config.TENANCY_URL ?? [],
           privateKeys: config.CALLER_PRIVATE_KEYS,
         });
         proc.onStop("tenancy client", () => snapshot.close());
