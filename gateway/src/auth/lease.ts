@@ -1,4 +1,4 @@
-import { counter, gauge, type Logger } from "@muster/kit";
+import { counter, gauge, keepWorking, type Logger, sleep } from "@muster/kit";
 
 /** What a heartbeat brings: the life of the lease and the changes that count under it. */
 export type Heartbeat<C> = { leaseMs: number; changes: readonly C[]; tooMany: boolean };
@@ -33,8 +33,6 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
   const { heartbeat, apply, leave, log, nowMs = () => performance.now() } = options;
   let sinceMs = Number.POSITIVE_INFINITY;
   let validUntilMs = Number.NEGATIVE_INFINITY;
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
   let failing = false;
 
   const beat = async (): Promise<void> => {
@@ -51,38 +49,34 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
     validUntilMs = Math.max(validUntilMs, sentMs + reply.leaseMs);
   };
 
-  const run = async (): Promise<void> => {
-    while (!stopped) {
+  const failed = (err: unknown) => {
+    if (!failing) log.warn({ err }, "lease at identity not renewed, trying again");
+    failing = true;
+  };
+  // A heartbeat's own time counts to the time between two.
+  const beating = keepWorking(
+    0,
+    async (signal) => {
       const startedMs = nowMs();
       try {
         await beat();
         if (failing) log.info("lease at identity renewed again");
         failing = false;
       } catch (err) {
-        if (!failing) log.warn({ err }, "lease at identity not renewed, trying again");
-        failing = true;
+        failed(err);
       }
       validGauge.set(nowMs() < validUntilMs ? 1 : 0);
-      const leftMs = heartbeatMs - (nowMs() - startedMs);
-      if (stopped) break;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-        timer = setTimeout(resolve, Math.max(0, leftMs));
-      });
-    }
-  };
-  let wake: () => void = () => undefined;
-  const ended = run();
+      await sleep(Math.max(0, heartbeatMs - (nowMs() - startedMs)), signal);
+    },
+    failed,
+  );
 
   return {
     covers(askedAtMs) {
       return askedAtMs >= sinceMs && nowMs() < validUntilMs;
     },
     async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      wake();
-      await ended;
+      await beating.stop();
       validUntilMs = Number.NEGATIVE_INFINITY;
       await leave();
     },
