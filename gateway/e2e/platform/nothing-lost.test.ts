@@ -7,18 +7,19 @@ import { serviceNames } from "@muster/kit";
 import { until } from "@muster/testing";
 import { chainFacts, unpublished } from "../support/chain-facts.ts";
 import { type Api, api, signIn } from "../support/client.ts";
-import { type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
+import type { StackFile } from "../support/cluster.ts";
+import { type ShakenCluster, shakenCluster, turnMs } from "../support/shaken-cluster.ts";
 
-let cluster: Cluster & { stop(): Promise<void> };
+let cluster: ShakenCluster;
 let root: Api;
 const acknowledged: string[] = [];
 
 beforeAll(async () => {
-  cluster = await ownCluster();
+  cluster = await shakenCluster();
   root = api(cluster, (await signIn(cluster)).accessToken);
-}, 180_000);
+}, turnMs);
 afterAll(async () => {
-  await cluster?.stop();
+  await cluster?.leave();
 }, 60_000);
 
 /** One creation as a careful client does it: a refused call is made again, an acknowledged one is remembered. */
