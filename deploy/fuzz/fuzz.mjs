@@ -143,7 +143,7 @@ async function makeCallers() {
   const email = "org-admin@example.com";
   const person = { email, name: "Fuzz", orgId: organization.id, roleId };
   const { inviteUrl } = await call("POST", "/users", person, admin);
-  const token = new URL(inviteUrl).searchParams.get("token");
+  const token = new URLSearchParams(new URL(inviteUrl).hash.slice(1)).get("token");
   await call("POST", "/auth/accept-invite", { token, password });
   const orgAdmin = await signedIn({ email, password });
   const wanted = { orgId: organization.id, name: "Fuzz", scopes: ["*"], rateLimit: 100_000 };

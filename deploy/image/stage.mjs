@@ -34,7 +34,7 @@ function closure(name, folders) {
 
 /** What runs; sources, tests, and what only compilers and people read stay behind. */
 const leftBehind =
-  /(^|\/)(src|e2e|node_modules|package\.json|README\.md|tsconfig[^/]*\.json)$|\.test\.[a-z.]+$|\.d\.ts(\.map)?$|\.tsbuildinfo$/;
+  /(^|\/)(src|e2e|node_modules|package\.json|README\.md|tsconfig[^/]*\.json)$|(^|\/)gateway\/console\/[^/]+\.(html|ts|mjs)$|\.test\.[a-z.]+$|\.d\.ts(\.map)?$|\.tsbuildinfo$/;
 const notNeeded = /\.d\.[cm]?ts$|\.map$|\.md$|\.tsbuildinfo$/i;
 
 const write = (out, path, value) => writeFileSync(join(out, path), `${JSON.stringify(value, null, 2)}\n`);

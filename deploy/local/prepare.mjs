@@ -2,19 +2,48 @@
 // skipped when nothing changed, quiet when it works, and shown in full when it fails.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const modules = join(root, "node_modules");
 
-/** With `client` the typed client is made, too: tests and checks need it, a start does not. */
+/** With `client` the typed client and the console are made, too: tests and checks need them, a start makes them beside its other steps. */
 export function prepare({ client = false } = {}) {
   install();
   generate();
   step("Compiling", process.execPath, [join(modules, "typescript", "bin", "tsc"), "-b"], { quietStart: built() });
-  if (client) makeClient();
+  if (client) makeConsole();
+}
+
+/** Builds the console that the gateway serves, and first the client that it calls the API with. */
+export function makeConsole() {
+  makeClient();
+  const folder = join(root, "gateway", "console");
+  const dist = join(folder, "dist");
+  const stamp = join(modules, ".muster-console");
+  const own = ["index.html", "sign-in.html", "vite.config.ts", "paths.ts", "package.json"];
+  const generated = join(root, "libs", "client", "src", "generated");
+  const wanted = hash([
+    ...own.map((name) => join(folder, name)),
+    ...sourcesOf(join(folder, "src")),
+    ...sourcesOf(join(root, "libs", "client", "src")),
+    // Of what is generated, types alone are not in the bundle.
+    join(generated, "operations.ts"),
+    join(generated, "access.ts"),
+    join(root, "package-lock.json"),
+  ]);
+  if (existsSync(join(dist, "paths.json")) && read(stamp) === wanted) return;
+  // Built aside and put in place whole: a gateway that starts meanwhile serves the old build or the new one.
+  const out = join(folder, "node_modules", `.build-${process.pid}`);
+  step("Building the console", process.execPath, [join(modules, "vite", "bin", "vite.js"), "build", folder], {
+    quietStart: true,
+    env: { ...process.env, CONSOLE_OUT: out, NODE_ENV: "production" },
+  });
+  rmSync(dist, { recursive: true, force: true });
+  renameSync(out, dist);
+  remember(stamp, wanted);
 }
 
 function makeClient() {
@@ -22,7 +51,12 @@ function makeClient() {
   const stamp = join(modules, ".muster-client");
   const sources = ["gateway/src", "libs/kit/src", "libs/client/src"].flatMap((path) => sourcesOf(join(root, path)));
   const wanted = hash([...sources, join(folder, "generate.mjs"), join(root, "package-lock.json")]);
-  const outputs = ["src/generated/schema.ts", "src/generated/operations.ts", "dist/index.js"];
+  const outputs = [
+    "src/generated/schema.ts",
+    "src/generated/operations.ts",
+    "src/generated/access.ts",
+    "dist/index.js",
+  ];
   if (outputs.every((file) => existsSync(join(folder, file))) && read(stamp) === wanted) return;
   step("Making the types of the client", process.execPath, [join(folder, "generate.mjs")], { quietStart: true });
   step("Compiling the client", process.execPath, [join(modules, "typescript", "bin", "tsc"), "-b", folder], {
@@ -36,7 +70,7 @@ function sourcesOf(folder) {
     .flatMap((entry) => {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) return entry.name === "generated" ? [] : sourcesOf(path);
-      return entry.name.endsWith(".ts") && !entry.name.endsWith(".test.ts") ? [path] : [];
+      return /\.(tsx?|css|svg)$/.test(entry.name) && !entry.name.endsWith(".test.ts") ? [path] : [];
     })
     .sort();
 }
@@ -92,11 +126,11 @@ function built() {
   return existsSync(join(root, "gateway", "dist", "main.js"));
 }
 
-function step(title, program, args, { quietStart = false } = {}) {
+function step(title, program, args, { quietStart = false, env = process.env } = {}) {
   const began = performance.now();
   if (!quietStart) console.error(`${title} …`);
   const shell = process.platform === "win32" && program === "npm";
-  const result = spawnSync(program, args, { cwd: root, encoding: "utf8", maxBuffer: 64 << 20, shell });
+  const result = spawnSync(program, args, { cwd: root, encoding: "utf8", maxBuffer: 64 << 20, shell, env });
   if (result.signal) process.exit(130);
   if (result.status !== 0) {
     if (quietStart) console.error(`${title} …`);

@@ -44,6 +44,7 @@ declare
     || array(select format('muster_%s_%s', s, k) from unnest(services) s, unnest(array['owner', 'app', 'lookup']) k);
   superuser constant boolean := (select rolsuper from pg_roles where rolname = current_user);
   schema text;
+  routine regprocedure;
   owner text;
   app text;
   lookup text;
@@ -54,6 +55,15 @@ begin
   perform set_config('client_min_messages', 'warning', true);
   execute format('revoke all on database %I from public', current_database());
   revoke all on schema public from public;
+  -- Large objects belong to no schema and know no row-level security: a service could keep and fill them without bound.
+  if superuser then
+    for routine in
+      select oid::regprocedure from pg_proc
+      where pronamespace = 'pg_catalog'::regnamespace and (proname like 'lo\_%' or proname in ('loread', 'lowrite'))
+    loop
+      execute format('revoke execute on function %s from public', routine);
+    end loop;
+  end if;
 
   foreach role in array roles loop
     if not exists (select from pg_roles where rolname = role) then

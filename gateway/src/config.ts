@@ -30,6 +30,13 @@ export const configSchema = z.object({
     .optional()
     .transform((url) => (url === undefined ? undefined : withoutTrailing(url, "/")))
     .describe("The same, and preferred."),
+  CONSOLE: z
+    .enum(["on", "off", "true", "false", "1", "0"])
+    .default("on")
+    .transform((text) => text === "on" || text === "true" || text === "1")
+    .describe(
+      "Serve the console and the sign-in page at the public address; `off` leaves the API and its documentation.",
+    ),
   IDENTITY_URL: baseUrls("identity", "used in turn"),
   TENANCY_URL: baseUrls("tenancy", "used in turn"),
   AUDIT_URL: baseUrls("audit", "used in turn"),
@@ -94,7 +101,7 @@ export const configSchema = z.object({
     "Request bodies received at once; for each beyond it the slowest is given up with 408.",
   ),
   BODIES_MAX_BYTES: whole(128 * 1024 * 1024, 16 * 1024 * 1024, Number.MAX_SAFE_INTEGER).describe(
-    "Bytes of request bodies kept at once while they are received; a body that would exceed it is refused with 503.",
+    "Bytes of request bodies kept at once while they are received and inflated; a body that would exceed it is refused with 503.",
   ),
   BODY_GRACE_MS: whole(5_000, 100, 600_000).describe("Milliseconds in which a request body arrives at any rate."),
   BODY_MIN_BYTES_PER_SECOND: whole(16_384, 1, 1_000_000_000).describe(
@@ -125,3 +132,7 @@ export const configSchema = z.object({
 });
 
 export type Config = z.infer<typeof configSchema>;
+
+/** Address of the app that browsers are sent back to, without a trailing slash. */
+export const appUrlOf = ({ DASHBOARD_URL, PUBLIC_APP_URL, PUBLIC_URL }: Config) =>
+  DASHBOARD_URL ?? PUBLIC_APP_URL ?? PUBLIC_URL;

@@ -3,6 +3,7 @@ import { AppError, type ErrorCode } from "@muster/kit";
 /** Codes that only the edge gives: they never cross RPC. */
 export type EdgeCode =
   | "bad_request"
+  | "cross_origin"
   | "invalid_json"
   | "method_not_allowed"
   | "request_timeout"
@@ -33,6 +34,7 @@ const keyChallenge = 'ApiKey realm="X-API-Key"';
 /** Every code and its HTTP form: a code without an entry does not compile. */
 const table: Record<PublicCode, HttpError> = {
   bad_request: { status: 400 },
+  cross_origin: { status: 403 },
   invalid_json: { status: 400 },
   validation_failed: { status: 400 },
   unauthenticated: { status: 401, challenge },

@@ -73,6 +73,8 @@ export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B 
   /** What a download may be asked under (RFC 9110 sections 13 and 14). */
   conditions(): Pick<Inbound, "range" | "ifRange" | "ifNoneMatch">;
   rpc(): Promise<CallOptions>;
+  /** Whether a browser says that a page of this origin sent it. */
+  sameOrigin(): boolean;
   /** Where the request came from, for what is passed on later than it. */
   meta(): RequestMeta;
 };
@@ -111,7 +113,7 @@ export type RouteDefinition<
   /** The body is a form (`application/x-www-form-urlencoded`) instead of JSON. */
   form?: true;
   /** Name of the one cookie that the handler gets. */
-  cookie?: string;
+  cookie?: string | ((deps: Pick<Deps, "publicUrl">) => string);
   /** Requests a minute that one address may make here; a setting of the gateway says how many. */
   perAddressPerMinute?: AddressLimit;
   /** The body may be compressed; on agents' rows it may be anyway. */

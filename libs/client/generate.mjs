@@ -16,11 +16,30 @@ const anonymous = Object.entries(document.paths)
   .filter(([, methods]) => Object.values(methods).every(({ security }) => security.length === 0))
   .map(([path]) => path);
 
+/** What each operation needs of its caller, as `METHOD path`. */
+const access = Object.fromEntries(
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => {
+      const { permission, mfa, scopes } = operation["x-access"];
+      const needs = { ...(permission ? { permission } : {}), ...(mfa ? { mfa } : {}), ...(scopes ? { scopes } : {}) };
+      return [`${method.toUpperCase()} ${path}`, needs];
+    }),
+  ),
+);
+
 mkdirSync(folder, { recursive: true });
 writeFileSync(`${folder}schema.ts`, note + astToString(await openapiTS(document)));
 writeFileSync(
   `${folder}operations.ts`,
   `${note}export const repeatable: readonly string[] = ${JSON.stringify(repeatable, null, 2)};
 export const anonymous: readonly string[] = ${JSON.stringify(anonymous, null, 2)};
+`,
+);
+writeFileSync(
+  `${folder}access.ts`,
+  `${note}/** What an operation needs of a person: a permission, a second factor, one of these places in the hierarchy. */
+export type OperationAccess = { permission?: string; mfa?: true; scopes?: readonly string[] };
+/** By \`METHOD path\`. */
+export const access: Readonly<Record<string, OperationAccess>> = ${JSON.stringify(access)};
 `,
 );

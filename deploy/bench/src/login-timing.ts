@@ -78,7 +78,7 @@ async function makeAccounts(root: Call, url: string, databaseUrl: string): Promi
     const email = address();
     const { status, body } = await root("POST", "/users", { email, name: "Timing", orgId, roleId });
     if (status !== 201) throw new Error(`POST /users answered ${status}: ${JSON.stringify(body)}`);
-    return { email, password, token: new URL(String(body.inviteUrl)).searchParams.get("token") };
+    return { email, password, token: new URLSearchParams(new URL(String(body.inviteUrl)).hash.slice(1)).get("token") };
   };
   const accepted = async (): Promise<Account> => {
     const { email, token } = await invite();

@@ -124,7 +124,7 @@ async function newPerson(root: Call, url: string, orgId: string): Promise<Person
   const roles = (await done(root("GET", "/roles"))).data as { id: string; key: string }[];
   const roleId = roles.find(({ key }) => key === "org-viewer")?.id;
   const { inviteUrl } = await done(root("POST", "/users", { email, name: "Trial", orgId, roleId }));
-  const token = new URL(String(inviteUrl)).searchParams.get("token");
+  const token = new URLSearchParams(new URL(String(inviteUrl)).hash.slice(1)).get("token");
   await done(callAt(url, null, "POST", "/auth/accept-invite", { token, password }));
   return { email, password };
 }

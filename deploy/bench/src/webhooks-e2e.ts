@@ -78,11 +78,11 @@ async function measure(bench: Bench, step: Step): Promise<Row> {
   const toMs = fromMs + seconds * 1_000;
   const posting = step === "idle" ? Promise.resolve([]) : post(plan);
   await sleep(fromMs - clockMs());
-  // Processes that are killed take their time with them: their figure says nothing.
   const usage = watchUsage(groupsOf(running));
   if (step === "kill") await killThrice(running, seconds);
   await sleep(Math.max(0, toMs - clockMs()));
-  const used = usage.stop();
+  // Processes that are killed take their time with them: their figure would say nothing.
+  const used = step === "kill" ? null : usage.stop();
   const posted = await posting;
   const arrivals = await drained(receiver, posted, step === "hanging");
   const loads = `${loadBefore.toFixed(1)} → ${loadAverage().toFixed(1)}`;
@@ -96,7 +96,7 @@ type Measured = {
   toMs: number;
   posted: Posted[];
   arrivals: Arrivals;
-  used: Used;
+  used: Used | null;
   loads: string;
 };
 
@@ -123,6 +123,7 @@ function rowOf({ step, seconds, fromMs, toMs, posted, arrivals, used, loads }: M
   }
   const [arrival, answer] = [percentiles(latencies), percentiles(answers)];
   const perDelivery = (ms: number) => (arrived > 0 ? Math.round((ms * 1_000) / arrived) : "");
+  const ofCore = (ms: number) => ((ms / seconds / 1_000) * 100).toFixed(1);
   const ms = (value: number, digits = 1) => (Number.isNaN(value) ? "" : value.toFixed(digits));
   return {
     step,
@@ -138,12 +139,12 @@ function rowOf({ step, seconds, fromMs, toMs, posted, arrivals, used, loads }: M
     refused,
     lost,
     "silent repeats": arrivals.counts.silentRepeats,
-    "µs/delivery": perDelivery(used.totalMs),
-    "% of a core": ((used.totalMs / seconds / 1_000) * 100).toFixed(1),
-    by: [...used.groups]
-      .map(([name, each]) => `${name} ${perDelivery(each.cpuMs) || ((each.cpuMs / seconds / 1_000) * 100).toFixed(1)}`)
+    "µs/delivery": used ? perDelivery(used.totalMs) : "",
+    "% of a core": used ? ofCore(used.totalMs) : "",
+    by: [...(used?.groups ?? [])]
+      .map(([name, each]) => `${name} ${perDelivery(each.cpuMs) || ofCore(each.cpuMs)}`)
       .join(" "),
-    "PSS MB": Math.round(used.pssMb),
+    "PSS MB": used ? Math.round(used.pssMb) : "",
   };
 }
 

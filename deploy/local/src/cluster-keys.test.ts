@@ -45,7 +45,7 @@ test("keys that were made stay, and only their owner reads them", () => {
 
 test("no service's Secret holds another's password or key", () => {
   const { "muster-callers": _, ...secrets } = make();
-  const perName = ["CALLER_PRIVATE_KEYS", "NATS_NKEY_SEED", "DATABASE_PASSWORD"];
+  const perName = ["CALLER_PRIVATE_KEYS", "NATS_NKEY_SEED", "DATABASE_PASSWORD", "SECRET_ENCRYPTION_KEY"];
   const values = Object.values(secrets).flatMap((secret) => perName.flatMap((name) => secret?.[name] ?? []));
   expect(new Set(values).size).toBe(values.length);
 });

@@ -6,7 +6,7 @@ import { root } from "./config.ts";
 import { readJson, writeJson } from "./data-folder.ts";
 import { variableOf } from "./database.ts";
 import { readablePassword } from "./first-admin.ts";
-import { completeKeys, type Keys, loginRoles, workerRole } from "./keys.ts";
+import { completeKeys, type Keys, loginRoles, type SealerName, workerRole } from "./keys.ts";
 import { Problem } from "./problem.ts";
 import { serviceNames, speakerNames, workerNames } from "./replicas.ts";
 
@@ -68,17 +68,17 @@ export function manifests(keys: Keys & { adminPassword: string }, prefix: string
     type: "Opaque",
     stringData,
   });
-  const sealing = { SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey };
+  const sealing = (name: SealerName) => ({ SECRET_ENCRYPTION_KEY: keys.secretEncryptionKeys[name] });
   const signing = { CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey };
   const further: Record<string, Record<string, string>> = {
     identity: {
-      ...sealing,
+      ...sealing("identity"),
       JWT_PRIVATE_KEYS: keys.jwtPrivateKeys,
       ENROLLMENT_KEY_PEPPER: keys.enrollmentKeyPepper,
       BOOTSTRAP_ADMIN_PASSWORD: keys.adminPassword,
     },
-    audit: { ...sealing, ...signing },
-    "webhook-dispatcher": sealing,
+    audit: { ...sealing("audit"), ...signing },
+    "webhook-dispatcher": sealing("webhook-dispatcher"),
   };
   const speakers = speakerNames.map((name) =>
     secret(name, {

@@ -20,8 +20,8 @@ export type Keys = {
   nkeys: Record<SpeakerName, Nkey>;
   /** EC P-256, "kid:base64 PKCS#8". */
   jwtPrivateKeys: string;
-  /** "id:base64", 32 bytes. */
-  secretEncryptionKey: string;
+  /** "id:base64[,…]", 32 bytes each: a key of its own for each service that seals secrets. */
+  secretEncryptionKeys: Record<SealerName, string>;
   enrollmentKeyPepper: string;
   /** "name:base64 PKCS#8", Ed25519: signs audit's checkpoints. */
   checkpointPrivateKey: string;
@@ -29,10 +29,17 @@ export type Keys = {
 
 export const umbrellaRole = "muster_owner";
 
+/** Services that seal secrets at rest. */
+export const sealerNames = ["identity", "audit", "webhook-dispatcher"] as const;
+export type SealerName = (typeof sealerNames)[number];
+
+/** Folders of before had one key for all: it opens what it sealed. */
+type Kept = Partial<Keys> & { secretEncryptionKey?: string };
+
 /** The kept keys; makes those that are missing (at the first start all, after an upgrade a new service's). */
 export function loadKeys(dataDir: string): Keys & { callerPublicDir: string } {
   const file = join(dataDir, "keys", "secrets.json");
-  const read = readJson<Partial<Keys>>(file);
+  const read = readJson<Kept>(file);
   // Making new ones would lock everybody out of what the old ones protect.
   if (read === null && existsSync(file))
     throw new Problem(`${file} is not JSON: repair it, it holds the cluster's keys.`);
@@ -48,14 +55,14 @@ export function loadKeys(dataDir: string): Keys & { callerPublicDir: string } {
 }
 
 /** The given keys and, where one is missing, a new one. */
-export function completeKeys(kept: Partial<Keys>): Keys {
+export function completeKeys(kept: Kept): Keys {
   return {
     superuserPassword: kept.superuserPassword ?? password(),
     rolePasswords: complete(loginRoles(), kept.rolePasswords, password),
     callers: complete(speakerNames, kept.callers, generateCallerKey),
     nkeys: complete(speakerNames, kept.nkeys, generateNkey),
     jwtPrivateKeys: kept.jwtPrivateKeys ?? jwtKey(),
-    secretEncryptionKey: kept.secretEncryptionKey ?? `k1:${randomBytes(32).toString("base64")}`,
+    secretEncryptionKeys: complete(sealerNames, kept.secretEncryptionKeys, () => sealingKey(kept.secretEncryptionKey)),
     enrollmentKeyPepper: kept.enrollmentKeyPepper ?? password(),
     checkpointPrivateKey: kept.checkpointPrivateKey ?? checkpointKey(),
   };
@@ -81,6 +88,11 @@ function complete<N extends string, T>(
   make: () => T,
 ): Record<N, T> {
   return Object.fromEntries(names.map((name) => [name, kept[name] ?? make()])) as Record<N, T>;
+}
+
+function sealingKey(older: string | undefined): string {
+  const own = `${randomBytes(3).toString("hex")}:${randomBytes(32).toString("base64")}`;
+  return older === undefined ? own : `${own},${older}`;
 }
 
 function password(): string {

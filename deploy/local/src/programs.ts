@@ -100,12 +100,13 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     DATABASE_URL_APP: around.database.app[program],
     ...serviceUrls(around.instances),
   };
-  if (program === "webhook-dispatcher") return { ...service, SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey };
+  if (program === "webhook-dispatcher")
+    return { ...service, SECRET_ENCRYPTION_KEY: keys.secretEncryptionKeys[program] };
   if (program === "audit") {
     return {
       ...service,
       CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey,
-      SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey,
+      SECRET_ENCRYPTION_KEY: keys.secretEncryptionKeys.audit,
       // Unless the person has a bucket for them.
       ...(process.env.STREAM_S3_BUCKET ? {} : { STREAM_DIRECTORY: around.archiveDir }),
     };
@@ -118,7 +119,7 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
   return {
     ...service,
     JWT_PRIVATE_KEYS: keys.jwtPrivateKeys,
-    SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey,
+    SECRET_ENCRYPTION_KEY: keys.secretEncryptionKeys.identity,
     ENROLLMENT_KEY_PEPPER: keys.enrollmentKeyPepper,
     BOOTSTRAP_ADMIN_EMAIL: around.admin.email,
     PUBLIC_URL: around.publicUrl,

@@ -3,10 +3,9 @@ import { join } from "node:path";
 import { roleNames } from "@muster/db";
 import { readConfig, root } from "./config.ts";
 import { readJson } from "./data-folder.ts";
-import { loadKeys } from "./keys.ts";
+import { loadKeys, sealerNames } from "./keys.ts";
 import { Problem } from "./problem.ts";
 import { mergeEnvironment } from "./programs.ts";
-import { serviceNames } from "./replicas.ts";
 import type { StackFile } from "./stack-file.ts";
 
 /** `npm run muster -- reencrypt`: every service's secrets under the first key of the data folder; throws a `Problem` that names those that failed. */
@@ -16,7 +15,7 @@ export async function reencryptServices(): Promise<void> {
   if (!stack) throw new Problem(`No cluster runs on ${dataDir}: start it first (npm start).`);
   const keys = loadKeys(dataDir);
   const failed: string[] = [];
-  for (const name of serviceNames) {
+  for (const name of sealerNames) {
     const url = new URL(stack.databaseUrl);
     url.username = roleNames(name).owner;
     url.password = encodeURIComponent(keys.rolePasswords[url.username] ?? "");
@@ -27,7 +26,10 @@ export async function reencryptServices(): Promise<void> {
       {
         cwd: folder,
         stdio: "inherit",
-        env: mergeEnvironment(process.env, { DATABASE_URL: url.href, SECRET_ENCRYPTION_KEY: keys.secretEncryptionKey }),
+        env: mergeEnvironment(process.env, {
+          DATABASE_URL: url.href,
+          SECRET_ENCRYPTION_KEY: keys.secretEncryptionKeys[name],
+        }),
       },
     );
     const status = await new Promise<number | null>((resolve, reject) => {

@@ -10,6 +10,7 @@ import { describeStack, gatewayUrl, publicUrl } from "./stack-file.ts";
 
 const facts = {
   gatewayUrls: ["http://127.0.0.1:3000", "http://127.0.0.1:3001"],
+  consoleUrl: "http://localhost:3000",
   adminEmail: "admin@muster.local",
   adminPassword: null,
   dataDir: "/data",
@@ -19,7 +20,13 @@ const facts = {
 describe("the screen when all is ready", () => {
   it("shows every gateway, the logs and a first curl", () => {
     const text = readyScreen(facts);
-    for (const part of ["http://127.0.0.1:3000/api/v1", "http://127.0.0.1:3001", "/data/logs", "curl -s"]) {
+    for (const part of [
+      "Console  http://localhost:3000",
+      "http://127.0.0.1:3000/api/v1",
+      "http://127.0.0.1:3001",
+      "/data/logs",
+      "curl -s",
+    ]) {
       expect(text).toContain(part);
     }
   });

@@ -1,5 +1,7 @@
 export type ReadyFacts = {
   gatewayUrls: readonly string[];
+  /** Where browsers open the console: by name, which passkeys are made for. */
+  consoleUrl: string;
   adminEmail: string;
   /** Shown once, at the first start. */
   adminPassword: string | null;
@@ -15,6 +17,7 @@ export function readyScreen(facts: ReadyFacts): string {
     "",
     `Muster is ready after ${facts.seconds.toFixed(1)} s.`,
     "",
+    `  Console  ${facts.consoleUrl}`,
     `  API      ${url}/api/v1${more.length > 0 ? `   also ${more.join(", ")}` : ""}`,
     `  Docs     ${url}/docs`,
     `  Health   ${url}/health`,

@@ -4,6 +4,7 @@ import { sleep } from "@muster/kit";
 import { type Base, startBase } from "./base.ts";
 import { rotateLog } from "./child.ts";
 import type { LocalConfig } from "./config.ts";
+import { buildConsole } from "./console.ts";
 import { guardSuffix, type Lock, openDataFolder, readJson, takeDataFolder, writeJson } from "./data-folder.ts";
 import { firstAdmin } from "./first-admin.ts";
 import type { Keeper } from "./keep-running.ts";
@@ -52,6 +53,7 @@ export class Stack {
     for (const each of gatewayPorts) await claimPort(each);
     rmSync(this.#stackFile, { force: true });
     rotateLogs(join(dataDir, "logs"));
+    const consoleBuild = buildConsole(this.#stopped.signal);
     const keys = loadKeys(dataDir);
     const first = firstAdmin(dataDir, this.#config.adminPassword);
     const ports = await rememberedPorts(dataDir, portNames(this.#config.replicas), gatewayPorts);
@@ -97,6 +99,9 @@ export class Stack {
       releaseDir,
       admin,
     };
+    const consoleProblem = await consoleBuild;
+    if (this.#stopping) return;
+    if (consoleProblem) this.#say(`  the console was not built: ${consoleProblem}`);
     const programs = new Map<string, Program>();
     for (const instance of instances) {
       if (this.#stopping) return;
@@ -115,6 +120,7 @@ export class Stack {
     this.#say(
       readyScreen({
         gatewayUrls: gatewayPorts.map((each) => gatewayUrl(host, each)),
+        consoleUrl: publicUrl(host, port),
         adminEmail: admin.email,
         adminPassword: first.generated ? (first.password ?? null) : null,
         dataDir,

@@ -51,6 +51,7 @@ export const peopleRows: AreaRows = {
     POST /sso/domains/:id/verify
     DELETE /sso/domains/:id`,
     ),
+    ...rows(15, open, "POST /sso/find"),
     ...rows(
       15,
       {},

@@ -1,4 +1,5 @@
 import type { Cluster } from "../support/cluster.ts";
+import { deviation } from "../support/documented.ts";
 import { bodyOf, type Ingredients, queryOf } from "./bodies.ts";
 import { type Cell, homeOf } from "./cells.ts";
 import type { Makers } from "./makers.ts";
@@ -6,7 +7,13 @@ import { type Actor, type Kind, reaches, type State, type Target } from "./model
 import { pathOf, type Subject } from "./subjects.ts";
 import type { World } from "./targets.ts";
 
-export type Answer = { status: number; text: string; body: Record<string, unknown> };
+export type Answer = {
+  status: number;
+  text: string;
+  body: Record<string, unknown>;
+  /** What the OpenAPI document does not say of it; null when it says all. */
+  deviation: string | null;
+};
 export type Performed = { cell: Cell; target: Target | null; name: string; request: string; answer: Answer };
 export type Runner = { cluster: Cluster; makers: Makers; world: World };
 
@@ -40,7 +47,10 @@ export async function send(
   });
   const text = await reply.text();
   const isObject = text.startsWith("{");
-  return { status: reply.status, text, body: isObject ? (JSON.parse(text) as Record<string, unknown>) : {} };
+  const { status } = reply;
+  const undocumented = await deviation(cluster, { method, path, status, headers: reply.headers, text });
+  const json = isObject ? (JSON.parse(text) as Record<string, unknown>) : {};
+  return { status, text, body: json, deviation: undocumented };
 }
 
 let calls = 0;

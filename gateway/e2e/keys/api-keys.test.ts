@@ -52,6 +52,13 @@ describe("an API key", () => {
     });
   });
 
+  it("is refused with every fault of its body at once", async () => {
+    const wanted = { name: "", scopes: ["nope"], expiresAt: "2020-01-01", allowedIps: ["10.0.0.0/33"] };
+    const { status, body } = await call("POST", "/api-keys", { orgId: tenant.orgId, ...wanted });
+    expect([status, body.code]).toEqual([400, "validation_failed"]);
+    expect(fieldsOf(body).sort()).toEqual(["allowedIps", "expiresAt", "name", "scopes"]);
+  });
+
   it.each<[string, object]>([
     ["orgId", { orgId: "x" }],
     ["orgId", { orgId: null }],

@@ -52,7 +52,7 @@ describe("inviting a person", () => {
       createdAt: expect.any(String),
       updatedAt: body.createdAt,
     });
-    expect(inviteUrl).toMatch(/^https?:\/\/[^/]+\/accept-invite\?token=inv_[\w-]{43}$/);
+    expect(inviteUrl).toMatch(/^https?:\/\/[^/]+\/accept-invite#token=inv_[\w-]{43}$/);
     expect((await root.call("GET", `/users/${user.id}`)).body).toEqual(user);
 
     const accept = () => api(cluster).call("POST", "/auth/accept-invite", { token: tokenOf(inviteUrl), password });

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import type { Api } from "../support/client.ts";
+import { type Api, api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
+import { agentWith, enrollAgent } from "../support/enrolled-agent.ts";
 import { auditedActions, newTenant } from "../support/enroller.ts";
-import { operator } from "../support/people.ts";
+import { operator, roleId, tokenOf } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
 
 let cluster: Cluster;
@@ -89,4 +90,42 @@ describe("a POST under an Idempotency-Key", () => {
       expect([me.status, ((await me.json()) as { keyPrefix: string }).keyPrefix]).toEqual([200, first.body.keyPrefix]);
     },
   );
+
+  it("sends one invitation again, and answers a repeat with its link", async () => {
+    const { orgId } = await newTenant(root);
+    const email = `${randomUUID()}@example.com`;
+    const invited = { email, name: "Invited", orgId, roleId: await roleId(root, "org-viewer") };
+    const { id } = (await root.call("POST", "/users", invited)).body;
+    const key = randomUUID();
+    const invite = () => root.call("POST", `/users/${id}/invite`, undefined, under(key));
+    const [first, second] = [await invite(), await invite()];
+    expect([first.status, first.body.inviteUrl]).toEqual([200, expect.stringContaining("token=")]);
+    expect([second.status, second.body.inviteUrl]).toEqual([200, first.body.inviteUrl]);
+    const accept = (url: unknown) =>
+      api(cluster).call("POST", "/auth/accept-invite", { token: tokenOf(url), password: "a long enough pass phrase" });
+    expect((await accept(first.body.inviteUrl)).status).toBe(200);
+    const again = await root.call("POST", `/users/${id}/invite`, undefined, under(randomUUID()));
+    expect([again.status, again.body.code]).toEqual([409, "invitation_accepted"]);
+    const actions = await until("the audit rows", async () => {
+      const found = await auditedActions(root, "user.invite", String(id));
+      return found.includes("user.invite.accept") ? found : null;
+    });
+    expect(actions).toEqual(["user.invite", "user.invite.accept"]);
+  });
+
+  it("rotates an agent's token once, and answers a repeat with the same one", async () => {
+    const { orgId } = await newTenant(root);
+    const { body } = await root.call("POST", "/enrollment-keys", { orgId, name: "Fleet" });
+    const agent = await enrollAgent(cluster, String(body.key));
+    const key = randomUUID();
+    const rotate = (token: string) =>
+      api(cluster, token).call("POST", `/agents/${agent.id}/rotate-token`, undefined, under(key));
+    const first = await rotate(agent.token);
+    expect([first.status, (await rotate(agent.token)).body]).toEqual([200, first.body]);
+    const next = agentWith(cluster, agent.id, String(first.body.token));
+    expect((await next.heartbeat()).status).toBe(200);
+    // Also once the old token is refused: whoever asks with the new one has it already.
+    expect((await rotate(next.token)).body).toEqual(first.body);
+    expect((await next.heartbeat()).status).toBe(200);
+  });
 });

@@ -13,7 +13,7 @@ import { totpAt } from "../support/operator.ts";
 import { enrollTotp, newOrganization, newPartner, signedInAs, type TestPerson } from "../support/people.ts";
 
 type Secrets = {
-  secretEncryptionKey: string;
+  secretEncryptionKeys: Record<string, string>;
   jwtPrivateKeys: string;
   callers: Record<string, { kid: string; privateKey: string; publicPem: string }>;
 };
@@ -184,18 +184,20 @@ describe("a key that is replaced while requests run on two replicas", () => {
   });
 
   it("of secrets at rest: none fails, and after re-encryption the old key is not needed", async () => {
-    const older = (await secrets()).secretEncryptionKey;
+    const { secretEncryptionKeys: kept } = await secrets();
+    const sealWith = (identity: string) => changeSecrets({ secretEncryptionKeys: { ...kept, identity } });
+    const older = kept.identity as string;
     const newer = `k2:${randomBytes(32).toString("base64")}`;
     people = await sixPeople();
     const kept = await sixPeople();
     const load = await underLoad(async () => {
       // All must open the new key's before one seals with it.
-      await changeSecrets({ secretEncryptionKey: `${older},${newer}` });
+      await sealWith(`${older},${newer}`);
       await restart("identity");
-      await changeSecrets({ secretEncryptionKey: `${newer},${older}` });
+      await sealWith(`${newer},${older}`);
       await restart("identity");
       expect(await reencryptAll()).toMatch(/"keyId":"k2".*older keys are needed no longer/);
-      await changeSecrets({ secretEncryptionKey: newer });
+      await sealWith(newer);
       await restart("identity");
     });
     expectNoFailure(load);

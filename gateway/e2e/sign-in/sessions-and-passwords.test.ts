@@ -14,6 +14,7 @@ import {
   signedInAs,
   signInAgain,
   type TestPerson,
+  tokenOf,
 } from "../support/people.ts";
 
 // Two gateways, two identities, and a mail server of the test's own.
@@ -177,8 +178,7 @@ describe("a password", () => {
     expect(link.pathname).toBe("/reset-password");
     expect(letters.filter(({ to }) => to === "nobody@example.com")).toEqual([]);
     const password = "set by a link in a mail";
-    const reset = () =>
-      api(second()).call("POST", "/auth/reset-password", { token: link.searchParams.get("token"), password });
+    const reset = () => api(second()).call("POST", "/auth/reset-password", { token: tokenOf(link), password });
     expect((await reset()).body).toEqual({ success: true });
     const again = await reset();
     expect([again.status, again.body.code]).toEqual([400, "invalid_token"]);
@@ -200,7 +200,7 @@ describe("a password", () => {
     });
     const link = await linkTo(email, "You are invited to Muster");
     expect(String(link)).toBe(made.body.inviteUrl);
-    const token = link.searchParams.get("token");
+    const token = tokenOf(link);
     const password = "chosen by invitation";
     expect((await api(second()).call("POST", "/auth/accept-invite", { token, password })).status).toBe(200);
     expect((await signInAgain(first(), { email, password })).accessToken).toBeTruthy();

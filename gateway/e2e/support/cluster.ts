@@ -131,7 +131,7 @@ export function clusterAt(url: string, dataDir: string): Cluster {
 }
 
 async function stopLauncher(pid: number): Promise<void> {
-  process.kill(pid, "SIGTERM");
+  if (isAlive(pid)) process.kill(pid, "SIGTERM");
   await until("the launcher to stop", () => !isAlive(pid), 30_000);
 }
 

@@ -98,7 +98,9 @@ function secretsIn(value: unknown, name = ""): { name: string; value: string }[]
   if (typeof value !== "string" || value.length < 8 || publicFields.test(name)) return [];
   if (secretFields.test(name) || secretLooks.some((look) => look.test(value))) return [{ name, value }];
   if (!urlFields.test(name) || !URL.canParse(value)) return [];
-  const parameters = [...new URL(value).searchParams].filter(([parameter]) => secretFields.test(parameter));
+  const { searchParams, hash } = new URL(value);
+  const all = [...searchParams, ...new URLSearchParams(hash.slice(1))];
+  const parameters = all.filter(([parameter]) => secretFields.test(parameter));
   return parameters.map(([parameter, each]) => ({ name: `${name} ${parameter}`, value: each }));
 }
 

@@ -10,7 +10,7 @@ export async function resetTokenOf(cluster: Cluster, email: string): Promise<str
     const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith("-password_reset.txt"));
     for (const name of names.sort().reverse()) {
       const text = await readFile(join(folder, name), "utf8");
-      const [, token] = /reset-password\?token=(\S+)/.exec(text) ?? [];
+      const [, token] = /reset-password#token=(\S+)/.exec(text) ?? [];
       if (token && text.includes(`<${email}>`)) return token;
     }
     return null;

@@ -29,7 +29,7 @@ export async function prepareOperator(cluster: Cluster, admin: Credentials): Pro
   const roleId = data.find((role) => role.key === "platform-admin")?.id;
   const email = "operator@muster.local";
   const { inviteUrl } = await call(cluster, "POST", "/users", first, { email, name: "Operator", roleId });
-  const token = new URL(String(inviteUrl)).searchParams.get("token");
+  const token = new URLSearchParams(new URL(String(inviteUrl)).hash.slice(1)).get("token");
   await call(cluster, "POST", "/auth/accept-invite", null, { token, password });
   await call(cluster, "POST", "/auth/mfa/totp/disable", first, { password: admin.password, code: recoveryCode });
   const tokens = await login(cluster, { email, password });

@@ -70,7 +70,8 @@ export async function roleId(by: Api, key: RoleKey): Promise<string> {
 }
 
 /** The token of an invitation's URL. */
-export const tokenOf = (inviteUrl: unknown) => new URL(String(inviteUrl)).searchParams.get("token") ?? "";
+export const tokenOf = (inviteUrl: unknown) =>
+  new URLSearchParams(new URL(String(inviteUrl)).hash.slice(1)).get("token") ?? "";
 
 /** A new active partner; gives its id. */
 export async function newPartner(cluster: Cluster, change: object = {}): Promise<string> {

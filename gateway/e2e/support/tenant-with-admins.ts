@@ -14,10 +14,14 @@ import {
 export type AuditRow = { action: string; resource: { id: string; name: string }; details: Record<string, unknown> };
 
 /** Somebody who is signed in and has completed a second factor. */
-export async function enrolledAs(cluster: Cluster, role: RoleKey, place: Place): Promise<TestPerson> {
+export async function enrolledAs(
+  cluster: Cluster,
+  role: RoleKey,
+  place: Place,
+): Promise<TestPerson & { recoveryCodes: string[] }> {
   const person = await signedInAs(cluster, role, place);
-  await enrollTotp(person);
-  return person;
+  const { recoveryCodes } = await enrollTotp(person);
+  return { ...person, recoveryCodes };
 }
 
 /** A new organization with an administrator of its own and one of its partner. */

@@ -179,6 +179,22 @@ describe("a webhook", () => {
     }
   }, 60_000);
 
+  it("is refused with every fault of its body at once", async () => {
+    const headers = [{ key: "not a name", value: "ü" }];
+    const wanted = { name: "", url: "nonsense", secret: "ü", events: ["*", "device.online"], headers };
+    const { status, body } = await admin.call("POST", "/webhooks", wanted);
+    expect([status, body.code]).toEqual([400, "validation_failed"]);
+    const { fieldErrors } = body.details as { fieldErrors: Record<string, string[]> };
+    expect(fieldErrors).toEqual({
+      name: [expect.any(String)],
+      url: ["Invalid webhook URL: not_a_url"],
+      secret: ["At most 512 ASCII characters"],
+      events: ['"*" stands alone'],
+      "headers.0.key": ["Not a header name"],
+      "headers.0.value": ["At most 2,000 ASCII characters"],
+    });
+  });
+
   it("is refused with a reason when its URL is not public https", async () => {
     const refusals: [url: string, reason: string][] = [
       ["http://example.com/hook", "not_https"],
@@ -198,6 +214,7 @@ describe("a webhook", () => {
       ["https://192.168.0.1./", "address_not_public"],
       ["https://\uff11\uff10.0.0.1/", "address_not_public"],
       ["nonsense", "not_a_url"],
+      ["ftp://example.com/hook", "not_https"],
     ];
     for (const [url, reason] of refusals) {
       const { status, body } = await admin.call("POST", "/webhooks", { name: "Hook", url, events: ["*"] });

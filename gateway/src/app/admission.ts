@@ -53,6 +53,8 @@ export function startAdmission(options: {
       changes.take(heartbeat.changes);
     },
     leave: edge.leave,
+    // A channel of an agent is closed before the call that ends the agent is answered.
+    mayRest: () => channels.size === 0,
     log,
   });
   const caches = createCaches({ config, services, edge, lease, signer, log });

@@ -18,7 +18,7 @@ export type CacheOptions = {
   config: Config;
   services: Pick<Services, "admission">;
   edge: Pick<EdgeClient, "resolveKey" | "resolveAgent">;
-  lease: Pick<Lease, "covers">;
+  lease: Pick<Lease, "covers" | "awake">;
   /** Its caller tokens of a credential go with what is remembered of it. */
   signer: Pick<Signer, "forget">;
   log: Logger;

@@ -2,7 +2,7 @@ import { createHealthProbe } from "../calls/health.ts";
 import { createHeartbeats } from "../calls/heartbeats.ts";
 import type { Services } from "../calls/services.ts";
 import type { UpdateAnswers } from "../calls/update-answers.ts";
-import type { Config } from "../config.ts";
+import { appUrlOf, type Config } from "../config.ts";
 import type { Deps } from "../deps.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import type { Route } from "../route.ts";
@@ -24,7 +24,7 @@ export function createDeps(options: {
     services,
     sessions: admission.sessions,
     publicUrl: config.PUBLIC_URL,
-    appUrl: config.DASHBOARD_URL ?? config.PUBLIC_APP_URL ?? config.PUBLIC_URL,
+    appUrl: appUrlOf(config),
     heartbeats: createHeartbeats({ presence: services.presence, updates, call: ownCall, rethrow }),
     updates,
     health: createHealthProbe({ probes: services.probes, version, call: ownCall }),

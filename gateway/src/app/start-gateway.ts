@@ -9,7 +9,7 @@ import type { Config } from "../config.ts";
 import { buildRouteTable } from "../http/route-table.ts";
 import { createGateway, type GatewayTimeouts } from "../http/server.ts";
 import { createHeaderReader } from "../inbound/headers.ts";
-import { createFallback, docsPath } from "../openapi/docs-page.ts";
+import { createPages } from "../pages/all-pages.ts";
 import type { Route } from "../route.ts";
 import { routes as allRoutes } from "../routes/index.ts";
 import { type Admission, startAdmission } from "./admission.ts";
@@ -58,7 +58,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
     noteRefusal: createRefusals({ refusals: services.refusals, log }),
     rates: admission.rates,
     sessionRateLimit: config.SESSION_RATE_LIMIT,
-    fallback: { paths: [docsPath], handler: createFallback(log) },
+    pages: createPages({ config, services, log }),
     corsOrigins: config.CORS_ORIGINS,
     edgeAddressHeader,
     timeouts: timeoutsOf(config),

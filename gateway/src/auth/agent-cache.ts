@@ -25,7 +25,7 @@ export type AgentCache = {
 
 export type AgentCacheOptions = {
   resolve(digest: Uint8Array, clientAddress: string | null): Promise<ResolveAgentResponse>;
-  lease: Pick<Lease, "covers">;
+  lease: Pick<Lease, "covers" | "awake">;
   max: number;
   log: Logger;
   /** Told of each agent that left the cache because it may no longer be what it was. */

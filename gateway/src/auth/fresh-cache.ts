@@ -37,7 +37,7 @@ export type FreshCache<T> = {
 };
 
 export type FreshCacheOptions<T> = {
-  lease: Pick<Lease, "covers">;
+  lease: Pick<Lease, "covers" | "awake">;
   max: number;
   /** Whether an error is identity's word on the credential, which may be repeated for a while. */
   isRefusal(error: unknown): boolean;
@@ -77,6 +77,8 @@ export function createFreshCache<T extends object>(options: FreshCacheOptions<T>
 
   const askOnce = async (key: string, ask: () => Promise<T>, flight: Flight<T>): Promise<T> => {
     for (let tries = 1; ; tries++) {
+      const waking = lease.awake();
+      if (waking) await waking;
       const askedAtMs = nowMs();
       const before = entries.peek(key)?.value ?? null;
       let answer: T;

@@ -27,7 +27,7 @@ beforeEach(() => {
   dropped = [];
   keys = createKeyCache({
     resolve: () => new Promise((answer, refuse) => questions.push({ answer, refuse })),
-    lease: { covers: () => true },
+    lease: { covers: () => true, awake: () => null },
     max: 100,
     log: createLogger("test", "fatal"),
     onDrop: (id) => dropped.push(id),

@@ -33,7 +33,7 @@ export type KeyCache = {
 
 export type KeyCacheOptions = {
   resolve(digest: Uint8Array, clientAddress: string | null): Promise<FoundKey>;
-  lease: Pick<Lease, "covers">;
+  lease: Pick<Lease, "covers" | "awake">;
   max: number;
   log: Logger;
   /** Told of each key that left the cache because it may no longer be what it was. */

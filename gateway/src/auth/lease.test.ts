@@ -9,6 +9,7 @@ let nowMs = 1_000_000;
 let beats: Beat[] = [];
 let applied: string[][] = [];
 let left = 0;
+let mayRest = true;
 let lease: Lease | undefined;
 
 function start(): Lease {
@@ -16,6 +17,7 @@ function start(): Lease {
   beats = [];
   applied = [];
   left = 0;
+  mayRest = true;
   lease = startLease<string>({
     heartbeat: () =>
       new Promise((resolve, reject) =>
@@ -28,8 +30,10 @@ function start(): Lease {
     leave: async () => {
       left++;
     },
+    mayRest: () => mayRest,
     log: createLogger("test", "fatal"),
     nowMs: () => nowMs,
+    everyMs: 20,
   });
   return lease;
 }
@@ -116,5 +120,65 @@ describe("a lease", () => {
     await held.stop();
     lease = undefined;
     expect([held.covers(nowMs), left]).toEqual([false, 1]);
+  });
+});
+
+describe("a lease that nobody asks for", () => {
+  /** Beats on without a question until it was given back. */
+  async function unasked(): Promise<Lease> {
+    const held = start();
+    for (let number = 1; left === 0; number++) {
+      beats[number - 1]?.answer();
+      await settled();
+      nowMs += 2_500;
+      await until("the next heartbeat or the end", () => beats.length > number || left > 0);
+    }
+    return held;
+  }
+
+  it("is given back after 10 s, and nothing is sent until the next question", async () => {
+    await unasked();
+    const sent = beats.length;
+    expect(nowMs).toBeGreaterThanOrEqual(1_010_000);
+    nowMs += 60_000;
+    await settled();
+    expect([beats.length, left]).toEqual([sent, 1]);
+  });
+
+  it("covers nothing that was asked for before, and is renewed before identity is asked", async () => {
+    const held = await unasked();
+    const sent = beats.length;
+    expect(held.covers(nowMs)).toBe(false);
+    const order: string[] = [];
+    const asking = Promise.resolve(held.awake()).then(() => order.push("asked"));
+    await until("a heartbeat", () => beats.length > sent);
+    order.push("registered");
+    beats[sent]?.answer();
+    await asking;
+    expect(order).toEqual(["registered", "asked"]);
+    expect([held.covers(nowMs), held.covers(nowMs - 1)]).toEqual([true, false]);
+    expect(held.awake()).toBeNull();
+  });
+
+  it("lets questions through when identity does not renew it", async () => {
+    const held = await unasked();
+    const sent = beats.length;
+    const asking = held.awake();
+    await until("a heartbeat", () => beats.length > sent);
+    beats[sent]?.refuse();
+    await asking;
+    expect(held.covers(nowMs)).toBe(false);
+  });
+
+  it("stays while something beside it depends on changes", async () => {
+    start();
+    mayRest = false;
+    for (let number = 1; number < 8; number++) {
+      beats[number - 1]?.answer();
+      await settled();
+      nowMs += 2_500;
+      await until(`heartbeat ${number + 1}`, () => beats.length > number);
+    }
+    expect(left).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-import { counter, gauge, keepWorking, type Logger, sleep } from "@muster/kit";
+import { counter, gauge, type Logger } from "@muster/kit";
 
 /** What a heartbeat brings: the life of the lease and the changes that count under it. */
 export type Heartbeat<C> = { leaseMs: number; changes: readonly C[]; tooMany: boolean };
@@ -9,6 +9,8 @@ export type Lease = {
    * before the question. Identity answers no revocation before this gateway applied it, or can no longer say yes here.
    */
   covers(askedAtMs: number): boolean;
+  /** Before identity is asked: resolves once a lease that rests was renewed, or could not be. Null when it does not rest. */
+  awake(): Promise<void> | null;
   stop(): Promise<void>;
 };
 
@@ -18,22 +20,32 @@ export type LeaseOptions<C> = {
   apply(heartbeat: Heartbeat<C>): void;
   /** Says that nobody need wait for this gateway any more. */
   leave(): Promise<void>;
+  /** Whether nothing beside what the lease covers depends on changes being applied before they are answered. */
+  mayRest(): boolean;
   log: Logger;
   nowMs?: () => number;
+  /** Milliseconds between heartbeats. */
+  everyMs?: number;
 };
 
-/** Milliseconds between heartbeats. */
+/** Between heartbeats. */
 export const heartbeatMs = 500;
+/** After so long without a question the lease is given back: a gateway at rest costs identity nothing. */
+export const restAfterMs = 10_000;
 
-const validGauge = gauge("gateway_lease_valid", "1 while this gateway holds a lease at identity, else 0.");
+const validGauge = gauge("gateway_lease_valid", "1 while this gateway holds a lease at identity or rests, else 0.");
 const lost = counter("gateway_lease_lost_total", "Times the lease ran out before it was renewed.");
 
-/** Holds a lease at identity by heartbeats until stopped (docs/decisions/0005-leases.md). */
+/** Holds a lease at identity by heartbeats until stopped, but for times in which nobody asks (docs/decisions/0005-leases.md). */
 export function startLease<C>(options: LeaseOptions<C>): Lease {
-  const { heartbeat, apply, leave, log, nowMs = () => performance.now() } = options;
+  const { heartbeat, apply, leave, mayRest, log, nowMs = () => performance.now(), everyMs = heartbeatMs } = options;
   let sinceMs = Number.POSITIVE_INFINITY;
   let validUntilMs = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
   let failing = false;
+  let usedMs = nowMs();
+  let resting: { end(): void; renewed: Promise<void> } | null = null;
 
   const beat = async (): Promise<void> => {
     // Counted from before the question, so that it ends here before it ends there.
@@ -49,34 +61,70 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
     validUntilMs = Math.max(validUntilMs, sentMs + reply.leaseMs);
   };
 
-  const failed = (err: unknown) => {
-    if (!failing) log.warn({ err }, "lease at identity not renewed, trying again");
-    failing = true;
+  /** Gives the lease back until the next question, which waits for its renewal: what identity answers before that nobody would wait for. */
+  const rest = async (): Promise<(() => void) | null> => {
+    // First here, then there: nothing remembered counts any more.
+    validUntilMs = Number.NEGATIVE_INFINITY;
+    let renewed: () => void = () => undefined;
+    const ended = new Promise<void>((end) => {
+      const waiting = new Promise<void>((resolve) => {
+        renewed = resolve;
+      });
+      resting = { end, renewed: waiting };
+      wake = end;
+    });
+    await leave().catch((err: unknown) => log.warn({ err }, "lease at identity not given back"));
+    if (!stopped) await ended;
+    return renewed;
   };
-  // A heartbeat's own time counts to the time between two.
-  const beating = keepWorking(
-    0,
-    async (signal) => {
+
+  const run = async (): Promise<void> => {
+    while (!stopped) {
+      const renewed = nowMs() - usedMs >= restAfterMs && mayRest() ? await rest() : null;
+      if (stopped) {
+        renewed?.();
+        break;
+      }
       const startedMs = nowMs();
       try {
         await beat();
         if (failing) log.info("lease at identity renewed again");
         failing = false;
       } catch (err) {
-        failed(err);
+        if (!failing) log.warn({ err }, "lease at identity not renewed, trying again");
+        failing = true;
       }
       validGauge.set(nowMs() < validUntilMs ? 1 : 0);
-      await sleep(Math.max(0, heartbeatMs - (nowMs() - startedMs)), signal);
-    },
-    failed,
-  );
+      if (renewed) {
+        resting = null;
+        renewed();
+      }
+      const leftMs = everyMs - (nowMs() - startedMs);
+      if (stopped) break;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        timer = setTimeout(resolve, Math.max(0, leftMs));
+      });
+    }
+  };
+  let wake: () => void = () => undefined;
+  const ended = run();
 
   return {
     covers(askedAtMs) {
-      return askedAtMs >= sinceMs && nowMs() < validUntilMs;
+      usedMs = nowMs();
+      return askedAtMs >= sinceMs && usedMs < validUntilMs;
+    },
+    awake() {
+      usedMs = nowMs();
+      resting?.end();
+      return resting?.renewed ?? null;
     },
     async stop() {
-      await beating.stop();
+      stopped = true;
+      clearTimeout(timer);
+      wake();
+      await ended;
       validUntilMs = Number.NEGATIVE_INFINITY;
       await leave();
     },

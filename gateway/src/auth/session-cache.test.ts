@@ -27,7 +27,10 @@ beforeEach(() => {
   leasedSinceMs = 0;
   sessions = createSessionCache({
     resolve: () => new Promise((answer, refuse) => questions.push({ answer, refuse })),
-    lease: { covers: (askedAtMs) => leasedSinceMs !== null && askedAtMs >= leasedSinceMs },
+    lease: {
+      covers: (askedAtMs) => leasedSinceMs !== null && askedAtMs >= leasedSinceMs,
+      awake: () => null,
+    },
     max: 100,
     log: createLogger("test", "fatal"),
     onDrop: (sessionId) => dropped.push(sessionId),

@@ -25,7 +25,7 @@ export type SessionCache = {
 
 export type SessionCacheOptions = {
   resolve(sessionId: string, userId: string): Promise<Principal>;
-  lease: Pick<Lease, "covers">;
+  lease: Pick<Lease, "covers" | "awake">;
   max: number;
   log: Logger;
   /** Told of each session that left the cache because it may no longer be what it was. */

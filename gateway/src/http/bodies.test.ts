@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
+import { gzipSync } from "node:zlib";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { type Bodies, type BodiesOptions, createBodies } from "./bodies.ts";
@@ -74,6 +75,42 @@ describe("a body", () => {
     nowMs = 5_100;
     await settled(steady);
     expect(steady.outcome).toBe("request_timeout");
+  });
+});
+
+describe("a gzip body", () => {
+  const zeros = (bytes: number) => gzipSync(Buffer.alloc(bytes));
+  const inflated = (bodies: Bodies, sent: Buffer, limitBytes: number) =>
+    bodies.inflate(sent, "a", limitBytes).then(
+      (bytes) => bytes.length,
+      (error: { code: string }) => error.code,
+    );
+
+  it("is inflated whole", async () => {
+    const bodies = bodiesOf({ bytesMax: 1_000_000 });
+    expect((await bodies.inflate(gzipSync("one two"), "a", 100)).toString()).toBe("one two");
+    expect([await inflated(bodies, zeros(300_000), 300_000), bodies.size]).toEqual([300_000, 0]);
+  });
+
+  it("beyond its limit is stopped on the way", async () => {
+    const bodies = bodiesOf({ bytesMax: 1_000_000 });
+    expect([await inflated(bodies, zeros(10_000_000), 100_000), bodies.size]).toEqual(["payload_too_large", 0]);
+  });
+
+  it("that is none is refused", async () => {
+    const bodies = bodiesOf();
+    expect(await inflated(bodies, Buffer.from("plain"), 100)).toBe("bad_request");
+    expect(await inflated(bodies, gzipSync("cut off in the middle").subarray(0, 20), 100)).toBe("bad_request");
+    expect(bodies.size).toBe(0);
+  });
+
+  it("counts to the bytes that are kept: many small ones that become large at once are refused, and the next is taken", async () => {
+    const bodies = bodiesOf({ max: 100, bytesMax: 1_000_000, ownerPercent: 100 });
+    const sent = zeros(300_000);
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => inflated(bodies, sent, 300_000)));
+    expect(outcomes).toContain("overloaded");
+    expect(outcomes.filter((outcome) => outcome !== "overloaded" && outcome !== 300_000)).toEqual([]);
+    expect(await inflated(bodies, sent, 300_000)).toBe(300_000);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { createGunzip } from "node:zlib";
 import { AppError, counter, gauge } from "@muster/kit";
 import { EdgeError } from "../errors.ts";
 
@@ -23,6 +24,11 @@ export type Bodies = {
    * `overloaded` when too many bytes are kept.
    */
   receive(request: IncomingMessage, owner: string, limitBytes: number): Promise<Buffer>;
+  /**
+   * The inflated bytes of a gzip body, which count to `owner` as received ones do. Stopped on the way when they exceed `limitBytes` or the
+   * bytes that may be kept. Rejects as `receive`, with `bad_request` for what is no gzip.
+   */
+  inflate(sent: Buffer, owner: string, limitBytes: number): Promise<Buffer>;
   readonly size: number;
 };
 
@@ -105,6 +111,12 @@ export function createBodies(options: BodiesOptions): Bodies {
     kept += bytes;
   };
 
+  const isTooMuch = ({ owner }: Receiving) => kept > bytesMax || owner.kept > ownerBytesMax;
+  const refuse = (settle: Receiving["giveUp"]) => {
+    cuts.inc({ reason: "bytes" });
+    settle(new AppError("overloaded", "Service is overloaded", { retryAfterSeconds: 1 }));
+  };
+
   return {
     receive: (request, ownerKey, limitBytes) =>
       new Promise((resolve, reject) => {
@@ -132,9 +144,7 @@ export function createBodies(options: BodiesOptions): Bodies {
           }
           chunks.push(chunk);
           keep(body, chunk.length);
-          if (kept <= bytesMax && body.owner.kept <= ownerBytesMax) return;
-          cuts.inc({ reason: "bytes" });
-          settle(new AppError("overloaded", "Service is overloaded", { retryAfterSeconds: 1 }));
+          if (isTooMuch(body)) refuse(settle);
         });
         request.on("end", () => (body.received > limitBytes ? tooLarge() : settle(null)));
         // The socket is gone or its framing broke: nobody reads the reply, the parser has answered.
@@ -143,6 +153,32 @@ export function createBodies(options: BodiesOptions): Bodies {
         request.on("close", gone);
         // It may have left while its credential was looked up.
         if (request.destroyed && !request.readableEnded) gone();
+      }),
+    inflate: (sent, ownerKey, limitBytes) =>
+      new Promise((resolve, reject) => {
+        const gunzip = createGunzip();
+        let chunks: Buffer[] = [];
+        let over = false;
+        const settle = (error: Error | null) => {
+          if (over) return;
+          over = true;
+          end(body);
+          gunzip.destroy();
+          if (error === null) resolve(Buffer.concat(chunks));
+          else reject(error);
+          chunks = [];
+        };
+        const body = begin(ownerKey, settle);
+        gunzip.on("data", (chunk: Buffer) => {
+          body.received += chunk.length;
+          chunks.push(chunk);
+          keep(body, chunk.length);
+          if (body.received > limitBytes) settle(payloadTooLarge(limitBytes));
+          else if (isTooMuch(body)) refuse(settle);
+        });
+        gunzip.on("end", () => settle(null));
+        gunzip.on("error", () => settle(new EdgeError("bad_request", "Request body is not valid gzip")));
+        gunzip.end(sent);
       }),
     get size() {
       return all.size;

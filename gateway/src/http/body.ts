@@ -1,6 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
 import { validationError } from "@muster/kit";
 import { EdgeError } from "../errors.ts";
 import type { Inbound } from "../inbound/headers.ts";
@@ -57,9 +55,8 @@ export function checkBodyHead(
   return { isGzip };
 }
 
-/** The JSON of a body that has been received; nothing is `{}`. Throws as `parseJson`, and for gzip as `inflate`. */
-export async function readJson(sent: Buffer, { isGzip }: { isGzip: boolean }, limitBytes: number): Promise<Body> {
-  const bytes = isGzip ? await inflate(sent, limitBytes) : sent;
+/** The JSON of a body that has been received; nothing is `{}`. Throws as `parseJson`. */
+export function readJson(bytes: Buffer): Body {
   return bytes.length === 0 ? emptyBody : { value: parseJson(bytes), bytes };
 }
 
@@ -68,18 +65,6 @@ export function readForm(bytes: Buffer): Body {
   const value = { ...parseQuery(bytes.toString("latin1")) };
   checkStorable(value, "", 1);
   return { value, bytes };
-}
-
-const gunzipped = promisify(gunzip);
-
-/** The inflated body, which keeps within the same limit: a small body that would become a large one is stopped on the way. */
-async function inflate(bytes: Buffer, limitBytes: number): Promise<Buffer> {
-  try {
-    return await gunzipped(bytes, { maxOutputLength: limitBytes });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw payloadTooLarge(limitBytes);
-    throw new EdgeError("bad_request", "Request body is not valid gzip");
-  }
 }
 
 /** Whether a client that was refused by size is still sending, and would have its reply cut off if nobody read on. */

@@ -21,6 +21,7 @@ import { idempotencyKeyOf } from "./idempotency-key.ts";
 import type { Pacer } from "./pacing.ts";
 import { parseQuery } from "./query.ts";
 import type { Served } from "./route-table.ts";
+import { isSameOrigin } from "./same-origin.ts";
 import type { Sharer, Shedder } from "./shedding.ts";
 import { validate, validateBody, withField } from "./validate.ts";
 
@@ -29,7 +30,7 @@ export type ExchangeOptions = {
   authenticate: Authenticate;
   rates: Pick<RateLimiter, "count">;
   shedder: Pick<Shedder, "enter" | "enterShare" | "enterAgent" | "leave" | "leaveAgent">;
-  bodies: Pick<Bodies, "receive">;
+  bodies: Pick<Bodies, "receive" | "inflate">;
   pacer: Pacer;
   /** Requests an hour of one session. */
   sessionRateLimit: number;
@@ -116,8 +117,7 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
   let body: unknown;
   let bodyBytes: Uint8Array = noBytes;
   if (row.method !== "GET") {
-    const read =
-      sent === null ? emptyBody : row.form ? readForm(sent.bytes) : await readJson(sent.bytes, sent, bodyLimit);
+    const read = sent === null ? emptyBody : row.form ? readForm(sent) : readJson(sent);
     bodyBytes = read.bytes;
     body = validateBody(row, read.value, parseQuery(exchange.query));
   }
@@ -127,8 +127,9 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     query,
     body,
     bodyBytes,
-    cookie: row.cookie === undefined ? null : cookieOf(inbound.cookie, row.cookie),
+    cookie: cookieFor(options, exchange),
     conditions: () => inbound,
+    sameOrigin: () => isSameOrigin(inbound),
     rpc: rpcOf(options, exchange, session, idempotencyKey),
     meta: () => metaOf(options, exchange),
   };
@@ -139,6 +140,12 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
     const error = publicError(thrown);
     throw error instanceof AppError ? withField(error, row) : error;
   }
+}
+
+/** The value of the cookie that the row names; null for rows that name none. */
+function cookieFor({ deps }: ExchangeOptions, { inbound, served }: Exchange): string | null {
+  const { cookie } = served.row;
+  return cookie === undefined ? null : cookieOf(inbound.cookie, typeof cookie === "string" ? cookie : cookie(deps));
 }
 
 /** Takes a place of the row's class. Throws AppError `overloaded`. */
@@ -197,13 +204,13 @@ async function whileUnknown(
   return credential;
 }
 
-/** The bytes of the request's body; while it comes the request holds no place. Null when there is none. */
+/** The bytes of the request's body, inflated; while it comes the request holds no place. Null when there is none. */
 async function receiveBody(
   options: ExchangeOptions,
   exchange: Exchange,
   session: Credential | null,
   limitBytes: number,
-): Promise<{ bytes: Buffer; isGzip: boolean } | null> {
+): Promise<Buffer | null> {
   const { request, response, inbound, served } = exchange;
   if (!hasBody(request)) return null;
   const { form: isForm = false, gzip, access } = served.row;
@@ -211,10 +218,12 @@ async function receiveBody(
   const caller = session?.caller ?? null;
   leavePlace(options, exchange);
   if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
-  const bytes = await options.bodies.receive(request, ownerOf(options, exchange, caller), limitBytes);
+  const owner = ownerOf(options, exchange, caller);
+  const sent = await options.bodies.receive(request, owner, limitBytes);
+  const bytes = isGzip ? await options.bodies.inflate(sent, owner, limitBytes) : sent;
   takePlace(options, exchange);
   takeShare(options, exchange, caller);
-  return { bytes, isGzip };
+  return bytes;
 }
 
 function isAuthenticated({ auth }: Access, { authorization, apiKey }: Inbound): boolean {

@@ -4,6 +4,7 @@ import { AppError, type Logger, uuidv7, withSpan } from "@muster/kit";
 import { toAppError } from "@muster/rpc";
 import { EdgeError, errorReply } from "../errors.ts";
 import { acceptedRequestId, createHeaderReader, requestIdOf } from "../inbound/headers.ts";
+import type { Pages } from "../pages/console.ts";
 import { deadlinesMs, type Route } from "../route.ts";
 import { type Answers, trackAnswers } from "./answers.ts";
 import { isStillSending } from "./body.ts";
@@ -36,8 +37,8 @@ export type GatewayTimeouts = {
 
 export type GatewayOptions = ExchangeOptions & {
   routes: readonly Route[];
-  /** Serves what is not a row, below these paths. */
-  fallback: { paths: readonly string[]; handler: RequestListener };
+  /** Serve what is not a row; the first that says so. */
+  pages: readonly Pages[];
   corsOrigins: readonly string[];
   edgeAddressHeader: string | null;
   timeouts: GatewayTimeouts;
@@ -61,7 +62,7 @@ export type Gateway = {
 
 /** The public HTTP server: rows straight on node:http, the fallback for the rest. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { log, fallback, timeouts } = options;
+  const { log, pages, timeouts } = options;
   const find = buildRouteTable(options.routes);
   const readHeaders = createHeaderReader(options.edgeAddressHeader);
   const cors = createCors(options.corsOrigins);
@@ -95,10 +96,11 @@ export function createGateway(options: GatewayOptions): Gateway {
       const match = find(target.path);
       if (match === null) {
         if (target.slashSegments !== null) throw encodedSlash();
-        if (!isBelow(target.path, fallback.paths)) throw new AppError("not_found", "Not found");
+        const page = pages.find((each) => each.serves(request.method ?? "", target.path));
+        if (page === undefined) throw new AppError("not_found", "Not found");
         route = "fallback";
         response.setHeader("X-Request-Id", requestId);
-        status = await runFallback(fallback.handler, request, response);
+        status = await runFallback(page.handler, request, response);
         return;
       }
       const { entry } = match;
@@ -328,11 +330,7 @@ function encodedSlash(): EdgeError {
   return new EdgeError("bad_request", "Path must not contain an encoded slash");
 }
 
-function isBelow(path: string, prefixes: readonly string[]): boolean {
-  return prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`));
-}
-
-/** Resolves with the status once the fallback's reply has left, or its client has. */
+/** Resolves with the status once the page's reply has left, or its client has. */
 function runFallback(handler: RequestListener, request: IncomingMessage, response: ServerResponse): Promise<number> {
   return new Promise((resolve) => {
     response.once("close", () => resolve(response.statusCode));

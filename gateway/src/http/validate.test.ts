@@ -89,7 +89,7 @@ describe("a body with faults", () => {
         const schema = row.body as z.ZodType;
         const error = faultOf(() => validate(schema, Object.fromEntries(names.map((name) => [name, value]))));
         const texts = Object.values(fieldErrors(error)).flat().join("\n");
-        expect(texts).not.toMatch(/Invalid|expected|received|Too (small|big)|\0|undefined|NaN/);
+        expect(texts).not.toMatch(/Invalid(?! webhook URL)|expected|received|Too (small|big)|\0|undefined|NaN/);
       }
     }
   });

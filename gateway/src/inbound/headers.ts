@@ -10,6 +10,7 @@ export type Inbound = {
   requestId: string | null;
   idempotencyKey: string | null;
   origin: string | null;
+  fetchSite: string | null;
   userAgent: string | null;
   /** Read by rows that name a cookie, and by no other. */
   cookie: string | null;
@@ -35,6 +36,7 @@ const fields: Record<string, Field> = {
   "x-request-id": "requestId",
   "idempotency-key": "idempotencyKey",
   origin: "origin",
+  "sec-fetch-site": "fetchSite",
   "user-agent": "userAgent",
   cookie: "cookie",
   range: "range",
@@ -62,6 +64,7 @@ const once: ReadonlySet<Kind> = new Set<Kind>([
   "contentType",
   "idempotencyKey",
   "origin",
+  "fetchSite",
   "range",
   "ifRange",
 ]);
@@ -76,8 +79,8 @@ export type HeaderReader = (rawHeaders: readonly string[]) => Inbound;
 
 /**
  * Reads a request's raw header lines in one pass. Throws EdgeError `bad_request` on a repeated Host, Authorization,
- * X-API-Key, Content-Type, Idempotency-Key, Origin, Range or If-Range, on a missing Host and on underscore twins of names that mean
- * something here.
+ * X-API-Key, Content-Type, Idempotency-Key, Origin, Sec-Fetch-Site, Range or If-Range, on a missing Host and on underscore twins of names
+ * that mean something here.
  */
 export function createHeaderReader(edgeAddressHeader: string | null): HeaderReader {
   const known = new Map<string, Kind>();
@@ -104,6 +107,7 @@ export function createHeaderReader(edgeAddressHeader: string | null): HeaderRead
       requestId: null,
       idempotencyKey: null,
       origin: null,
+      fetchSite: null,
       userAgent: null,
       cookie: null,
       range: null,

@@ -4,8 +4,9 @@ import { dirname } from "node:path";
 import { AppError, type Logger, uuidv7 } from "@muster/kit";
 import express, { type ErrorRequestHandler, type Express } from "express";
 import { errorReply } from "../errors.ts";
+import type { Pages } from "../pages/console.ts";
 
-export const docsPath = "/docs";
+const docsPath = "/docs";
 
 const assets = ["swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"];
 
@@ -40,8 +41,13 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** What is not a row: today the docs page, with all its assets served from here. */
-export function createFallback(log: Logger): Express {
+/** The docs page, with all its assets served from here. */
+export function createDocs(log: Logger): Pages {
+  const handler = docsApp(log);
+  return { serves: (_method, path) => path === docsPath || path.startsWith(`${docsPath}/`), handler };
+}
+
+function docsApp(log: Logger): Express {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");

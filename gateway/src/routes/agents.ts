@@ -203,6 +203,7 @@ const rotateToken = route({
     "The token used here goes on until the new one is used for the first time; from then on it is refused everywhere. A new token " +
     "that was never used is void once another one is asked for.",
   params: z.object({ id }),
+  idempotent: true,
   noStore: true,
   load: "ingest",
   reply: z.object({ token }),

@@ -1,10 +1,11 @@
-import { anyScope, isKeyScope, keyScopes } from "@muster/kit";
+import { anyScope, canonicalCidr, isKeyScope, keyScopes } from "@muster/kit";
 import type { ApiKey } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { z } from "zod";
 import type { CodedFault } from "../http/validate.ts";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
 import {
+  comingTimeIn,
   exampleId,
   id,
   idOut,
@@ -15,7 +16,6 @@ import {
   pagination,
   paginationOf,
   success,
-  timeIn,
   timeOf,
   timeOrNull,
   timeOut,
@@ -40,6 +40,12 @@ const rateLimit = z.int().min(1).max(100_000);
 const allowedIps = z
   .array(z.string().min(1).max(100))
   .max(50)
+  .superRefine((ranges, { addIssue }) => {
+    // Identity judges again; here it stands beside the other faults of the body.
+    if (ranges.some((range) => canonicalCidr(range) === null)) {
+      addIssue({ code: "custom", message: "IP addresses or CIDR ranges" });
+    }
+  })
   .meta({ description: "Addresses and CIDR ranges the key is accepted from; empty accepts it from anywhere." });
 
 export const apiKey = z
@@ -84,7 +90,7 @@ const create = route({
     orgId: id,
     name: nameIn,
     scopes: scopesIn.optional(),
-    expiresAt: timeIn.nullish(),
+    expiresAt: comingTimeIn.nullish(),
     rateLimit: rateLimit.optional().meta({ description: "Requests per hour; default 1000." }),
     allowedIps: allowedIps.optional(),
   }),

@@ -1,8 +1,17 @@
+import { AppError } from "@muster/kit";
 import type { Principal, TokenPair } from "@muster/proto/muster/identity/v1/session_pb";
 import { z } from "zod";
 import type { Credential, KeyHolder } from "../auth/credential.ts";
 import { userOf } from "../auth/principal.ts";
-import { Rendered } from "../http/reply.ts";
+import { Answered, Rendered } from "../http/reply.ts";
+import {
+  checkOrigin,
+  cookieAnswer,
+  dropSession,
+  sessionCookie,
+  sessionIn,
+  withTokens,
+} from "../http/session-cookie.ts";
 import { type Route, route } from "../route.ts";
 import { idOut, nameIn, success, timeOrNull, timeOut } from "./schemas.ts";
 
@@ -53,7 +62,7 @@ const keyMe = z
 
 export const tokens = z.object({
   accessToken: z.string(),
-  refreshToken: z.string(),
+  refreshToken: z.string().optional().meta({ description: "Left out where it is set as a cookie." }),
   expiresInSeconds: z.int().meta({ description: "Life of the access token." }),
 });
 
@@ -82,14 +91,18 @@ const login = route({
   body: z.object({
     email: z.string().min(1).max(255),
     password: z.string().min(1).max(1_024),
+    session: sessionIn,
   }),
   example: { email: "ada@example.com", password: "correct horse battery staple" },
   noStore: true,
+  answers: cookieAnswer,
   reply: z.union([signedIn, mfaRequired]),
-  errors: ["invalid_credentials", "rate_limited", "overloaded"],
-  async handle({ body, rpc }, { services }) {
-    const reply = await services.sessions.login(body, await rpc());
-    if (reply.mfaToken === "") return signedInOf(reply);
+  errors: ["invalid_credentials", "rate_limited", "overloaded", "cross_origin"],
+  async handle(request, { services, publicUrl }) {
+    const { session, ...credentials } = request.body;
+    if (session) checkOrigin(request);
+    const reply = await services.sessions.login(credentials, await request.rpc());
+    if (reply.mfaToken === "") return withTokens(signedInOf(reply), session, { publicUrl });
     const methods = mfaRequired.shape.methods.parse(reply.methods);
     return { mfaRequired: true as const, mfaToken: reply.mfaToken, methods };
   },
@@ -101,15 +114,23 @@ const refresh = route({
   access: { auth: "none" },
   tag,
   summary: "Exchange a refresh token for the next pair",
-  description: "Presenting an older token again, later than its 20 s grace, revokes the whole session.",
-  body: z.object({ refreshToken: z.string().min(1).max(1_024) }),
+  description:
+    "Presenting an older token again, later than its 20 s grace, revokes the whole session. Without a token in the body the session " +
+    "cookie is read, for pages of this origin alone, and the next token is set as that cookie.",
+  body: z.object({
+    refreshToken: z.string().min(1).max(1_024).optional().meta({ description: "Else the cookie of the session." }),
+  }),
+  example: { refreshToken: "the token of the sign-in" },
+  cookie: sessionCookie,
   noStore: true,
+  answers: { 200: { description: "Success", headers: { "Set-Cookie": "Where the cookie was read: the next token." } } },
   reply: tokens.meta({ id: "TokenPair" }),
-  errors: ["invalid_refresh_token", "session_revoked", "rate_limited"],
-  async handle({ body, rpc }, { services }) {
-    const { tokens: pair } = await services.sessions.refresh(body, await rpc());
+  errors: ["invalid_refresh_token", "session_revoked", "rate_limited", "cross_origin"],
+  async handle(request, { services, publicUrl }) {
+    const refreshToken = request.body.refreshToken ?? cookieToken(request);
+    const { tokens: pair } = await services.sessions.refresh({ refreshToken }, await request.rpc());
     if (!pair) throw new Error("identity answered a refresh without tokens");
-    return pairOf(pair);
+    return withTokens(pairOf(pair), request.body.refreshToken === undefined ? "cookie" : undefined, { publicUrl });
   },
 });
 
@@ -142,12 +163,15 @@ const logout = route({
   access: { auth: "session", whileInactive: true },
   tag,
   summary: "End this session everywhere",
+  cookie: sessionCookie,
   noStore: true,
+  answers: { 200: { description: "Success", headers: { "Set-Cookie": "Removes the session cookie that was sent." } } },
   reply: success,
-  async handle({ session, rpc }, { services, sessions }) {
+  async handle({ session, cookie, rpc }, { services, sessions, publicUrl }) {
     await services.sessions.logout({}, await rpc());
     sessions.revoked(session.id);
-    return { success: true as const };
+    const done = { success: true as const };
+    return cookie === null ? done : new Answered(200, dropSession({ publicUrl }), new Rendered(JSON.stringify(done)));
   },
 });
 
@@ -211,6 +235,13 @@ export function signedInOf(reply: {
   const { principal, tokens: pair } = reply;
   if (!principal || !pair) throw new Error("identity answered a sign-in without principal or tokens");
   return { user: userOf(principal), ...pairOf(pair) };
+}
+
+/** The refresh token of the browser's cookie. Throws AppError `invalid_refresh_token` without one, EdgeError `cross_origin`. */
+function cookieToken(request: { cookie: string | null; sameOrigin(): boolean }): string {
+  if (!request.cookie) throw new AppError("invalid_refresh_token", "Refresh token is missing");
+  checkOrigin(request);
+  return request.cookie;
 }
 
 function pairOf(pair: TokenPair): z.input<typeof tokens> {

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { keyWarning, warningOut } from "./api-keys.ts";
 import {
+  comingTimeIn,
   exampleId,
   id,
   idOut,
@@ -13,7 +14,6 @@ import {
   pagination,
   paginationOf,
   success,
-  timeIn,
   timeOf,
   timeOut,
   timestampOf,
@@ -56,7 +56,7 @@ const create = route({
     siteId: id.nullish(),
     name: nameIn,
     maxUsage: maxUsage.optional().meta({ description: "Enrollments it is good for; default 1." }),
-    expiresAt: timeIn.nullish().meta({ description: "Default: after ENROLLMENT_KEY_DEFAULT_TTL_MINUTES." }),
+    expiresAt: comingTimeIn.nullish().meta({ description: "Default: after ENROLLMENT_KEY_DEFAULT_TTL_MINUTES." }),
   }),
   example: { orgId: exampleId, name: "Berlin" },
   idempotent: true,
@@ -121,7 +121,7 @@ const rotate = route({
   params: idParams,
   body: z.object({
     maxUsage: maxUsage.nullish().meta({ description: "Null lifts the limit." }),
-    expiresAt: timeIn.optional(),
+    expiresAt: comingTimeIn.optional(),
   }),
   example: { maxUsage: 100 },
   idempotent: true,

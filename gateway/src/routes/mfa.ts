@@ -1,5 +1,6 @@
 import { AppError } from "@muster/kit";
 import { z } from "zod";
+import { checkOrigin, cookieAnswer, sessionIn, withTokens } from "../http/session-cookie.ts";
 import { type Route, route } from "../route.ts";
 import { signedIn, signedInOf } from "./auth.ts";
 import { success } from "./schemas.ts";
@@ -20,17 +21,27 @@ const verify = route({
   description:
     "With `mfaToken` the sign-in it came from is completed. Without it the caller's own session counts as having completed a " +
     "second factor; its refresh token stays the same.",
-  body: z.object({ mfaToken: z.string().min(1).max(255).optional(), code: anyCode }),
+  body: z.object({ mfaToken: z.string().min(1).max(255).optional(), code: anyCode, session: sessionIn }),
   example: { mfaToken: "mfa_…", code: "123456" },
   noStore: true,
+  answers: cookieAnswer,
   reply: signedIn,
-  errors: ["unauthenticated", "invalid_mfa_token", "invalid_mfa_code", "mfa_not_enabled", "rate_limited"],
-  async handle({ body, session, rpc }, { services, sessions }) {
+  errors: [
+    "unauthenticated",
+    "invalid_mfa_token",
+    "invalid_mfa_code",
+    "mfa_not_enabled",
+    "rate_limited",
+    "cross_origin",
+  ],
+  async handle(request, { services, sessions, publicUrl }) {
+    const { body, session, rpc } = request;
+    if (body.session) checkOrigin(request);
     const mfaToken = body.mfaToken ?? "";
     if (mfaToken === "" && session === null) throw new AppError("unauthenticated", "Authentication is required");
     const reply = signedInOf(await services.mfa.verifyMfa({ mfaToken, code: body.code }, await rpc()));
     if (mfaToken === "") sessions.forget((other) => other.id === session?.id);
-    return reply;
+    return withTokens(reply, body.session, { publicUrl });
   },
 });
 

@@ -1,6 +1,7 @@
 import { AppError } from "@muster/kit";
 import type { Passkey } from "@muster/proto/muster/identity/v1/passkey_pb";
 import { z } from "zod";
+import { checkOrigin, cookieAnswer, sessionIn, withTokens } from "../http/session-cookie.ts";
 import { type Route, route } from "../route.ts";
 import { signedIn, signedInOf } from "./auth.ts";
 import { idOut, idParams, nameIn, objectOf, objectOut, success, timeOf, timeOrNull, timeOut } from "./schemas.ts";
@@ -99,16 +100,26 @@ const authenticateVerify = route({
   tag,
   load: "vital",
   summary: "Complete a sign-in, or step a session up, with a passkey",
-  body: z.object({ mfaToken, credential }),
+  body: z.object({ mfaToken, credential, session: sessionIn }),
   noStore: true,
+  answers: cookieAnswer,
   reply: signedIn,
-  errors: ["unauthenticated", "invalid_mfa_token", "invalid_passkey", "mfa_not_enabled", "rate_limited"],
-  async handle({ body, session, rpc }, { services, sessions }) {
+  errors: [
+    "unauthenticated",
+    "invalid_mfa_token",
+    "invalid_passkey",
+    "mfa_not_enabled",
+    "rate_limited",
+    "cross_origin",
+  ],
+  async handle(request, { services, sessions, publicUrl }) {
+    const { body, session, rpc } = request;
+    if (body.session) checkOrigin(request);
     const token = tokenOf(body.mfaToken, session);
     const wanted = { mfaToken: token, credentialJson: JSON.stringify(body.credential) };
     const reply = signedInOf(await services.passkeys.finishAuthentication(wanted, await rpc()));
     if (token === "") sessions.forget((other) => other.id === session?.id);
-    return reply;
+    return withTokens(reply, body.session, { publicUrl });
   },
 });
 

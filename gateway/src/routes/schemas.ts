@@ -22,6 +22,11 @@ export const timeIn = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()], "Must be an ISO 8601 time")
   .meta({ description: "ISO 8601 time with offset, or a date." });
 
+/** An instant after now. Services judge again; here it stands beside the other faults of the body. */
+export const comingTimeIn = timeIn.superRefine((text, { addIssue }) => {
+  if (new Date(text) <= new Date()) addIssue({ code: "custom", message: "Must be a time to come" });
+});
+
 /** `page`, `limit`, `cursor`, `skipCount` of every list. Numbers out of range are clamped, what is no number is the default. */
 export const listQuery = z.object({
   page: z.string().optional().meta({ description: "Page from 1; below 1 is 1.", example: "1" }),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { redirect } from "../http/reply.ts";
+import { checkOrigin, cookieAnswer, sessionIn, withTokens } from "../http/session-cookie.ts";
 import { noBody, type Route, route } from "../route.ts";
 import { signedIn, signedInOf } from "./auth.ts";
 import { branding, brandingOf } from "./branding.ts";
@@ -49,6 +50,31 @@ const check = route({
       enforceSSO: reply.enforced,
       loginUrl: `${publicUrl}/api/v1/sso/login/${params.orgId}`,
     };
+  },
+});
+
+const find = route({
+  ...open,
+  method: "POST",
+  path: "/sso/find",
+  summary: "What a sign-in page offers for an e-mail address",
+  description:
+    "The provider of the organization or partner that has verified the address's domain; nothing is said of the account. All other domains " +
+    "are answered alike.",
+  body: z.object({ email: z.string().trim().min(1).max(255) }),
+  example: { email: "ada@acme.example" },
+  reply: z
+    .object({
+      providerName: z.string().nullable(),
+      enforceSSO: z.boolean(),
+      loginUrl: z.string().nullable().meta({ description: "Where a browser begins to sign in." }),
+    })
+    .meta({ id: "SsoOfEmail" }),
+  async handle({ body, rpc }, { services, publicUrl }) {
+    const { providerName, orgId, partnerId, enforced } = await services.ssoLogins.findSso(body, await rpc());
+    if (providerName === "") return { providerName: null, enforceSSO: false, loginUrl: null };
+    const place = orgId === "" ? `partner/${partnerId}` : orgId;
+    return { providerName, enforceSSO: enforced, loginUrl: `${publicUrl}/api/v1/sso/login/${place}` };
   },
 });
 
@@ -134,12 +160,16 @@ const exchange = route({
   method: "POST",
   path: "/sso/exchange",
   summary: "Exchange the one-time code of a callback for a session",
-  body: z.object({ code: z.string().min(1).max(255) }),
+  body: z.object({ code: z.string().min(1).max(255), session: sessionIn }),
   example: { code: "the text behind #ssoCode=" },
+  answers: cookieAnswer,
   reply: signedIn,
-  errors: ["invalid_exchange_code", "rate_limited"],
-  async handle({ body, rpc }, { services }) {
-    return signedInOf(await services.ssoLogins.exchangeSsoCode(body, await rpc()));
+  errors: ["invalid_exchange_code", "rate_limited", "cross_origin"],
+  async handle(request, { services, publicUrl }) {
+    const { code, session } = request.body;
+    if (session) checkOrigin(request);
+    const reply = await services.ssoLogins.exchangeSsoCode({ code }, await request.rpc());
+    return withTokens(signedInOf(reply), session, { publicUrl });
   },
 });
 
@@ -166,6 +196,7 @@ const loginContext = route({
 
 export const ssoLoginRoutes: readonly Route[] = [
   check,
+  find,
   loginOrganization,
   loginPartner,
   callback,

@@ -232,6 +232,7 @@ const inviteAgain = route({
   summary: "Invite a person again who has not accepted yet",
   description: "The invitations before stop working.",
   params: idParams,
+  idempotent: true,
   noStore: true,
   reply: user.extend({ inviteUrl }),
   errors: [...beyond, "invitation_accepted", "user_disabled"],
@@ -261,7 +262,7 @@ const remove = route({
 });
 
 const inviteUrlOf = (publicUrl: string, token: string) =>
-  `${publicUrl}/accept-invite?token=${encodeURIComponent(token)}`;
+  `${publicUrl}/accept-invite#token=${encodeURIComponent(token)}`;
 
 function userOf(message: User | undefined): z.input<typeof user> {
   if (!message) throw new Error("identity answered without a user");

@@ -88,16 +88,40 @@ const health = z
   })
   .meta({ id: "WebhookHealth" });
 
-const url = z.string().min(1).max(4_096).meta({
-  description: "HTTPS, to a host that is public by name and by address.",
-  example: "https://example.com/hook",
-});
-const secret = z.string().max(512).meta({ description: "Signs each request; visible ASCII." });
+// Where a name leads is for the dispatcher to judge; what the text tells stands beside the other faults of the body.
+const urlFault = (text: string): string | null => {
+  if (!URL.canParse(text)) return "not_a_url";
+  return /^https?:$/.test(new URL(text).protocol) ? null : "not_https";
+};
+const url = z
+  .string()
+  .min(1)
+  .max(4_096)
+  .superRefine((text, { addIssue }) => {
+    const reason = urlFault(text);
+    if (reason === null) return;
+    const params: CodedFault = { code: "invalid_webhook_url", text: "Invalid webhook URL", facts: { reason } };
+    addIssue({ code: "custom", message: `Invalid webhook URL: ${reason}`, params });
+  })
+  .meta({
+    description: "HTTPS, to a host that is public by name and by address.",
+    example: "https://example.com/hook",
+  });
+/** What may stand in a header's value (RFC 9110, section 5.5). */
+const headerText = /^[\t\x20-\x7e]*$/;
+const secret = z
+  .string()
+  .max(512)
+  .regex(headerText, "At most 512 ASCII characters")
+  .meta({ description: "Signs each request; visible ASCII." });
 const events = z
   .array(z.string().max(100))
   .min(1)
   .max(100)
   .superRefine((types, { addIssue }) => {
+    if (types.includes("*") && types.some((type) => type !== "*")) {
+      addIssue({ code: "custom", message: '"*" stands alone' });
+    }
     const unknown = [...new Set(types)].filter((type) => type !== "*" && !isEventType(type)).slice(0, 20);
     if (unknown.length === 0) return;
     const params: CodedFault = { code: "unknown_event_type", text: "Unknown event type", facts: { types: unknown } };
@@ -105,7 +129,12 @@ const events = z
   })
   .meta({ description: 'Known event types, or `["*"]`.' });
 const headers = z
-  .array(z.object({ key: z.string().min(1).max(100), value: z.string().max(2_000) }))
+  .array(
+    z.object({
+      key: z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, "Not a header name"),
+      value: z.string().max(2_000).regex(headerText, "At most 2,000 ASCII characters"),
+    }),
+  )
   .max(20)
   .meta({ description: 'Sent with each delivery. The value `"***"` keeps the stored one.' });
 

@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createContext, SourceTextModule } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { createMusterClient, MusterError, verifyWebhook } from "./index.ts";
@@ -9,17 +10,18 @@ import { createMusterClient, MusterError, verifyWebhook } from "./index.ts";
 type Seen = { method: string; path: string; headers: IncomingMessage["headers"]; body: string };
 type Answer = { status: number; body?: unknown; headers?: Record<string, string> } | "cut";
 
-let server: Server | null = null;
+const servers: Server[] = [];
 afterEach(async () => {
-  server?.closeAllConnections();
-  await new Promise((resolve) => (server ? server.close(resolve) : resolve(null)));
-  server = null;
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
 });
 
 /** A server that answers as it is told, and what it was sent. */
 async function serving(answer: (seen: Seen, count: number) => Answer) {
   const seen: Seen[] = [];
-  server = createServer(async (request, response) => {
+  const server = createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += String(chunk);
     const call = { method: String(request.method), path: String(request.url), headers: request.headers, body };
@@ -29,7 +31,8 @@ async function serving(answer: (seen: Seen, count: number) => Answer) {
     response.writeHead(reply.status, { "content-type": "application/json", ...reply.headers });
     response.end(JSON.stringify(reply.body ?? {}));
   });
-  await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
 }
 
@@ -49,7 +52,7 @@ describe("a request that may be repeated", () => {
     expect(new Set(seen.map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
     expect(seen[0]?.headers).toMatchObject({
       "x-api-key": "svc_x",
-      "idempotency-key": expect.stringMatching(/^[0-9a-f-]{36}$/),
+      "idempotency-key": expect.stringMatching(/^[0-9a-f]{32}$/),
     });
   });
 
@@ -63,6 +66,17 @@ describe("a request that may be repeated", () => {
     const { baseUrl, seen } = await serving(() => ({ ...busy, headers: { "retry-after": "3600" } }) as Answer);
     expect((await createMusterClient({ baseUrl }).GET("/api/v1/devices")).response.status).toBe(503);
     expect(seen.length).toBe(1);
+  });
+
+  it("waits for the date of a Retry-After, by the clock of the API", async () => {
+    const [date, at] = [5, 3_605].map((seconds) => new Date(seconds * 1_000).toUTCString());
+    const later = { ...busy, headers: { date, "retry-after": at } } as Answer;
+    const { baseUrl, seen } = await serving(() => later);
+    await createMusterClient({ baseUrl, maxPauseMs: 3_599_000 }).GET("/api/v1/devices");
+    expect(seen.length).toBe(1);
+    const passed = { ...busy, headers: { date: at, "retry-after": date } } as Answer;
+    const other = await serving((_call, count) => (count === 1 ? passed : page([], null)));
+    expect((await createMusterClient({ baseUrl: other.baseUrl }).GET("/api/v1/devices")).response.status).toBe(200);
   });
 
   it("is given up when the caller aborts", async () => {
@@ -104,6 +118,17 @@ describe("a session", () => {
     expect(replies.map(({ response }) => response.status)).toEqual(Array(10).fill(200));
     expect(seen.filter(isRefresh).map(({ body }) => JSON.parse(body))).toEqual([{ refreshToken: "r1" }]);
     expect(stored).toEqual([{ accessToken: "new", refreshToken: "r2" }]);
+  });
+
+  it("takes the pair that another process got instead of spending its own refresh token", async () => {
+    const { baseUrl, seen } = await serving((call) =>
+      call.headers.authorization === "Bearer theirs" ? page([], null) : stale,
+    );
+    const theirs = { accessToken: "theirs", refreshToken: "r2" };
+    const tokens = { accessToken: "old", refreshToken: "r1" };
+    const muster = createMusterClient({ baseUrl, tokens, refreshWith: async () => theirs });
+    expect((await muster.GET("/api/v1/devices")).response.status).toBe(200);
+    expect(seen.filter(isRefresh)).toEqual([]);
   });
 
   it("has ended when its refresh token is refused; a busy API does not end it", async () => {
@@ -182,6 +207,30 @@ describe("verifyWebhook", () => {
   ])("refuses %s", async (_what, headers, raw) => {
     expect(await verified(headers, raw)).toBe(false);
   });
+});
+
+it("the client runs with nothing but what browsers have, also over plain http", async () => {
+  const own = new URL("../dist/", import.meta.url);
+  const web = { fetch: async () => Response.json({ id: "1" }), Request, Response, Headers, FormData };
+  const more = { URL, URLSearchParams, AbortSignal, TextEncoder, atob, setTimeout, clearTimeout };
+  const crypto = { getRandomValues: (bytes: Uint8Array) => bytes.fill(7) };
+  const context = createContext({ ...web, ...more, crypto });
+  const modules = new Map<string, SourceTextModule>();
+  const load = (url: string): SourceTextModule => {
+    const known = modules.get(url);
+    if (known) return known;
+    const made = new SourceTextModule(readFileSync(new URL(url), "utf8"), { context, identifier: url });
+    modules.set(url, made);
+    return made;
+  };
+  const main = load(new URL("index.js", own).href);
+  await main.link((name, { identifier }) =>
+    load(name === "openapi-fetch" ? import.meta.resolve(name) : new URL(name, identifier).href),
+  );
+  await main.evaluate();
+  const { createMusterClient: create } = main.namespace as { createMusterClient: typeof createMusterClient };
+  const { data } = await create({ baseUrl: "http://a.test" }).POST("/api/v1/orgs/sites", { body: site });
+  expect(data).toEqual({ id: "1" });
 });
 
 it("the client with its dependency is at most 12 KB compressed, not even minified", () => {

@@ -4,7 +4,7 @@ import { anonymous, repeatable } from "./generated/operations.ts";
 import type { paths } from "./generated/schema.ts";
 import { type Pages, pagesOf } from "./pages.ts";
 import { pauseOf, type RetryOptions, sleep } from "./retry.ts";
-import { createSession, type Session, type Tokens } from "./session.ts";
+import { createSession, type RefreshWith, type Session, type Tokens } from "./session.ts";
 
 export type ClientOptions = {
   /** Address of the API without its `/api/v1`. */
@@ -15,6 +15,8 @@ export type ClientOptions = {
   tokens?: Tokens;
   /** Hears of each next pair of tokens, to store it, and of null when the session has ended. */
   onTokens?: (next: Tokens | null) => void;
+  /** Around each exchange of the refresh token, where several processes or tabs share a session. */
+  refreshWith?: RefreshWith;
   /** Repeats at most per request; default 3. */
   retries?: number;
   /** The longest pause before a repeat; default 30,000 ms. */
@@ -37,14 +39,14 @@ const repeatHeader = "idempotency-key";
 export function createMusterClient(options: ClientOptions): MusterClient {
   const baseUrl = options.baseUrl.replace(/\/$/, "");
   const fetch = options.fetch ?? ((...args: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...args));
-  const { apiKey, tokens, onTokens, retries = 3, maxPauseMs = 30_000 } = options;
+  const { apiKey, tokens, onTokens, refreshWith, retries = 3, maxPauseMs = 30_000 } = options;
   const rules: RetryOptions = { retries, maxPauseMs, sleep };
-  const session = tokens ? createSession(tokens, { baseUrl, fetch, ...(onTokens ? { onTokens } : {}) }) : null;
+  const session = tokens ? createSession(tokens, { baseUrl, fetch, onTokens, refreshWith }) : null;
   const client = createFetchClient<paths>({ baseUrl, fetch: (request) => send(request, { fetch, session, rules }) });
   client.use({
     onRequest({ request, schemaPath }) {
       if (request.method === "POST" && repeatable.includes(schemaPath) && !request.headers.has(repeatHeader)) {
-        request.headers.set(repeatHeader, crypto.randomUUID());
+        request.headers.set(repeatHeader, newKey());
       }
       if (anonymous.includes(schemaPath)) return;
       if (apiKey) request.headers.set("x-api-key", apiKey);
@@ -53,6 +55,12 @@ export function createMusterClient(options: ClientOptions): MusterClient {
     },
   });
   return Object.assign(client, { pages: pagesOf(client) });
+}
+
+/** 128 random bits; pages over plain http have no `crypto.randomUUID`. */
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 type Sending = { fetch: typeof globalThis.fetch; session: Session | null; rules: RetryOptions };

@@ -2,5 +2,5 @@ export { type ClientOptions, createMusterClient, type MusterClient } from "./cli
 export { type ApiError, MusterError } from "./errors.ts";
 export type { components, operations, paths } from "./generated/schema.ts";
 export { type ItemOf, type ListPath, type Pages, pagesOf } from "./pages.ts";
-export type { Tokens } from "./session.ts";
+export type { Exchanged, RefreshWith, Tokens } from "./session.ts";
 export { type VerifyOptions, verifyWebhook } from "./webhook.ts";

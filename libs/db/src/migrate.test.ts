@@ -114,6 +114,13 @@ describe("migrate", () => {
     await check();
   });
 
+  it("says what to do with a schema of before the baseline", async () => {
+    await file("0002_second.sql", secured("second"));
+    await run();
+    await file("0001_baseline.sql", secured("baseline"));
+    expect(await refused(run())).toMatch(/made by a version before the first release.*empty database/);
+  });
+
   it("refuses by name a file older than one that ran", async () => {
     await file("0002_second.sql", secured("second"));
     await run();

@@ -27,6 +27,8 @@ export const commonMigrations: MigrationDir = {
 };
 
 const fileName = /^\d{4}_[a-z0-9]+(_[a-z0-9]+)*\.sql$/;
+/** What a schema was before the first release. */
+const baseline = "0001_baseline.sql";
 const ownTransaction = /^(begin|start\s+transaction|commit|rollback)\b/i;
 
 /** The common migrations and those of `dirs`, in the order in which they run. Throws StartRefused naming a file that cannot be one. */
@@ -65,6 +67,11 @@ export function pendingMigrations(known: readonly Migration[], recorded: readonl
       throw new StartRefused(`migration ${file} was changed after it had been applied: restore it, and add a new file`);
     }
     const newer = recorded.find((r) => r.label === migration.label && r.name.slice(0, 4) >= migration.name.slice(0, 4));
+    if (newer && migration.name === baseline) {
+      throw new StartRefused(
+        `this schema was made by a version before the first release, and nothing leads from it to ${file}: start with an empty database (on one machine: move the data folder away, .muster unless MUSTER_DATA_DIR names another)`,
+      );
+    }
     if (newer) {
       throw new StartRefused(
         `migration ${file} is older than ${newer.label}/${newer.name}, which ran: give it a newer number`,

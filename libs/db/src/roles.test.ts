@@ -46,6 +46,23 @@ describe("roleNames", () => {
 });
 
 describe("roles.sql", () => {
+  it.each([
+    "select lo_create(0)",
+    "select lo_creat(-1)",
+    "select lo_from_bytea(0, 'x')",
+    "select lo_put(1, 0, 'x')",
+    "select lo_get(1)",
+    "select lo_open(1, 262144)",
+    "select loread(0, 1)",
+    "select lowrite(0, 'x')",
+    "select lo_unlink(1)",
+    "select lo_truncate(0, 0)",
+  ])("keeps large objects from services: %s", async (text) => {
+    await withClient(test.appUrl, async (app) => {
+      await expect(app.query(text)).rejects.toMatchObject({ code: "42501" });
+    });
+  });
+
   it("may run again, takes back what was granted meanwhile, and forgets the passwords it was given", async () => {
     const rolesSql = await readFile(new URL("../../../deploy/sql/roles.sql", import.meta.url), "utf8");
     const inRollback = async (admin: pg.Client) => {

@@ -27,6 +27,7 @@ export {
   systemCaller,
   zeroUuid,
 } from "./caller.ts";
+export { canonicalCidr } from "./cidr.ts";
 export { clientNetwork } from "./client-network.ts";
 export {
   baseUrls,

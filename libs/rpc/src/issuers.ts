@@ -16,11 +16,13 @@ const probeRpcs = [
 
 const onlyItself = (...systemRpcs: string[]): IssuerRules => ({ actors: ["system"], systemRpcs });
 
-/** What a service that keeps a copy of the tenants asks tenancy. */
+/** What a holder of a copy of the tenants asks tenancy. */
 const snapshotRpcs = [
   "muster.tenancy.v1.SnapshotService/GetSnapshot",
   "muster.tenancy.v1.SnapshotService/GetSnapshotHash",
 ];
+/** And for what its copy lacks. */
+const copyRpcs = [...snapshotRpcs, "muster.tenancy.v1.SnapshotService/GetTenants"];
 
 /**
  * Who may say who is calling. Only the gateway authenticates people, programs and agents, so only it mints them; every
@@ -42,6 +44,7 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
       "muster.identity.v1.AccountService/ResetPassword",
       "muster.identity.v1.UserService/AcceptInvite",
       "muster.identity.v1.SsoLoginService/CheckSso",
+      "muster.identity.v1.SsoLoginService/FindSso",
       "muster.identity.v1.SsoLoginService/BeginSsoLogin",
       "muster.identity.v1.SsoLoginService/FinishSsoLogin",
       "muster.identity.v1.SsoLoginService/ExchangeSsoCode",
@@ -64,17 +67,17 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
     ],
   },
   identity: onlyItself(
-    ...snapshotRpcs,
+    ...copyRpcs,
     "muster.tenancy.v1.DeviceService/CreateDevice",
     "muster.tenancy.v1.DeviceService/DiscardDevice",
   ),
   tenancy: onlyItself(),
   // Streams of audit rows go out where deliveries do.
-  audit: onlyItself(...snapshotRpcs, "muster.webhook.v1.PushService/CheckUrl", "muster.webhook.v1.PushService/Push"),
+  audit: onlyItself(...copyRpcs, "muster.webhook.v1.PushService/CheckUrl", "muster.webhook.v1.PushService/Push"),
   "device-logs": onlyItself(...snapshotRpcs, "muster.tenancy.v1.SnapshotService/GetDevices"),
-  "webhook-dispatcher": onlyItself(...snapshotRpcs),
+  "webhook-dispatcher": onlyItself(...copyRpcs),
   "agent-release": onlyItself(
-    ...snapshotRpcs,
+    ...copyRpcs,
     "muster.tenancy.v1.SnapshotService/GetDevices",
     "muster.tenancy.v1.PresenceService/BeginUpdates",
   ),

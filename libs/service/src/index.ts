@@ -10,6 +10,7 @@ export {
   siteRestricted,
 } from "./guards.ts";
 export { idempotentTx, type ReplyBox, reachedBefore, sealedReplies } from "./idempotent.ts";
+export { type LearnTenants, learningFrom, type TenantReader } from "./learn-tenants.ts";
 export {
   inSight,
   type ListPage,

@@ -5,6 +5,7 @@ import { baseUrls, type Process, redactConfig, runProcess, serviceSettings, slee
 import { createVerifier, type Registration, servePort } from "@muster/rpc";
 import { z } from "zod";
 import { startCleanup } from "./idempotent.ts";
+import { type LearnTenants, learningFrom } from "./learn-tenants.ts";
 import { migrateOnly } from "./migrate-only.ts";
 import { reencryptOnly } from "./reencrypt-only.ts";
 import type { SealedColumn } from "./sealed-column.ts";
@@ -15,6 +16,7 @@ import {
   type OnPurged,
   type OnTenantChange,
   startReconciling,
+  type TenantCopyDeps,
   tenantMigrations,
 } from "./tenant-copy.ts";
 
@@ -22,6 +24,8 @@ export type ServiceContext<C> = {
   config: C;
   process: Process;
   db: Database;
+  /** Asks tenancy for what the copy of the tenants lacks. Not for a service without such a copy. */
+  learnTenants: LearnTenants;
   /** Runs once NATS answers; the service is ready and serves before that. What it returns is stopped at the end. */
   onBus(start: (bus: Bus) => Promise<{ stop(): Promise<void> | void } | undefined>): void;
 };
@@ -50,7 +54,9 @@ const farewellMs = 500;
 const tenantCopySettings = {
   TENANCY_URL: baseUrls("tenancy", "asked for its snapshot"),
 };
-type TenantCopySettings = z.infer<z.ZodObject<typeof tenantCopySettings>>;
+/** What a service has of its own settings once they are read; TENANCY_URL where it keeps a copy of the tenants. */
+type CopySettings = z.infer<z.ZodObject<typeof serviceSettings>> &
+  Partial<z.infer<z.ZodObject<typeof tenantCopySettings>>>;
 
 /**
  * The one way a service runs: settings, migrations, checks of role and schema, database, bus and relay, RPC port.
@@ -63,7 +69,7 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
   if (process.argv[2] === "migrate") return migrateOnly(name, dirs);
   if (process.argv[2] === "reencrypt") return reencryptOnly(name, definition.sealed ?? []);
   type Config = z.infer<z.ZodObject<S & typeof serviceSettings>>;
-  type Settings = Config & z.infer<z.ZodObject<typeof serviceSettings>> & Partial<TenantCopySettings>;
+  type Settings = Config & CopySettings;
   const own = { ...(tenantCopy ? tenantCopySettings : {}), ...definition.settings };
   const config = startConfig(name, z.object({ ...serviceSettings, ...own })) as Settings | null;
   if (!config) return;
@@ -103,24 +109,15 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
       proc.onStop("clean-up of stored replies and finished jobs", () => cleanup.stop());
 
       const busUsers: Parameters<ServiceContext<Config>["onBus"]>[0][] = [];
+      const copy = tenantCopy ? tenantCopyOf({ db, service: name, log, ...tenantCopy }, config, proc) : null;
       const registrations = await definition.start({
         config,
         process: proc,
         db,
+        learnTenants: copy?.learnTenants ?? withoutCopy,
         onBus: (start) => busUsers.push(start),
       });
-      if (tenantCopy) {
-        const deps = { db, service: name, log, ...tenantCopy };
-        const snapshot = tenancySnapshot({
-          service: name,
-          baseUrls: config.TENANCY_URL ?? [],
-          privateKeys: config.CALLER_PRIVATE_KEYS,
-        });
-        proc.onStop("tenancy client", () => snapshot.close());
-        const reconciling = startReconciling(deps, snapshot);
-        proc.onStop("tenant copy", () => reconciling.stop());
-        busUsers.push(async (bus) => followTenancy(bus, deps));
-      }
+      if (copy) busUsers.push(copy.follow());
       connectBus({ name, config, proc, db, busUsers });
 
       const port = await servePort({
@@ -143,6 +140,23 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
       proc.ready({ rpc: port.port });
     },
   );
+}
+
+const withoutCopy: LearnTenants = () => Promise.reject(new Error("this service keeps no copy of the tenants"));
+
+/** The copy of the tenants. It learns single ones from now on, and follows tenancy once it is told to. */
+function tenantCopyOf(deps: TenantCopyDeps, config: CopySettings, proc: Process) {
+  const { service } = deps;
+  const snapshot = tenancySnapshot({ service, baseUrls: config.TENANCY_URL ?? [], privateKeys: config.CALLER_PRIVATE_KEYS });
+  proc.onStop("tenancy client", () => snapshot.close());
+  return {
+    learnTenants: learningFrom(snapshot, deps),
+    follow() {
+      const reconciling = startReconciling(deps, snapshot);
+      proc.onStop("tenant copy", () => reconciling.stop());
+      return async (bus: Bus) => followTenancy(bus, deps);
+    },
+  };
 }
 
 /** Connects in the background: streams this service owns, its relay, then whoever asked for the bus. */

@@ -9,10 +9,14 @@ export type TenancySnapshot = {
   /** A page from the cursor on; "" begins, and "" as the next one ends. */
   page(cursor: string): Promise<{ tenants: TenantChanged[]; nextCursor: string }>;
   hash(): Promise<{ sha256: string }>;
+  /** Those of the ids that there are, deleted partners and organizations included. */
+  tenants(ids: readonly string[]): Promise<TenantChanged[]>;
 };
 
 const pageRows = 1_000;
 const timeoutMs = 10_000;
+/** A caller waits for these. */
+const tenantsTimeoutMs = 2_000;
 
 /** Asks tenancy in the name of `service`. Calls throw ConnectError. */
 export function tenancySnapshot(options: {
@@ -23,23 +27,25 @@ export function tenancySnapshot(options: {
   const signer = createSigner({ issuer: options.service, privateKeys: options.privateKeys });
   const transport = createTransport({
     baseUrls: options.baseUrls,
-    connections: 1,
+    // The hash of a large tenancy takes long, and callers do not wait behind it.
+    connections: 4,
     callers: { service: "tenancy", signer },
   });
   const client = createClient(SnapshotService, transport);
   const caller = systemCaller(options.service);
-  const call = async () =>
+  const call = (withinMs = timeoutMs) =>
     callOptions({
       caller,
       meta: { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null },
-      deadlineMs: performance.now() + timeoutMs,
+      deadlineMs: performance.now() + withinMs,
     });
   return {
     async page(cursor) {
-      const { tenants, nextCursor } = await client.getSnapshot({ cursor, limit: pageRows }, await call());
+      const { tenants, nextCursor } = await client.getSnapshot({ cursor, limit: pageRows }, call());
       return { tenants, nextCursor };
     },
-    hash: async () => client.getSnapshotHash({}, await call()),
+    hash: () => client.getSnapshotHash({}, call()),
+    tenants: async (ids) => (await client.getTenants({ ids: [...ids] }, call(tenantsTimeoutMs))).tenants,
     close: () => transport.close(),
   };
 }

@@ -159,6 +159,15 @@ export function startReconciling(deps: TenantCopyDeps, snapshot: TenancySnapshot
   };
 }
 
+/** Takes what is newer than the copy's own, and tells of it as of an event. */
+export async function takeTenants(
+  deps: TenantCopyDeps,
+  tenants: readonly TenantChanged[],
+  asOf: string | null = null,
+): Promise<void> {
+  await deps.db.tx(systemOf(deps), async (tx) => tell(tx, deps, await applyTenants(tx, tenants, asOf)));
+}
+
 async function rebuild(deps: TenantCopyDeps, snapshot: TenancySnapshot): Promise<void> {
   const { db, log } = deps;
   // What the copy heard of before this is judged by the snapshot. As text: a Date would drop the microseconds.
@@ -169,7 +178,7 @@ async function rebuild(deps: TenantCopyDeps, snapshot: TenancySnapshot): Promise
   let cursor = "";
   do {
     const page = await snapshot.page(cursor);
-    await db.tx(systemOf(deps), async (tx) => tell(tx, deps, await applyTenants(tx, page.tenants, asOf)));
+    await takeTenants(deps, page.tenants, asOf);
     tenants += page.tenants.length;
     cursor = page.nextCursor;
   } while (cursor !== "");

@@ -56,9 +56,6 @@ export const settings = {
     "Seconds between the heartbeats of an agent, as tenancy has it; a device that soaks may miss three.",
   ),
   STAGED_ROLLOUTS_MAX: whole(10, 1, 1_000).describe("Staged rollouts that may be under way at a time."),
-  TENANT_COPY_LAG_MS: whole(2_000, 0, 10_000).describe(
-    "Milliseconds that the copy of the tenants may be behind tenancy before an organization counts as missing.",
-  ),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
   EGRESS_TEST_EXCEPTIONS: z
     .string()

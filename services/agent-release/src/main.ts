@@ -27,7 +27,7 @@ await runService({
   settings,
   migrations,
   tenantCopy: { onPurged: askPurge, onDevices: cancelOfGone },
-  async start({ db, config, process: proc }) {
+  async start({ db, config, learnTenants, process: proc }) {
     const { log } = proc;
     const now = () => new Date();
     const keys = manifestKeys(config.RELEASE_MANIFEST_KEYS);
@@ -68,7 +68,7 @@ await runService({
       ),
       register(UpdateService, updateService({ ...deciding, tenancy })),
       register(DownloadService, downloadService({ db, storage, preferStore: storeAll })),
-      register(SettingsService, settingsService({ db, now, copyLagMs: config.TENANT_COPY_LAG_MS, mfaMaxAgeMinutes })),
+      register(SettingsService, settingsService({ db, learnTenants, now, mfaMaxAgeMinutes })),
       register(RolloutService, rolloutService({ db, now, stagedMax: config.STAGED_ROLLOUTS_MAX, mfaMaxAgeMinutes })),
     ];
   },

@@ -32,7 +32,7 @@ await runService({
   withheld,
   tenantCopy: {},
   sealed: sealedColumns,
-  async start({ db, config, process, onBus }) {
+  async start({ db, config, learnTenants, process, onBus }) {
     const { log } = process;
     const now = () => new Date();
     const { signer, verifiers } = noteKeys(config.CHECKPOINT_PRIVATE_KEY);
@@ -97,8 +97,9 @@ await runService({
       pollMs: config.STREAM_POLL_MS,
     });
     process.onStop("streamer", () => streamer.stop());
+    const reader = { db, learnTenants };
     const streaming = {
-      db,
+      ...reader,
       now,
       box,
       replyBox,
@@ -108,20 +109,20 @@ await runService({
       streamsPerOrganization: config.STREAMS_PER_ORGANIZATION,
     };
 
-    const reading = { db, searchBudgetMs: config.SEARCH_BUDGET_MS, searchSlots: config.SEARCH_SLOTS };
+    const reading = { ...reader, searchBudgetMs: config.SEARCH_BUDGET_MS, searchSlots: config.SEARCH_SLOTS };
     return [
       register(AuditLogService, auditLogService(reading)),
       register(
         ExportService,
-        exportService({ db, exportSlots: config.EXPORT_SLOTS, deployment, signer, verifiers, now, copies }),
+        exportService({ ...reader, exportSlots: config.EXPORT_SLOTS, deployment, signer, verifiers, now, copies }),
       ),
       register(
         ReportService,
-        reportService({ db, reportBudgetMs: config.REPORT_BUDGET_MS, reportSlots: config.REPORT_SLOTS, now }),
+        reportService({ ...reader, reportBudgetMs: config.REPORT_BUDGET_MS, reportSlots: config.REPORT_SLOTS, now }),
       ),
-      register(RetentionService, retentionService({ db, mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES, now })),
+      register(RetentionService, retentionService({ ...reader, mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES, now })),
       register(StreamService, streamService(streaming)),
-      register(AuditProofService, auditProofService({ db, verifiers, queued: () => verifier.wake() })),
+      register(AuditProofService, auditProofService({ ...reader, verifiers, queued: () => verifier.wake() })),
     ];
   },
 });

@@ -121,9 +121,6 @@ export const settings = {
   ),
   TENANCY_URL: baseUrls("tenancy", "makes the devices of agents that enroll"),
   MFA_MAX_AGE_MINUTES: whole(480, 1, 43_200).describe("Minutes for which a completed second factor counts."),
-  TENANT_COPY_LAG_MS: whole(1_500, 0, 10_000).describe(
-    "Milliseconds to wait for a partner, organization or site that tenancy has only just made.",
-  ),
   SESSION_MAX_DAYS: whole(30, 1, 365).describe("Days after sign-in at which a session ends."),
   SESSION_RETENTION_DAYS: whole(30, 1, 3_650).describe("Days for which the row of a session that has ended is kept."),
 };

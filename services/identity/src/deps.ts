@@ -1,7 +1,7 @@
 import type { Database } from "@muster/db";
 import { type Egress, judgeUrl, openEgress, parseExceptions } from "@muster/egress";
 import { type Caller, type Logger, type SecretBox, secretBox, systemCaller } from "@muster/kit";
-import { encryptionKeys, type ReplyBox, type ServiceContext } from "@muster/service";
+import { encryptionKeys, type LearnTenants, type ReplyBox, type ServiceContext } from "@muster/service";
 import type { z } from "zod";
 import { type KeySets, keySets } from "./clients/sso/key-sets.ts";
 import { type TxtRecords, txtRecords } from "./clients/sso/txt-records.ts";
@@ -44,8 +44,7 @@ export type RoleDeps = {
   log: Logger;
   now: () => Date;
   mfaMaxAgeMinutes: number;
-  /** Milliseconds that the copy of the tenants may be behind tenancy before something counts as missing. */
-  copyLagMs: number;
+  learnTenants: LearnTenants;
 };
 
 /** Seals the replies that are kept for repeats: they hold keys and invitations. */
@@ -61,6 +60,8 @@ export type EnrollmentKeyDeps = KeyDeps & {
 
 export type AgentDeps = {
   db: Database;
+  /** Seals the replies that are kept for repeats: they hold tokens. */
+  box: ReplyBox;
   now: () => Date;
   peppers: readonly Pepper[];
   devices: TenancyDevices;
@@ -92,11 +93,11 @@ export type EdgeDeps = { db: Database; now: () => Date; unknownKeys: UnknownKeys
 
 type Context = Pick<
   ServiceContext<z.infer<z.ZodObject<typeof settings>> & { CALLER_PRIVATE_KEYS: string; NODE_ENV: string }>,
-  "db" | "config" | "process"
+  "db" | "config" | "process" | "learnTenants"
 >;
 
 /** The bags that the handlers and jobs of identity take, made of its settings. */
-export function identityDeps({ db, config, process }: Context) {
+export function identityDeps({ db, config, process, learnTenants }: Context) {
   const { log } = process;
   const now = () => new Date();
   const url = publicUrl(config);
@@ -143,7 +144,7 @@ export function identityDeps({ db, config, process }: Context) {
     now,
     box: boxOf(secretPurposes.replies),
     mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES,
-    copyLagMs: config.TENANT_COPY_LAG_MS,
+    learnTenants,
   };
   const enrollmentKeys: EnrollmentKeyDeps = {
     ...keys,
@@ -152,6 +153,7 @@ export function identityDeps({ db, config, process }: Context) {
   };
   const agents: AgentDeps = {
     db,
+    box: keys.box,
     now,
     peppers,
     devices: tenancy,

@@ -57,9 +57,9 @@ await runService({
   migrations,
   tenantCopy: { onChange: announceTenant, onDevices: followDevices, onPurged: askPurge },
   sealed: sealedColumns,
-  async start({ db, config, process }) {
+  async start({ db, config, process, learnTenants }) {
     const { log } = process;
-    const deps = identityDeps({ db, config, process });
+    const deps = identityDeps({ db, config, process, learnTenants });
     const { now, passwords, mail } = deps.users;
     await seedRoles(db, seededRoles, now());
     await bootstrapAdministrator(

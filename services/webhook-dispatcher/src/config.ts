@@ -15,9 +15,6 @@ export const settings = {
     .string()
     .default("")
     .describe("`[scheme://]name:port=address[,…]` that webhooks may reach although it is not public; tests only."),
-  TENANT_COPY_LAG_MS: whole(1_500, 0, 10_000).describe(
-    "Milliseconds to wait for an organization that tenancy has only just made.",
-  ),
   MATCH_BATCH_EVENTS: whole(500, 1, 5_000).describe("Most events matched in one transaction."),
   INTAKE_OLDEST_DUE_MS: whole(2_000, 100, 60_000).describe(
     "Milliseconds that deliveries which could be sent may wait; beyond, POST /events of their organization is refused with 503 or 429.",

@@ -38,7 +38,7 @@ await runService({
       await stopWebhooksOf(tx, { kind, id, deleted }, new Date());
     },
   },
-  async start({ db, config, process: proc, onBus }) {
+  async start({ db, config, learnTenants, process: proc, onBus }) {
     const { log } = proc;
     const now = () => new Date();
     const box = secretBox(encryptionKeys(config), secretPurposes.webhooks);
@@ -87,7 +87,7 @@ await runService({
       return startMatcher(bus, { db, log, now, wake, batchEvents, retentionDays });
     });
 
-    const reach = { db, now, copyLagMs: config.TENANT_COPY_LAG_MS };
+    const reach = { db, now, learnTenants };
     const { SECRET_OVERLAP_HOURS: secretOverlapHours, WEBHOOKS_PER_ORGANIZATION: perOrganization } = config;
     const { ENDPOINT_SLOTS: endpointSlots, MATCH_BATCH_EVENTS: batchEvents } = config;
     const intake = createIntake({ db, log, sends: () => sends, wake, endpointSlots, batchEvents });

@@ -2,7 +2,7 @@ import type { Database } from "@muster/db";
 import { type Logger, type Repeating, repeatEvery, systemCaller } from "@muster/kit";
 import { countOutcomes, type Outcome } from "../commands/count-outcomes.ts";
 import { service } from "../config.ts";
-import { endAttempts, forgetAttempts, forgetRequests, isHeard, lockDue } from "../store/attempts.ts";
+import { endAttempts, forgetAttempts, forgetRequests, isHeard, lockDue, openAttempts } from "../store/attempts.ts";
 import { forgetChanges } from "../store/plan.ts";
 
 type Deps = { db: Database; log: Logger; now: () => Date };
@@ -17,6 +17,7 @@ const batchRows = 500;
  */
 export async function endDueOnce({ db, log, now }: Deps): Promise<number> {
   const who = { caller: systemCaller(service) };
+  if (!(await openAttempts(db, who)).due) return 0;
   for (let total = 0; ; ) {
     const ended = await db.tx(
       who,

@@ -1,10 +1,10 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { type Database, sql, type Tx } from "@muster/db";
+import { sql, type Tx } from "@muster/db";
 import { AppError, type CallContext, type FieldErrors, isUuid, validationError } from "@muster/kit";
 import type { GetSettingsResponse, SettingsService, UpdateSettings } from "@muster/proto/muster/release/v1/settings_pb";
 import { callContext } from "@muster/rpc";
-import { requireMfa, requirePermission, requireScope } from "@muster/service";
+import { requireMfa, requirePermission, requireScope, type TenantReader } from "@muster/service";
 import { auditTenant } from "../emits/audit.ts";
 import { fieldNames, mergeSettings, nothingSet, type Policy, type Settings, windowOf } from "../rules/settings.ts";
 import { compareVersions, parseVersion } from "../rules/version.ts";
@@ -14,7 +14,7 @@ import { lockSettings, putSettings, settingsFor, settingsOf } from "../store/set
 import { partnerOfOrganization } from "../store/tenants.ts";
 import { shownFields, shownValue } from "./settings-json.ts";
 
-export type SettingsDeps = { db: Database; now: () => Date; copyLagMs: number; mfaMaxAgeMinutes: number };
+export type SettingsDeps = TenantReader & { now: () => Date; mfaMaxAgeMinutes: number };
 
 /** Whose settings: an organization's, or the partner's own (orgId null). */
 type Level = { partnerId: string; orgId: string | null };
@@ -36,8 +36,7 @@ export function settingsService(deps: SettingsDeps): ServiceImpl<typeof Settings
       (caller.scope === "organization"
         ? caller.orgId === orgId
         : caller.orgAccess.mode === "all" || caller.orgAccess.orgIds.includes(orgId));
-    const partnerId =
-      isReached && isUuid(orgId) ? await partnerOfOrganization(db, context, orgId, deps.copyLagMs) : null;
+    const partnerId = isReached && isUuid(orgId) ? await partnerOfOrganization(deps, context, orgId) : null;
     if (partnerId === null) throw new AppError("organization_not_found", "Organization not found");
     return { partnerId, orgId };
   };

@@ -14,7 +14,15 @@ import { auditTenant } from "../emits/audit.ts";
 import { decide as gate } from "../rules/gate.ts";
 import { mergeSettings, nothingSet, windowOf } from "../rules/settings.ts";
 import { windowAt } from "../rules/window.ts";
-import { type AttemptRow, attemptsOf, newestAttempts, noteHeard, putRequest, requestsOf } from "../store/attempts.ts";
+import {
+  type AttemptRow,
+  attemptsOf,
+  newestAttempts,
+  noteHeard,
+  openAttempts,
+  putRequest,
+  requestsOf,
+} from "../store/attempts.ts";
 import { bumpPlan, changesSince, readEpoch } from "../store/plan.ts";
 import { budgetsOf } from "../store/rollouts.ts";
 import { settingsFor, settingsOf } from "../store/settings.ts";
@@ -62,7 +70,8 @@ export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateServic
       const who = { caller: systemCaller(service) };
       if (performance.now() - heardAtMs > heardEveryMs) {
         heardAtMs = performance.now();
-        await db.tx(who, noteHeard, { retry: true });
+        // Who is heard of matters to open attempts alone: without one nothing is written.
+        if ((await openAttempts(db, who)).any) await db.tx(who, noteHeard, { retry: true });
       }
       const { epoch, changes } = await db.tx(
         who,

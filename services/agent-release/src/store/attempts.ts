@@ -1,4 +1,4 @@
-import { sql, type Tx } from "@muster/db";
+import { type Database, sql, type Tx } from "@muster/db";
 import type { Component } from "../rules/component.ts";
 
 export type AttemptState = "offered" | "returned" | "succeeded" | "failed" | "cancelled" | "deferred";
@@ -99,6 +99,16 @@ export async function removeAttempts(tx: Tx, ids: readonly string[]): Promise<At
   return tx.query<AttemptRow>(sql`
     DELETE FROM update_attempt WHERE id = ANY (${[...ids]}::uuid[]) AND state = 'offered' AND ended_at IS NULL
     RETURNING ${columns}`);
+}
+
+/** Whether any attempt is open, and whether the time of one is over; reads only. */
+export async function openAttempts(db: Database, who: Parameters<Database["read"]>[0]) {
+  const [row] = await db.read<{ any: boolean; due: boolean }>(
+    who,
+    sql`SELECT first.deadline IS NOT NULL AS any, coalesce(first.deadline <= clock_timestamp(), false) AS due
+        FROM (SELECT min(deadline) AS deadline FROM update_attempt WHERE ended_at IS NULL) AS first`,
+  );
+  return row ?? { any: false, due: false };
 }
 
 /** Open attempts whose time is over, locked; those that another replica works on are passed over. */

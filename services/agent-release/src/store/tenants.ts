@@ -1,22 +1,22 @@
-import { type Database, sql, type Tx } from "@muster/db";
-import { type CallContext, sleep } from "@muster/kit";
+import { sql, type Tx } from "@muster/db";
+import type { CallContext } from "@muster/kit";
+import type { TenantReader } from "@muster/service";
 
-/** The partner of a living organization as this service's copy has it, giving the copy up to `lagMs` for one just made; else null. */
+/** The partner of a living organization in the caller's sight, asking tenancy for one that the copy lacks; else null. Throws `unavailable`. */
 export async function partnerOfOrganization(
-  db: Database,
+  { db, learnTenants }: TenantReader,
   who: CallContext,
   orgId: string,
-  lagMs: number,
 ): Promise<string | null> {
-  const end = performance.now() + lagMs;
-  for (;;) {
-    const [row] = await db.read<{ partner_id: string; deleted: boolean }>(
-      who,
-      sql`SELECT partner_id, deleted FROM tenant WHERE kind = 'organization' AND id = ${orgId}::uuid`,
-    );
-    if (row) return row.deleted ? null : row.partner_id;
-    if (performance.now() >= end || !(await sleep(50, who.signal))) return null;
-  }
+  const look = async () =>
+    (
+      await db.read<{ partner_id: string; deleted: boolean }>(
+        who,
+        sql`SELECT partner_id, deleted FROM tenant WHERE kind = 'organization' AND id = ${orgId}::uuid`,
+      )
+    )[0];
+  const row = (await look()) ?? ((await learnTenants([orgId])) ? await look() : undefined);
+  return row && !row.deleted ? row.partner_id : null;
 }
 
 /** Whether the copy has the organization as deleted. */

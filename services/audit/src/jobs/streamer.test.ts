@@ -13,7 +13,7 @@ import type { Push, Pushed } from "../clients/webhook-pushes.ts";
 import { sealMessages } from "../events/sealer.ts";
 import { streamService } from "../rpc/stream.ts";
 import { sealedAt, sealedColumns, secretPurposes } from "../store/sealed-columns.ts";
-import { auditDatabase, auditMessage } from "../testing/audit.ts";
+import { auditDatabase, auditMessage, readerOf } from "../testing/audit.ts";
 import { advanceStream, type StreamerDeps, startStreamer } from "./streamer.ts";
 
 const keys = `k1:${Buffer.alloc(32, 7).toString("base64")}`;
@@ -58,7 +58,7 @@ beforeAll(async () => {
     pollMs: 10,
   };
   const replyBox = secretBox(keys, secretPurposes.replies);
-  const rpc = { db: database.db, now, box, replyBox, pushes, hasArchive: true };
+  const rpc = { ...readerOf(database), now, box, replyBox, pushes, hasArchive: true };
   port = await testPort("audit", [
     register(StreamService, streamService({ ...rpc, mfaMaxAgeMinutes: 480, streamsPerOrganization: 2 })),
   ]);

@@ -12,7 +12,7 @@ import { exportVerifier } from "../offline/verify-export.ts";
 import { sha256 } from "../rules/archive-chunk.ts";
 import { parseExportText, parseLine } from "../rules/export-line.ts";
 import { checksumOf } from "../rules/seal.ts";
-import { auditDatabase, auditMessage } from "../testing/audit.ts";
+import { auditDatabase, auditMessage, readerOf } from "../testing/audit.ts";
 import { exportService } from "./export.ts";
 
 let database: TestDatabase;
@@ -22,9 +22,8 @@ const system = { caller: systemCaller("audit") };
 
 beforeAll(async () => {
   database = await auditDatabase();
-  const { db } = database;
   const deps = {
-    db,
+    ...readerOf(database),
     exportSlots: 2,
     deployment: "muster.local",
     ...keys,

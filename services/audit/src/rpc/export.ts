@@ -1,9 +1,8 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { Database } from "@muster/db";
 import { type CallContext, counter, type NoteSigner, type NoteVerifier, openNote, validationError } from "@muster/kit";
 import { ExportFormat, type ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent, requirePermission } from "@muster/service";
+import { auditEvent, requirePermission, type TenantReader } from "@muster/service";
 import { parseCheckpoint } from "../rules/checkpoint.ts";
 import { exportFile } from "../rules/export-file.ts";
 import type { LogFilter } from "../store/conditions.ts";
@@ -13,8 +12,7 @@ import { ownChain, tenantOfChain } from "../store/proof.ts";
 import { searchSlots } from "../store/search-slots.ts";
 import { filterOf, orgIdOf } from "./log-messages.ts";
 
-type Deps = {
-  db: Database;
+type Deps = TenantReader & {
   exportSlots: number;
   deployment: string;
   signer: NoteSigner;
@@ -43,7 +41,7 @@ export function exportService(deps: Deps): ServiceImpl<typeof ExportService> {
       if (!wanted) throw validationError({ filter: ["Required"] });
       const filter = filterOf(wanted);
       const orgId = orgIdOf(wanted.orgId);
-      const range = await readableRange(deps.db, context, orgId);
+      const range = await readableRange(deps, context, orgId);
       const startedMs = deps.now().getTime();
       const selection = await slots.run(() => selectRows(deps.db, context, range, filter));
       await tellOfExport(deps, context, { orgId, format, filter, selection });

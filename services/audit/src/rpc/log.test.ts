@@ -11,7 +11,7 @@ import {
 import { register, toAppError } from "@muster/rpc";
 import { callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
 import { sealMessages } from "../events/sealer.ts";
-import { auditDatabase, auditMessage } from "../testing/audit.ts";
+import { auditDatabase, auditMessage, readerOf } from "../testing/audit.ts";
 import { auditLogService } from "./log.ts";
 
 let database: TestDatabase;
@@ -30,7 +30,7 @@ beforeAll(async () => {
   database = await auditDatabase();
   const serve = (searchBudgetMs: number) =>
     testPort("audit", [
-      register(AuditLogService, auditLogService({ db: database.db, searchBudgetMs, searchSlots: 2 })),
+      register(AuditLogService, auditLogService({ ...readerOf(database), searchBudgetMs, searchSlots: 2 })),
     ]);
   port = await serve(2_000);
   hurried = await serve(0);

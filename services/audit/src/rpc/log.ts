@@ -1,15 +1,14 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { Database } from "@muster/db";
 import { AppError, clampPage, isUuid } from "@muster/kit";
 import type { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
 import { callContext } from "@muster/rpc";
-import { requirePermission } from "@muster/service";
+import { requirePermission, type TenantReader } from "@muster/service";
 import { findLog, listLogs, readableRange } from "../store/logs.ts";
 import { searchSlots } from "../store/search-slots.ts";
 import { filterOf, orgIdOf, toMessage } from "./log-messages.ts";
 
-type Deps = { db: Database; searchBudgetMs: number; searchSlots: number };
+type Deps = TenantReader & { searchBudgetMs: number; searchSlots: number };
 
 /** Reading the chains; rows of other tenants do not exist for the caller. */
 export function auditLogService(deps: Deps): ServiceImpl<typeof AuditLogService> {
@@ -21,7 +20,7 @@ export function auditLogService(deps: Deps): ServiceImpl<typeof AuditLogService>
       requirePermission(context, "audit:read");
       const filter = filterOf(request);
       const page = clampPage(request.page ?? {});
-      const range = await readableRange(db, context, orgIdOf(request.orgId));
+      const range = await readableRange(deps, context, orgIdOf(request.orgId));
       const { rows, total, nextCursor, searchedTo } = await listLogs(search, context, range, filter, page);
       return {
         logs: rows.map(toMessage),
@@ -38,7 +37,7 @@ export function auditLogService(deps: Deps): ServiceImpl<typeof AuditLogService>
     async getLog(request, handler) {
       const context = callContext(handler);
       requirePermission(context, "audit:read");
-      const range = await readableRange(db, context, orgIdOf(request.orgId));
+      const range = await readableRange(deps, context, orgIdOf(request.orgId));
       const row = isUuid(request.id) ? await findLog(db, context, range, request.id) : null;
       if (!row) throw new AppError("audit_log_not_found", "Audit log entry not found");
       return { log: toMessage(row) };

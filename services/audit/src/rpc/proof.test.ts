@@ -9,7 +9,7 @@ import { callers, type TestDatabase, type TestPort, testPort } from "@muster/tes
 import { sealMessages } from "../events/sealer.ts";
 import { runVerification } from "../jobs/verifier.ts";
 import { verifyKind } from "../rules/verification-job.ts";
-import { auditDatabase, auditMessage } from "../testing/audit.ts";
+import { auditDatabase, auditMessage, readerOf } from "../testing/audit.ts";
 import { auditProofService } from "./proof.ts";
 
 const log = createLogger("proof-test", "fatal");
@@ -18,7 +18,7 @@ let database: TestDatabase;
 let port: TestPort;
 beforeAll(async () => {
   database = await auditDatabase();
-  const deps = { db: database.db, verifiers: [], queued: () => undefined };
+  const deps = { ...readerOf(database), verifiers: [], queued: () => undefined };
   port = await testPort("audit", [register(AuditProofService, auditProofService(deps))]);
 });
 afterAll(async () => {

@@ -1,12 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { type Database, type Job, jobs } from "@muster/db";
+import { type Job, jobs } from "@muster/db";
 import type { NoteVerifier } from "@muster/kit";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
 import { AuditProofService, type Verification, VerificationSchema } from "@muster/proto/muster/audit/v1/proof_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore, requirePermission } from "@muster/service";
+import { idempotentTx, reachedBefore, requirePermission, type TenantReader } from "@muster/service";
 import { rangeOf } from "../rules/range.ts";
 import { mostWaiting, openKeyOf, type VerifyInput, type VerifyResult, verifyKind } from "../rules/verification-job.ts";
 import { readableRange } from "../store/logs.ts";
@@ -21,15 +21,15 @@ import {
 import type { VerifyCursor } from "../store/verify-chain.ts";
 import { orgIdOf } from "./log-messages.ts";
 
-type Deps = {
-  db: Database;
+type Deps = TenantReader & {
   verifiers: readonly NoteVerifier[];
   /** Called when a verification was queued. */
   queued(): void;
 };
 
 /** Verification and checkpoints; chains of other tenants do not exist for the caller. */
-export function auditProofService({ db, verifiers, queued }: Deps): ServiceImpl<typeof AuditProofService> {
+export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofService> {
+  const { db, verifiers, queued } = deps;
   return {
     async startVerification(request, handler) {
       const context = callContext(handler);
@@ -38,7 +38,7 @@ export function auditProofService({ db, verifiers, queued }: Deps): ServiceImpl<
       if (request.from < 0n || request.from > BigInt(Number.MAX_SAFE_INTEGER)) {
         throw validationError({ from: ["Must be a row number"] });
       }
-      await readableRange(db, context, orgId);
+      await readableRange(deps, context, orgId);
       const chainId = orgId ?? ownChain(context);
       const input: VerifyInput = {
         chainId,
@@ -91,7 +91,7 @@ export function auditProofService({ db, verifiers, queued }: Deps): ServiceImpl<
       const context = callContext(handler);
       requirePermission(context, "audit:read");
       const page = clampPage(request.page ?? {});
-      const range = await readableRange(db, context, orgIdOf(request.orgId));
+      const range = await readableRange(deps, context, orgIdOf(request.orgId));
       const [{ rows, total, nextCursor }, anchor] = await Promise.all([
         listCheckpoints(db, context, range, page),
         newestAnchor(db, context),
@@ -129,7 +129,7 @@ export function auditProofService({ db, verifiers, queued }: Deps): ServiceImpl<
     if (range.kind === "partner" && partnerId !== range.partnerId) return false;
     if (!orgId) return true;
     // A deleted organization is gone for its people.
-    return readableRange(db, context, orgId).then(
+    return readableRange(deps, context, orgId).then(
       () => true,
       (error: unknown) => {
         if (error instanceof AppError && error.code === "organization_not_found") return false;

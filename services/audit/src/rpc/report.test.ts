@@ -7,7 +7,7 @@ import { callers, type TestDatabase, type TestPort, testPort } from "@muster/tes
 import { sealMessages } from "../events/sealer.ts";
 import { categories } from "../rules/category.ts";
 import { complianceActions, securityActions } from "../rules/reported-actions.ts";
-import { auditDatabase, auditMessage } from "../testing/audit.ts";
+import { auditDatabase, auditMessage, readerOf } from "../testing/audit.ts";
 import { reportService } from "./report.ts";
 
 let database: TestDatabase;
@@ -19,7 +19,7 @@ beforeAll(async () => {
     testPort("audit", [
       register(
         ReportService,
-        reportService({ db: database.db, reportBudgetMs, reportSlots: 2, now: () => new Date() }),
+        reportService({ ...readerOf(database), reportBudgetMs, reportSlots: 2, now: () => new Date() }),
       ),
     ]);
   port = await serve(2_000);

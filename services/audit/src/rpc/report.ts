@@ -1,7 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { Database } from "@muster/db";
 import { type CallContext, validationError } from "@muster/kit";
 import {
   ReportKind,
@@ -10,7 +9,7 @@ import {
   type ReportService,
 } from "@muster/proto/muster/audit/v1/report_pb";
 import { callContext } from "@muster/rpc";
-import { requirePermission } from "@muster/service";
+import { requirePermission, type TenantReader } from "@muster/service";
 import { categories, categoryOf } from "../rules/category.ts";
 import { actionsOf, type Report } from "../rules/reported-actions.ts";
 import { readableRange } from "../store/logs.ts";
@@ -18,7 +17,7 @@ import { type Asked, type CountRow, countRows, newestOf, type Span } from "../st
 import { searchSlots } from "../store/search-slots.ts";
 import { orgIdOf, timeOf, toMessage } from "./log-messages.ts";
 
-type Deps = { db: Database; reportBudgetMs: number; reportSlots: number; now: () => Date };
+type Deps = TenantReader & { reportBudgetMs: number; reportSlots: number; now: () => Date };
 
 const defaultSpanMs = 30 * 86_400_000;
 const topActors = 20;
@@ -35,7 +34,7 @@ export function reportService(deps: Deps): ServiceImpl<typeof ReportService> {
   async function report(kind: Report, request: ReportRequest, context: CallContext): Promise<Response> {
     requirePermission(context, "audit:read");
     const span = spanOf(request, deps.now());
-    const range = await readableRange(db, context, orgIdOf(request.orgId));
+    const range = await readableRange(deps, context, orgIdOf(request.orgId));
     const actions = actionsOf(kind);
     const asked: Asked = { range, span, actions };
     const most = kind === "user-activity" ? activityActors : topActors;

@@ -8,7 +8,7 @@ import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { register, toAppError } from "@muster/rpc";
 import { callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
 import { sealMessages } from "../events/sealer.ts";
-import { auditDatabase, auditMessage } from "../testing/audit.ts";
+import { auditDatabase, auditMessage, readerOf } from "../testing/audit.ts";
 import { retentionService } from "./retention.ts";
 
 let database: TestDatabase;
@@ -16,7 +16,7 @@ let port: TestPort;
 const system = { caller: systemCaller("audit") };
 beforeAll(async () => {
   database = await auditDatabase();
-  const deps = { db: database.db, mfaMaxAgeMinutes: 480, now: () => new Date() };
+  const deps = { ...readerOf(database), mfaMaxAgeMinutes: 480, now: () => new Date() };
   port = await testPort("audit", [register(RetentionService, retentionService(deps))]);
 });
 afterAll(async () => {

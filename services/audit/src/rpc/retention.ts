@@ -1,7 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { Database } from "@muster/db";
 import { AppError, type CallContext } from "@muster/kit";
 import {
   type RetentionPolicy as PolicyMessage,
@@ -9,17 +8,18 @@ import {
   type RetentionService,
 } from "@muster/proto/muster/audit/v1/retention_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent, requireMfa, requirePermission } from "@muster/service";
+import { auditEvent, requireMfa, requirePermission, type TenantReader } from "@muster/service";
 import { changedPolicy, inForce, type RetentionPolicy } from "../rules/retention.ts";
 import { readableRange } from "../store/logs.ts";
 import { findPolicy, isDeleted, lockPolicy, type StoredPolicy, storePolicy } from "../store/policies.ts";
 import { tenantOfChain } from "../store/proof.ts";
 import { orgIdOf } from "./log-messages.ts";
 
-type Deps = { db: Database; mfaMaxAgeMinutes: number; now: () => Date };
+type Deps = TenantReader & { mfaMaxAgeMinutes: number; now: () => Date };
 
 /** How long an organization's rows are kept. */
-export function retentionService({ db, mfaMaxAgeMinutes, now }: Deps): ServiceImpl<typeof RetentionService> {
+export function retentionService(deps: Deps): ServiceImpl<typeof RetentionService> {
+  const { db, mfaMaxAgeMinutes, now } = deps;
   return {
     async getRetention(request, handler) {
       const context = callContext(handler);
@@ -62,7 +62,7 @@ export function retentionService({ db, mfaMaxAgeMinutes, now }: Deps): ServiceIm
   async function organizationOf(context: CallContext, given: string): Promise<string> {
     const orgId = orgIdOf(given) ?? context.caller.orgId;
     if (!orgId) throw new AppError("organization_context_required", "Organization context required");
-    await readableRange(db, context, orgId);
+    await readableRange(deps, context, orgId);
     return orgId;
   }
 }

@@ -2,11 +2,18 @@ import { randomBytes } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { Database, Tx } from "@muster/db";
+import type { Tx } from "@muster/db";
 import { AppError, type CallContext, isUuid, type SecretBox, uuidv7 } from "@muster/kit";
 import { StreamSchema, StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent, idempotentTx, reachedBefore, requireMfa, requirePermission } from "@muster/service";
+import {
+  auditEvent,
+  idempotentTx,
+  reachedBefore,
+  requireMfa,
+  requirePermission,
+  type TenantReader,
+} from "@muster/service";
 import type { Pushes } from "../clients/webhook-pushes.ts";
 import { newStream, wantedStatus } from "../rules/stream.ts";
 import { readableRange } from "../store/logs.ts";
@@ -25,8 +32,7 @@ import {
 } from "../store/streams.ts";
 import { orgIdOf } from "./log-messages.ts";
 
-export type StreamDeps = {
-  db: Database;
+export type StreamDeps = TenantReader & {
   now: () => Date;
   box: SecretBox;
   /** Of the purpose of `sealedReplies`. */
@@ -50,12 +56,12 @@ export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamServic
   const organizationOf = async (context: CallContext, given: string): Promise<string> => {
     const orgId = orgIdOf(given) ?? context.caller.orgId;
     if (!orgId) throw new AppError("organization_context_required", "Organization context required");
-    await readableRange(db, context, orgId);
+    await readableRange(deps, context, orgId);
     return orgId;
   };
   /** A stream whose organization the caller reads: row-level security alone does not know who is limited to sites. */
   const found = async (context: CallContext, id: string): Promise<StreamRow & StreamLag> => {
-    await readableRange(db, context, null);
+    await readableRange(deps, context, null);
     const row = isUuid(id) ? await findStream(db, context, id) : null;
     if (!row || (context.caller.scope !== "system" && (await isDeleted(db, context, row.org_id)))) throw notFound();
     return row;

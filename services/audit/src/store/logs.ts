@@ -1,5 +1,6 @@
 import { type Database, sql } from "@muster/db";
 import { AppError, type CallContext, type Page } from "@muster/kit";
+import type { TenantReader } from "@muster/service";
 import { cursorOf, positionOf, type Range, rangeOf } from "../rules/range.ts";
 import { matchingActions } from "./actions.ts";
 import { type LogFilter, looksAtRows, rangeText, Values } from "./conditions.ts";
@@ -23,27 +24,33 @@ export async function findLog(db: Database, who: CallContext, range: Range, id: 
  * What the caller reads, narrowed to `orgId` when given. Throws `site_restricted`, and `organization_not_found` for an
  * organization that the caller does not reach or that has no chain.
  */
-export async function readableRange(db: Database, who: CallContext, orgId: string | null): Promise<Range> {
+export async function readableRange(reader: TenantReader, who: CallContext, orgId: string | null): Promise<Range> {
   const range = rangeOf(who.caller, orgId);
-  if (orgId && !(await reaches(db, who, orgId))) {
+  if (orgId && !(await reaches(reader, who, orgId))) {
     throw new AppError("organization_not_found", "Organization not found");
   }
   return range;
 }
 
 /** Row-level security judges; a system caller reads what deleted organizations have left behind, too. */
-async function reaches(db: Database, who: CallContext, orgId: string): Promise<boolean> {
+async function reaches({ db, learnTenants }: TenantReader, who: CallContext, orgId: string): Promise<boolean> {
   const { caller } = who;
   if (caller.scope === "organization") return caller.orgId === orgId;
   if (caller.orgAccess.mode === "list" && !caller.orgAccess.orgIds.includes(orgId)) return false;
-  const [row] = await db.read<{ deleted: boolean | null; has_chain: boolean }>(
-    who,
-    sql`SELECT (SELECT deleted FROM tenant WHERE kind = 'organization' AND id = ${orgId}) AS deleted,
-          EXISTS (SELECT FROM chain_head WHERE chain_id = ${orgId} AND org_id = ${orgId}) AS has_chain`,
-  );
+  const look = async () =>
+    (
+      await db.read<{ deleted: boolean | null; has_chain: boolean }>(
+        who,
+        sql`SELECT (SELECT deleted FROM tenant WHERE kind = 'organization' AND id = ${orgId}) AS deleted,
+              EXISTS (SELECT FROM chain_head WHERE chain_id = ${orgId} AND org_id = ${orgId}) AS has_chain`,
+      )
+    )[0];
   // The copy of a new organization, or its first row, may be under way: either of them will do.
-  if (!row || row.deleted === null) return row?.has_chain ?? false;
-  return caller.scope === "system" || !row.deleted;
+  const isUnknown = (row: Awaited<ReturnType<typeof look>>) => !row?.has_chain && (row?.deleted ?? null) === null;
+  let row = await look();
+  if (isUnknown(row) && (await learnTenants([orgId]))) row = await look();
+  if (isUnknown(row)) return false;
+  return caller.scope === "system" || !row?.deleted;
 }
 
 export type LogList = { rows: LogRow[]; total: Total | null; nextCursor: string; searchedTo: Date | null };

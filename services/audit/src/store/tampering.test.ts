@@ -15,7 +15,7 @@ import { exportService } from "../rpc/export.ts";
 import { auditProofService } from "../rpc/proof.ts";
 import { foundChecksum } from "../rules/seal.ts";
 import { verifyKind } from "../rules/verification-job.ts";
-import { auditDatabase, auditMessage } from "../testing/audit.ts";
+import { auditDatabase, auditMessage, readerOf } from "../testing/audit.ts";
 import { readChain } from "./chain-rows.ts";
 import { takeLease } from "./checkpoints.ts";
 
@@ -35,10 +35,18 @@ const copies = async (chainId: string) => outsideNotes.get(chainId) ?? [];
 
 beforeAll(async () => {
   database = await auditDatabase();
-  const service = auditProofService({ db: database.db, verifiers, queued: () => {} });
+  const service = auditProofService({ ...readerOf(database), verifiers, queued: () => {} });
   // Copies count when they are older than the export by more than clocks may differ.
   const now = () => new Date(Date.now() + 60_000);
-  const exports = exportService({ db: database.db, exportSlots: 2, deployment: "d", signer, verifiers, now, copies });
+  const exports = exportService({
+    ...readerOf(database),
+    exportSlots: 2,
+    deployment: "d",
+    signer,
+    verifiers,
+    now,
+    copies,
+  });
   port = await testPort("audit", [register(AuditProofService, service), register(ExportService, exports)]);
   await owner(
     Array.from(

@@ -11,7 +11,7 @@ import {
 } from "@muster/testing";
 import { sealMessages } from "../events/sealer.ts";
 import type { Range } from "../rules/range.ts";
-import { auditDatabase, auditMessage } from "../testing/audit.ts";
+import { auditDatabase, auditMessage, readerOf } from "../testing/audit.ts";
 import type { LogFilter } from "./conditions.ts";
 import { findLog, listLogs, readableRange } from "./logs.ts";
 import { searchSlots } from "./search-slots.ts";
@@ -80,7 +80,9 @@ describe("the store", () => {
     expect(await everythingSeen(seenBy(systemCaller("audit")))).not.toEqual([]);
     expect(await everythingSeen(seenBy(null))).toEqual([]);
     const who = context(callers.platformAdmin());
-    await expect(readableRange(seenBy(null), who, orgId)).rejects.toMatchObject({ code: "organization_not_found" });
+    await expect(readableRange(readerOf({ db: seenBy(null) }), who, orgId)).rejects.toMatchObject({
+      code: "organization_not_found",
+    });
   });
 
   it("holds each wall by itself: the policies hide what a query forgets to exclude", async () => {

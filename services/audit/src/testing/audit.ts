@@ -4,7 +4,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { BusMessage } from "@muster/bus";
 import { uuidv7, zeroUuid } from "@muster/kit";
 import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
-import { auditPartition, tenantMigrations } from "@muster/service";
+import { auditPartition, type TenantReader, tenantMigrations } from "@muster/service";
 import { type TestDatabase, testDatabase } from "@muster/testing";
 
 type EventChange = MessageInitShape<typeof AuditEventSchema>;
@@ -14,6 +14,9 @@ export function auditDatabase(): Promise<TestDatabase> {
   const path = fileURLToPath(new URL("../../migrations/", import.meta.url));
   return testDatabase({ service: "audit", dirs: [tenantMigrations, { label: "audit", path }] });
 }
+
+/** Reads that database; no tenancy knows more than its copy. */
+export const readerOf = ({ db }: Pick<TestDatabase, "db">): TenantReader => ({ db, learnTenants: async () => false });
 
 /** A message of AUDIT as `service` emits it; the chain follows from the tenant. */
 export function auditMessage(change: EventChange = {}, service = "tenancy"): BusMessage {

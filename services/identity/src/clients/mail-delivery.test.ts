@@ -6,7 +6,7 @@ import { createLogger, type Logger } from "@muster/kit";
 import { mailDelivery } from "./mail-delivery.ts";
 
 const publicUrl = "https://muster.example.test";
-const link = `${publicUrl}/reset-password?token=pwr_secret`;
+const link = `${publicUrl}/reset-password#token=pwr_secret`;
 const mail = {
   id: "018f0000-0000-7000-8000-000000000001",
   kind: "password_reset",

@@ -80,7 +80,8 @@ function enrollment(limit = 1_000) {
   const now = () => new Date();
   const { db, pepper } = keys;
   const failures = unknownKeys({ db, limit: { max: limit, windowMs: 60_000 }, now, kind: "enrollment" });
-  const deps = { db, peppers: [pepper], devices: tenancy.devices, failures, reservationSeconds: 60, now };
+  const box = { seal: (plain: Buffer) => plain, open: (sealed: Buffer) => sealed };
+  const deps = { db, box, peppers: [pepper], devices: tenancy.devices, failures, reservationSeconds: 60, now };
   return {
     ...tenancy,
     enter: (key: string, hardwareId?: string, from?: string) => enroll(deps, context(from), key, fields(hardwareId)),

@@ -13,7 +13,7 @@ import { isRoleOf, type NewUser, newUser, noOrganization, type Role, roleNotFoun
 import { newToken } from "../rules/opaque-token.ts";
 import { insertInvite } from "../store/invites.ts";
 import { findRole, type RoleRow, readRole } from "../store/roles.ts";
-import { awaitTenants, type KnownTenants } from "../store/tenants.ts";
+import { findTenants, type KnownTenants } from "../store/tenants.ts";
 import { emailTaken, findEmailHolders, insertUser, type UserRow } from "../store/users.ts";
 import { actingNow, inTurnOf } from "./administer.ts";
 
@@ -24,7 +24,7 @@ const inviteMs = 7 * 86_400_000;
  * caller sees who has the address.
  */
 export async function inviteUser(
-  deps: Pick<UserDeps, "db" | "now" | "copyLagMs" | "box" | "mail">,
+  deps: Pick<UserDeps, "db" | "now" | "learnTenants" | "box" | "mail">,
   context: CallContext,
   request: InviteUserRequest,
   messageOf: (row: UserRow) => User,
@@ -33,7 +33,7 @@ export async function inviteUser(
   const seen = isUuid(request.roleId) ? await findRole(db, context, request.roleId) : null;
   if (!seen) throw roleNotFound();
   const wanted = newUser(context.caller, request, roleOf(seen));
-  const known = await awaitTenants(db, context, tenantsOf(wanted), deps.copyLagMs);
+  const known = await findTenants(deps, context, tenantsOf(wanted));
   const { partnerId } = inTenants(wanted, known, roleOf(seen));
   const now = deps.now();
   const reach = async (tx: Tx) => {

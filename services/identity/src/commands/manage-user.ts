@@ -1,5 +1,12 @@
 import type { Tx } from "@muster/db";
 import { AppError, type CallContext, type Caller, isUuid } from "@muster/kit";
+import {
+  type ResendInviteRequest,
+  type ResendInviteResponse,
+  type User,
+  UserService,
+} from "@muster/proto/muster/identity/v1/user_pb";
+import { idempotentTx } from "@muster/service";
 import type { UserDeps } from "../deps.ts";
 import { appliedEverywhere } from "../emits/applied-everywhere.ts";
 import { userChanged } from "../emits/auth.ts";
@@ -13,12 +20,12 @@ import { otherAdministrators } from "../store/administration.ts";
 import { withdrawInvites } from "../store/invites.ts";
 import { readPerson } from "../store/people.ts";
 import { readRole } from "../store/roles.ts";
-import { awaitTenants } from "../store/tenants.ts";
+import { findTenants } from "../store/tenants.ts";
 import { deleteUser, disableUser, enableUser, findUser, lockUser, type UserRow, updateUser } from "../store/users.ts";
-import { type Administer, administration } from "./administer.ts";
+import { type Administer, actingNow, administration, inTurnOf } from "./administer.ts";
 import { addInvite, requireOrganizations, requireSites, roleOf } from "./invite-user.ts";
 
-type Deps = Pick<UserDeps, "db" | "now" | "mail" | "copyLagMs">;
+type Deps = Pick<UserDeps, "db" | "now" | "mail" | "box" | "learnTenants">;
 
 /** Changes of people who are there already; each answers once every gateway knows. */
 export function userManagement(deps: Deps) {
@@ -32,22 +39,32 @@ export function userManagement(deps: Deps) {
     judge: (tx: Tx, by: Caller, found: Found) => Promise<P>,
     apply: (tx: Tx, judged: P, found: Found) => Promise<T>,
   ): Promise<T> {
-    const seen = isUuid(id) ? await findUser(db, context, id) : null;
-    if (!seen) throw userNotFound();
-    const at: Parameters<Administer>[1] = { partnerId: seen.partner_id, permission: "users:write" };
+    const at: Parameters<Administer>[1] = { ...(await seenPlace(context, id)), permission: "users:write" };
     return administer(
       context,
       at,
       async (tx, by) => {
-        const row = await lockUser(tx, by, id);
-        const person = row && (await readPerson(tx, id));
-        if (!row || !person) throw userNotFound();
-        requireAbove(by, { permissions: person.permissions, orgAccess: row.org_access, orgIds: row.org_ids });
-        const found = { row, person };
+        const found = await lockedBy(tx, by, id);
         return { found, judged: await judge(tx, by, found) };
       },
       (tx, { found, judged }) => apply(tx, judged, found),
     );
+  }
+
+  /** The partner of a person whom the caller sees. */
+  async function seenPlace(context: CallContext, id: string): Promise<{ partnerId: string | null }> {
+    const seen = isUuid(id) ? await findUser(db, context, id) : null;
+    if (!seen) throw userNotFound();
+    return { partnerId: seen.partner_id };
+  }
+
+  /** The person, locked, whom the acting person sees and who has no more than they have. */
+  async function lockedBy(tx: Tx, by: Caller, id: string): Promise<Found> {
+    const row = await lockUser(tx, by, id);
+    const person = row && (await readPerson(tx, id));
+    if (!row || !person) throw userNotFound();
+    requireAbove(by, { permissions: person.permissions, orgAccess: row.org_access, orgIds: row.org_ids });
+    return { row, person };
   }
 
   /** The word to the gateways, with the transaction; its id is what is waited for. */
@@ -63,7 +80,7 @@ export function userManagement(deps: Deps) {
       const at = now();
       const tenants = { partnerId: null, orgIds: wanted.orgIds ?? [], siteIds: wanted.siteIds ?? [] };
       const named = tenants.orgIds.length + tenants.siteIds.length > 0;
-      const known = named ? await awaitTenants(db, context, tenants, deps.copyLagMs) : null;
+      const known = named ? await findTenants(deps, context, tenants) : null;
       const { row, messageId } = await change(
         context,
         id,
@@ -127,23 +144,27 @@ export function userManagement(deps: Deps) {
     },
 
     /** A new invitation, the others withdrawn. Throws `invitation_accepted`, `user_disabled`. */
-    async invite(context: CallContext, id: string): Promise<{ row: UserRow; inviteToken: string }> {
+    async invite(
+      context: CallContext,
+      request: ResendInviteRequest,
+      messageOf: (row: UserRow) => User,
+    ): Promise<ResendInviteResponse> {
       const at = now();
-      return change(
-        context,
-        id,
-        async (_tx, _by, { row }) => {
-          if (row.status === "disabled") throw new AppError("user_disabled", "The person is disabled");
-          if (row.status !== "invited") {
-            throw new AppError("invitation_accepted", "The person has accepted their invitation");
-          }
-        },
-        async (tx, _judged, { row }) => {
-          const withdrawn = await withdrawInvites(tx, id);
-          const inviteToken = await addInvite(deps, tx, context, row, at);
-          recordPerson(tx, context, row, "user.invite", { withdrawn }, at);
-          return { row, inviteToken };
-        },
+      const { id } = request;
+      const { partnerId } = await seenPlace(context, id);
+      const reach = async (tx: Tx) => lockedBy(tx, await actingNow(tx, context, partnerId, "users:write"), id);
+      const make = async (tx: Tx, { row }: Found) => {
+        if (row.status === "disabled") throw new AppError("user_disabled", "The person is disabled");
+        if (row.status !== "invited") {
+          throw new AppError("invitation_accepted", "The person has accepted their invitation");
+        }
+        const withdrawn = await withdrawInvites(tx, id);
+        const inviteToken = await addInvite(deps, tx, context, row, at);
+        recordPerson(tx, context, row, "user.invite", { withdrawn }, at);
+        return { user: messageOf(row), inviteToken };
+      };
+      return inTurnOf(db, partnerId, () =>
+        idempotentTx(db, context, UserService.method.resendInvite, request, reach, make, deps.box),
       );
     },
 

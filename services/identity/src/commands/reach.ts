@@ -1,12 +1,10 @@
 import { AppError, type CallContext, isUuid } from "@muster/kit";
-import type { KeyDeps } from "../deps.ts";
-import { awaitTenants } from "../store/tenants.ts";
-
-type Deps = Pick<KeyDeps, "db" | "copyLagMs">;
+import type { TenantReader } from "@muster/service";
+import { findTenants } from "../store/tenants.ts";
 
 /** A living organization that the caller reaches, with its partner. Throws `organization_not_found`. */
 export async function reachOrganization(
-  deps: Deps,
+  reader: TenantReader,
   context: CallContext,
   orgId: string,
 ): Promise<{ orgId: string; partnerId: string }> {
@@ -16,19 +14,19 @@ export async function reachOrganization(
     (caller.scope === "organization" && caller.orgId === orgId) ||
     (caller.scope === "partner" && (caller.orgAccess.mode === "all" || caller.orgAccess.orgIds.includes(orgId)));
   const wanted = { partnerId: null, orgIds: [orgId], siteIds: [] };
-  const known = mine && isUuid(orgId) ? await awaitTenants(deps.db, context, wanted, deps.copyLagMs) : null;
+  const known = mine && isUuid(orgId) ? await findTenants(reader, context, wanted) : null;
   const org = known?.orgs.get(orgId);
   if (!org) throw new AppError("organization_not_found", "Organization not found");
   return { orgId, partnerId: org.partnerId };
 }
 
 /** A living partner that the caller speaks for as a whole. Throws `partner_not_found`. */
-export async function reachPartner(deps: Deps, context: CallContext, id: string): Promise<string> {
+export async function reachPartner(reader: TenantReader, context: CallContext, id: string): Promise<string> {
   const { caller } = context;
   // Somebody who was granted some organizations does not speak for all of them.
   const mine = caller.scope === "system" || (caller.partnerId === id && caller.orgAccess.mode === "all");
   const wanted = { partnerId: id, orgIds: [], siteIds: [] };
-  const known = mine && isUuid(id) ? await awaitTenants(deps.db, context, wanted, deps.copyLagMs) : null;
+  const known = mine && isUuid(id) ? await findTenants(reader, context, wanted) : null;
   if (!known?.partner) throw new AppError("partner_not_found", "Partner not found");
   return id;
 }

@@ -38,7 +38,8 @@ export function mailQueue({ box, publicUrl }: { box: SecretBox; publicUrl: strin
     async requestReset(tx, request, now) {
       await insert(tx, resetRequestKind, request, new Date(now.getTime() + resetMs), now);
     },
-    link: (path, token) => `${publicUrl}/${path}?token=${encodeURIComponent(token)}`,
+    // Behind #, a token is in no log and no Referer on its way.
+    link: (path, token) => `${publicUrl}/${path}#token=${encodeURIComponent(token)}`,
   };
 }
 

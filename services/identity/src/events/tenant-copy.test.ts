@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
+import { createServer } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Bus, openBus } from "@muster/bus";
 import { sql } from "@muster/db";
-import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { type CallContext, type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { type TenantChanged, TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { generateCallerKey, register } from "@muster/rpc";
@@ -12,12 +13,23 @@ import {
   applyTenants,
   copyHash,
   followTenancy,
+  learningFrom,
   reconcileTenants,
   type TenancySnapshot,
   type TenantChange,
   tenancySnapshot,
 } from "@muster/service";
-import { callers, type TestDatabase, type TestNats, testDatabase, testNats, testPort, until } from "@muster/testing";
+import {
+  callers,
+  listening,
+  type TestDatabase,
+  type TestNats,
+  testDatabase,
+  testNats,
+  testPort,
+  until,
+} from "@muster/testing";
+import { findTenants } from "../store/tenants.ts";
 import { identityDirs } from "../testing/identity.ts";
 import { announceTenant } from "./tenants.ts";
 
@@ -91,6 +103,7 @@ function testTenancy() {
       const next = from + 3;
       return { tenants: rows.slice(from, next), nextCursor: next < rows.length ? String(next) : "" };
     },
+    tenants: async (ids) => sorted().filter(({ id }) => ids.includes(id)),
     async hash() {
       const lines = sorted().map(
         ({ kind, id, version, status, deleted }) => `${kind} ${id} ${version} ${status} ${deleted ? 1 : 0}\n`,
@@ -251,6 +264,64 @@ describe("the copy of the tenants", () => {
   });
 });
 
+describe("a look-up of tenants that the copy lacks", () => {
+  const asked: (readonly string[])[] = [];
+  const reader = (tenancy: ReturnType<typeof testTenancy>) => {
+    asked.length = 0;
+    const tenants = (ids: readonly string[]) => {
+      asked.push(ids);
+      return tenancy.snapshot.tenants(ids);
+    };
+    return { db: database.db, learnTenants: learningFrom({ tenants }, deps()) };
+  };
+  const noSites = { siteIds: [] };
+  const as = (caller: Caller): CallContext => ({
+    caller,
+    meta: { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null },
+    deadlineMs: null,
+    signal: new AbortController().signal,
+  });
+
+  it("finds what tenancy has just made, and tells of it once", async () => {
+    const tenancy = testTenancy();
+    const partner = tenancy.add("partner", uuidv7());
+    const org = tenancy.add("organization", partner.id);
+    const site = tenancy.add("site", partner.id, org.id);
+    const wanted = { partnerId: partner.id, orgIds: [org.id], siteIds: [site.id] };
+    const known = await findTenants(reader(tenancy), as(systemCaller("identity")), wanted);
+    expect(known.partner).toBe(true);
+    expect(known.orgs.get(org.id)).toEqual({ partnerId: partner.id });
+    expect(known.sites.get(site.id)).toEqual({ partnerId: partner.id, orgId: org.id });
+    expect(asked).toEqual([[partner.id, org.id, site.id]]);
+    expect(await sameAs(tenancy)).toBe(true);
+    await database.db.tx(system, async (tx) => expect(await applyTenants(tx, [partner, org, site])).toEqual([]));
+    expect(seen.map(({ id }) => id).sort()).toEqual([partner.id, org.id, site.id].sort());
+  });
+
+  it("asks once for an unknown id and never for a known one", async () => {
+    const tenancy = testTenancy();
+    const partner = tenancy.add("partner", uuidv7());
+    await database.db.tx(system, (tx) => applyTenants(tx, [partner]));
+    const unknown = uuidv7();
+    const wanted = { partnerId: partner.id, orgIds: [unknown], ...noSites };
+    expect((await findTenants(reader(tenancy), as(systemCaller("identity")), wanted)).orgs.size).toBe(0);
+    expect(asked).toEqual([[unknown]]);
+    const known = reader(tenancy);
+    await findTenants(known, as(systemCaller("identity")), { partnerId: partner.id, orgIds: [], ...noSites });
+    expect(asked).toEqual([]);
+  });
+
+  it("does not show what is deleted or another partner's", async () => {
+    const tenancy = testTenancy();
+    const [mine, theirs] = [tenancy.add("partner", uuidv7()), tenancy.add("partner", uuidv7())];
+    const gone = tenancy.change(tenancy.add("organization", mine.id), { deleted: true });
+    const foreign = tenancy.add("organization", theirs.id);
+    const who = as(callers.partnerAdmin(mine.id));
+    const wanted = { partnerId: null, orgIds: [gone.id, foreign.id], ...noSites };
+    expect((await findTenants(reader(tenancy), who, wanted)).orgs.size).toBe(0);
+  });
+});
+
 describe("what a tenant's people see of the copy", () => {
   it("is their own part only", async () => {
     const tenancy = testTenancy();
@@ -275,6 +346,7 @@ describe("the snapshot client", () => {
     const port = await testPort("tenancy", [
       register(SnapshotService, {
         getSnapshot: () => ({ tenants: [], nextCursor: "" }),
+        getTenants: () => ({ tenants: [] }),
         getDevices: () => ({ devices: [] }),
         getSnapshotHash: () => ({ sha256: "", count: 0n }),
       }),
@@ -284,5 +356,15 @@ describe("the snapshot client", () => {
     await expect(snapshot.hash()).rejects.toMatchObject({ code: Code.Unauthenticated });
     await snapshot.close();
     await port.close();
+  });
+
+  it("says that tenancy is unavailable when nobody listens, instead of that a place is missing", async () => {
+    const { privateKey } = generateCallerKey();
+    const { port, close } = await listening(createServer());
+    await close();
+    const baseUrls = [`http://127.0.0.1:${port}`];
+    const snapshot = tenancySnapshot({ service: "identity", baseUrls, privateKeys: privateKey });
+    await expect(learningFrom(snapshot, deps())([uuidv7()])).rejects.toMatchObject({ code: "unavailable" });
+    await snapshot.close();
   });
 });

@@ -65,7 +65,7 @@ describe("an invitation", () => {
     const [mail] = smtp.to(who.email);
     expect(mail?.from).toBe("muster@muster.example.test");
     expect(mail?.raw).toContain("Subject: You are invited to Muster");
-    expect(mail?.link).toMatch(/^https:\/\/muster\.example\.test\/accept-invite\?token=inv_[\w-]{43}$/);
+    expect(mail?.link).toMatch(/^https:\/\/muster\.example\.test\/accept-invite#token=inv_[\w-]{43}$/);
     const accept = identity.usersAs(callers.service("gateway")).acceptInvite({ token: mail?.token ?? "", password });
     // It was accepted when the person was made.
     expect(await codeOf(accept)).toBe("invalid_token");

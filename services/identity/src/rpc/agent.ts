@@ -1,14 +1,15 @@
 import type { ServiceImpl } from "@connectrpc/connect";
+import type { Tx } from "@muster/db";
 import { AppError, isUuid } from "@muster/kit";
-import type { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
+import { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent, requirePermission } from "@muster/service";
+import { auditEvent, idempotentTx, requirePermission } from "@muster/service";
 import { enroll } from "../commands/enroll.ts";
 import type { AgentDeps } from "../deps.ts";
 import { announceAgent } from "../emits/agent-facts.ts";
 import { afterChange } from "../emits/changes.ts";
 import { newAgentToken } from "../rules/agent-token.ts";
-import { lockAgentToken, offerAgentToken, revokeAgentTokens } from "../store/agent-tokens.ts";
+import { type AgentTokenRow, lockAgentToken, offerAgentToken, revokeAgentTokens } from "../store/agent-tokens.ts";
 
 /** How agents come in, change their token, and go (docs/behaviour.md#agents). */
 export function agentService(deps: AgentDeps): ServiceImpl<typeof AgentService> {
@@ -26,24 +27,27 @@ export function agentService(deps: AgentDeps): ServiceImpl<typeof AgentService> 
       return { deviceId, orgId, siteId, status, token, heartbeatIntervalSeconds };
     },
 
-    async rotateToken(_request, handler) {
+    async rotateToken(request, handler) {
       const context = callContext(handler);
       const { actor } = context.caller;
       if (actor.type !== "agent") throw new AppError("permission_denied", "Only an agent rotates its token");
-      const { token, digest } = newAgentToken();
       const at = now();
-      const found = await db.tx(context, async (tx) => {
+      const reach = async (tx: Tx) => {
         const before = await lockAgentToken(tx, actor.id);
-        if (before === null || before.revoked_at !== null) return false;
+        if (before === null || before.revoked_at !== null) {
+          throw new AppError("agent_token_revoked", "Agent token is revoked");
+        }
+        return before;
+      };
+      const offer = async (tx: Tx, { org_id: orgId, partner_id: partnerId, generation }: AgentTokenRow) => {
+        const { token, digest } = newAgentToken();
         await offerAgentToken(tx, actor.id, digest);
         const resource = { type: "device", id: actor.id, name: null };
-        const { org_id: orgId, partner_id: partnerId, generation } = before;
         const fact = { action: "agent.token.rotate", resource, orgId, partnerId, details: { generation } };
         tx.emit(auditEvent("identity", context, fact, at));
-        return true;
-      });
-      if (!found) throw new AppError("agent_token_revoked", "Agent token is revoked");
-      return { token };
+        return { token };
+      };
+      return idempotentTx(db, context, AgentService.method.rotateToken, request, reach, offer, deps.box);
     },
 
     async endAgent({ deviceId }, handler) {

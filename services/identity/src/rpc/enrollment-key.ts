@@ -23,7 +23,7 @@ import {
   lockEnrollmentKey,
   rotateEnrollmentKey,
 } from "../store/enrollment-keys.ts";
-import { awaitTenants } from "../store/tenants.ts";
+import { findTenants } from "../store/tenants.ts";
 import { timeOrNull } from "./api-key-message.ts";
 import { auditRefusals } from "./audit-refusals.ts";
 import { requireManager, requireReader } from "./guards.ts";
@@ -146,7 +146,7 @@ function requireSite({ caller }: CallContext, siteId: string | null): void {
 
 async function reachSite(deps: KeyDeps, context: CallContext, siteId: string, orgId: string): Promise<void> {
   const wanted = { partnerId: null, orgIds: [], siteIds: [siteId] };
-  const { sites } = await awaitTenants(deps.db, context, wanted, deps.copyLagMs);
+  const { sites } = await findTenants(deps, context, wanted);
   if (sites.get(siteId)?.orgId !== orgId) throw new AppError("site_not_found", "Site not found");
 }
 

@@ -1,30 +1,32 @@
-import type { Database } from "@muster/db";
 import { AppError, type CallContext, isUuid, validationError } from "@muster/kit";
+import type { TenantReader } from "@muster/service";
 import { reachOrganization } from "../commands/reach.ts";
-import { awaitTenants, organizationIsKnown } from "../store/tenants.ts";
-
-type Deps = { db: Database; copyLagMs: number };
+import { findTenants, organizationIsKnown } from "../store/tenants.ts";
 
 /**
  * The organization a list is narrowed to, null when none was given. Throws `validation_failed`, and `organization_not_found` when it
  * is missing, deleted (except for system callers) or out of the caller's reach.
  */
-export async function organizationFilter(deps: Deps, context: CallContext, id: string): Promise<string | null> {
+export async function organizationFilter(
+  reader: TenantReader,
+  context: CallContext,
+  id: string,
+): Promise<string | null> {
   const orgId = idOrNull(id, "orgId");
   if (orgId === null) return null;
   const { scope } = context.caller;
-  if (scope === "system" && (await organizationIsKnown(deps.db, context, orgId))) return orgId;
-  return (await reachOrganization(deps, context, orgId)).orgId;
+  if (scope === "system" && (await organizationIsKnown(reader.db, context, orgId))) return orgId;
+  return (await reachOrganization(reader, context, orgId)).orgId;
 }
 
 /** As organizationFilter, for partners: system callers reach living ones, partner callers their own, organization callers none. */
-export async function partnerFilter(deps: Deps, context: CallContext, id: string): Promise<string | null> {
+export async function partnerFilter(reader: TenantReader, context: CallContext, id: string): Promise<string | null> {
   const partnerId = idOrNull(id, "partnerId");
   if (partnerId === null) return null;
   const { scope, partnerId: own } = context.caller;
   const reached =
     scope === "system"
-      ? (await awaitTenants(deps.db, context, { partnerId, orgIds: [], siteIds: [] }, deps.copyLagMs)).partner
+      ? (await findTenants(reader, context, { partnerId, orgIds: [], siteIds: [] })).partner
       : scope === "partner" && own === partnerId;
   if (!reached) throw new AppError("partner_not_found", "Partner not found");
   return partnerId;

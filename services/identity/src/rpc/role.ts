@@ -26,7 +26,7 @@ import {
   readRole,
   updateRole,
 } from "../store/roles.ts";
-import { awaitTenants, type KnownTenants } from "../store/tenants.ts";
+import { findTenants, type KnownTenants } from "../store/tenants.ts";
 import { auditRefusals } from "./audit-refusals.ts";
 import { wordOrNull } from "./guards.ts";
 import { organizationFilter, partnerFilter } from "./list-filters.ts";
@@ -169,7 +169,7 @@ function tenantsOf(deps: RoleDeps, context: CallContext, request: { partnerId: s
   const { caller } = context;
   const orgId = request.orgId || caller.orgId;
   const partnerId = request.partnerId || caller.partnerId;
-  return awaitTenants(deps.db, context, { partnerId, orgIds: orgId ? [orgId] : [], siteIds: [] }, deps.copyLagMs);
+  return findTenants(deps, context, { partnerId, orgIds: orgId ? [orgId] : [], siteIds: [] });
 }
 
 /** With its partner filled in; throws when a tenant is missing, or the organization another partner's. */

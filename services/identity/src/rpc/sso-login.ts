@@ -6,7 +6,9 @@ import { beginRoundTrip } from "../commands/sso/begin.ts";
 import { exchangeCode } from "../commands/sso/exchange.ts";
 import { finishRoundTrip } from "../commands/sso/finish.ts";
 import type { SsoDeps } from "../deps.ts";
+import { domainOf } from "../rules/sso/email-domain.ts";
 import { onlyPartner } from "../store/sso/branding.ts";
+import { placeOfDomain } from "../store/sso/domains.ts";
 import { findActiveProvider, placeIsEnforced } from "../store/sso/providers.ts";
 import { brandingMessage } from "./branding.ts";
 
@@ -20,6 +22,17 @@ export function ssoLoginService(deps: SsoDeps): ServiceImpl<typeof SsoLoginServi
       const { id: providerId, name: providerName, type: providerType } = provider;
       const place = { partnerId: provider.partner_id, orgId: provider.org_id };
       return { providerId, providerName, providerType, enforced: await placeIsEnforced(db, place) };
+    },
+
+    async findSso({ email }) {
+      const domain = domainOf(email);
+      const place = domain === null ? null : await placeOfDomain(db, domain);
+      if (!place) return {};
+      const { partnerId, orgId } = place;
+      const provider = await findActiveProvider(db, orgId === null ? { partnerId } : { orgId });
+      if (!provider) return {};
+      const whose = orgId === null ? { partnerId } : { orgId };
+      return { providerName: provider.name, ...whose, enforced: await placeIsEnforced(db, place) };
     },
 
     async beginSsoLogin({ orgId, partnerId, redirect }, handler) {

@@ -89,11 +89,10 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
       return { user: toMessage(await manage.enable(context, id)) };
     },
 
-    async resendInvite({ id }, handler) {
+    async resendInvite(request, handler) {
       const context = callContext(handler);
       requireWriter(context);
-      const { row, inviteToken } = await manage.invite(context, id);
-      return { user: toMessage(row), inviteToken };
+      return manage.invite(context, request, toMessage);
     },
 
     async deleteUser({ id }, handler) {

@@ -1,5 +1,4 @@
-import { type FieldErrors, nameFault, validationError } from "@muster/kit";
-import { canonicalCidr } from "./cidr.ts";
+import { canonicalCidr, type FieldErrors, nameFault, validationError } from "@muster/kit";
 
 const maxRanges = 50;
 

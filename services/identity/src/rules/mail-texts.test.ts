@@ -5,8 +5,8 @@ const to = { email: "ada@example.com", name: 'Ada <b>&"quoted"</b>' };
 const from = { address: "192.0.2.1", device: "Firefox on Linux" };
 const at = new Date("2030-01-02T03:04:05Z");
 const mails: Mail[] = [
-  { kind: "invite", to, invitedBy: "Grace <script>", link: "https://x.example/accept-invite?token=a&b", expiresAt: at },
-  { kind: "password_reset", to, link: "https://x.example/reset-password?token=t", expiresAt: at, from },
+  { kind: "invite", to, invitedBy: "Grace <script>", link: "https://x.example/accept-invite#token=a&b", expiresAt: at },
+  { kind: "password_reset", to, link: "https://x.example/reset-password#token=t", expiresAt: at, from },
   { kind: "password_changed", to, at, from },
   { kind: "factor_added", to, factor: "passkey", at, from: { address: null, device: "curl/8" } },
 ];
@@ -42,7 +42,7 @@ describe("a mail", () => {
       kind: "invite",
       to: { email: "ada@example.com", name },
       invitedBy: name,
-      link: "https://x.example/accept-invite?token=t",
+      link: "https://x.example/accept-invite#token=t",
       expiresAt: at,
     });
     const others = mails.slice(1).map((each) => mailText({ ...each, to: { email: "ada@example.com", name } }));
@@ -69,7 +69,7 @@ describe("a mail", () => {
       kind: "invite",
       to: { ...to, name: lines },
       invitedBy: lines,
-      link: "https://x.example/accept-invite?token=t",
+      link: "https://x.example/accept-invite#token=t",
       expiresAt: at,
     });
     expect(text).toContain("Hello Ada Your account is locked now,\n");

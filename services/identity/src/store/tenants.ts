@@ -1,5 +1,6 @@
 import { type Database, sql } from "@muster/db";
-import { type CallContext, sleep } from "@muster/kit";
+import type { CallContext } from "@muster/kit";
+import type { TenantReader } from "@muster/service";
 
 export type WantedTenants = { partnerId: string | null; orgIds: readonly string[]; siteIds: readonly string[] };
 
@@ -31,22 +32,20 @@ export async function knownTenants(db: Database, who: CallContext, wanted: Wante
   };
 }
 
-/** As knownTenants, giving the copy up to `lagMs` for what tenancy has only just made. */
-export async function awaitTenants(
-  db: Database,
+/** As knownTenants, asking tenancy for those that the copy lacks. Throws `unavailable`. */
+export async function findTenants(
+  { db, learnTenants }: TenantReader,
   who: CallContext,
   wanted: WantedTenants,
-  lagMs: number,
 ): Promise<KnownTenants> {
-  const end = performance.now() + lagMs;
-  for (;;) {
-    const known = await knownTenants(db, who, wanted);
-    const complete =
-      (wanted.partnerId === null || known.partner) &&
-      wanted.orgIds.every((id) => known.orgs.has(id)) &&
-      wanted.siteIds.every((id) => known.sites.has(id));
-    if (complete || performance.now() >= end || !(await sleep(50, who.signal))) return known;
-  }
+  const known = await knownTenants(db, who, wanted);
+  const lacking = [
+    ...(wanted.partnerId === null || known.partner ? [] : [wanted.partnerId]),
+    ...wanted.orgIds.filter((id) => !known.orgs.has(id)),
+    ...wanted.siteIds.filter((id) => !known.sites.has(id)),
+  ];
+  if (lacking.length === 0 || !(await learnTenants(lacking))) return known;
+  return knownTenants(db, who, wanted);
 }
 
 /** Whether the copy knows an organization at all, deleted ones included. */

@@ -89,7 +89,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     now,
     box: replies,
     mfaMaxAgeMinutes: 480,
-    copyLagMs: 0,
+    learnTenants: async () => false,
   };
   const port = await testPort("identity", [
     register(SessionService, sessionService(sessions)),

@@ -35,7 +35,7 @@ export async function startTestKeys() {
     now: () => clock.now,
     box,
     mfaMaxAgeMinutes: 480,
-    copyLagMs: 0,
+    learnTenants: async () => false,
   };
   const [pepper] = enrollmentPeppers({ ENROLLMENT_KEY_PEPPER: "a pepper of the test" });
   const port = await testPort("identity", [

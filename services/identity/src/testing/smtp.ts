@@ -20,7 +20,7 @@ export async function startSmtp() {
         const raw = Buffer.concat(chunks).toString();
         const text = decoded(raw);
         const [link = ""] = /https:\/\/\S+/.exec(text) ?? [];
-        const token = URL.canParse(link) ? (new URL(link).searchParams.get("token") ?? "") : "";
+        const token = URL.canParse(link) ? (new URLSearchParams(new URL(link).hash.slice(1)).get("token") ?? "") : "";
         received.push({ from: mailFrom ? mailFrom.address : "", to: rcptTo[0]?.address ?? "", raw, text, link, token });
         done();
       });

@@ -1,7 +1,7 @@
 import type { Database } from "@muster/db";
 import { counter, type Logger, type Repeating, repeatEvery, systemCaller, uuidv7 } from "@muster/kit";
 import { emitDevice } from "../emits/device.ts";
-import { findGone, forgetDiscarded, takeWatch } from "../store/presence.ts";
+import { findGone, forgetDiscarded, isAnyWatched, takeWatch } from "../store/presence.ts";
 
 type Deps = { db: Database; log: Logger; heartbeatIntervalSeconds: number };
 
@@ -11,11 +11,12 @@ const cleanEveryMs = 3_600_000;
 
 const offline = counter("tenancy_devices_gone_offline_total", "Devices that missed three heartbeats.");
 
-/** Finds devices that missed their heartbeats and says so; how many. Nothing while another replica watches, or after a pause. */
+/** Finds devices that missed their heartbeats and says so; how many. Nothing while another replica watches, or after a pause. Only reads while no device is there. */
 export async function lookOnce({ db, heartbeatIntervalSeconds }: Omit<Deps, "log">): Promise<number> {
   const caller = systemCaller("tenancy");
   const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
   let total = 0;
+  if (!(await isAnyWatched(db, { caller }))) return 0;
   for (;;) {
     const { looked, gone } = await db.tx(
       { caller },

@@ -214,6 +214,17 @@ describe("a device that misses three heartbeats", () => {
     expect(row).toEqual({ n: 2_500, told: 2_500 });
   });
 
+  it("costs no write while no device could go offline", async () => {
+    await db().tx(system, (tx) =>
+      tx.execute(sql`UPDATE devices SET status = 'offline' WHERE status IN ('online', 'updating')`),
+    );
+    await watching();
+    const lookedAt = () => db().read(system, sql`SELECT looked_at FROM presence_watch`);
+    const before = await lookedAt();
+    expect(await lookOnce({ db: db(), heartbeatIntervalSeconds: intervalSeconds })).toBe(0);
+    expect(await lookedAt()).toEqual(before);
+  });
+
   it("is given time after a pause in which nobody was heard", async () => {
     const { orgId } = await fleet.tenant();
     const id = await fleet.device(orgId);

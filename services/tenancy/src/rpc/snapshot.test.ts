@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { TenantChanged } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { callers, outcome } from "@muster/testing";
@@ -65,11 +65,28 @@ describe("the snapshot", () => {
     expect(after.count).toBe(BigInt(tenants.length + 1));
   });
 
+  it("has those of some ids that there are, deleted organizations included and of every kind", async () => {
+    const { id: partnerId } = await tenancy.partner();
+    const [kept, gone] = [await tenancy.organization(partnerId), await tenancy.organization(partnerId)];
+    const [site, removed] = [await tenancy.site(kept), await tenancy.site(kept)];
+    await tenancy.organizations(callers.platformAdmin()).deleteOrganization({ id: gone });
+    await tenancy.sites(callers.platformAdmin()).deleteSite({ id: removed });
+    const ids = [partnerId, kept, gone, site, removed, randomUUID()];
+    const copying = tenancy.snapshots(callers.service("identity"));
+    const { tenants } = await copying.getTenants({ ids });
+    const whole = (await wholeSnapshot(1_000)).filter(({ id }) => ids.includes(id));
+    expect(whole).toHaveLength(4);
+    expect(new Map(tenants.map((t) => [t.id, t]))).toEqual(new Map(whole.map((t) => [t.id, t])));
+    expect(await outcome(copying.getTenants({ ids: ["nonsense"] }))).toBe("validation_failed ids");
+    expect(await outcome(copying.getTenants({ ids: Array(1_001).fill(kept) }))).toBe("validation_failed ids");
+  });
+
   it("is for services only", async () => {
     const people = [callers.platformAdmin(), callers.partnerAdmin((await tenancy.partner()).id)];
     for (const caller of people) {
       expect(await outcome(tenancy.snapshots(caller).getSnapshot({}))).toBe("scope_not_allowed");
       expect(await outcome(tenancy.snapshots(caller).getSnapshotHash({}))).toBe("scope_not_allowed");
+      expect(await outcome(tenancy.snapshots(caller).getTenants({ ids: [] }))).toBe("scope_not_allowed");
     }
     expect(await outcome(service().getSnapshot({ cursor: "nonsense" }))).toBe("validation_failed cursor");
   });

@@ -20,7 +20,7 @@ import {
 import type { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { callContext } from "@muster/rpc";
 import { devicesById } from "../store/device-facts.ts";
-import { eachSnapshotBatch, type SnapshotRow, snapshotKinds, snapshotPage } from "../store/snapshot.ts";
+import { eachSnapshotBatch, type SnapshotRow, snapshotKinds, snapshotPage, tenantsById } from "../store/snapshot.ts";
 
 const maxRows = 1_000;
 
@@ -51,12 +51,17 @@ export function snapshotService({ db }: { db: Database }): ServiceImpl<typeof Sn
       return { sha256: hash.digest("hex"), count: BigInt(count) };
     },
 
+    async getTenants({ ids }, handler) {
+      const context = callContext(handler);
+      requireService(context);
+      requireIds(ids);
+      return { tenants: (await tenantsById(db, context, ids)).map(tenantMessage) };
+    },
+
     async getDevices({ ids }, handler) {
       const context = callContext(handler);
       requireService(context);
-      if (ids.length > maxRows || !ids.every(isUuid)) {
-        throw validationError({ ids: [`Must be at most ${maxRows} UUIDs`] });
-      }
+      requireIds(ids);
       const rows = await devicesById(db, context, ids);
       const numbered = rows.map((row) => ({ ...row, version: BigInt(row.version) }));
       return {
@@ -75,6 +80,12 @@ function lineOf({ kind, id, version, status, deleted }: SnapshotRow): string {
 function requireService({ caller }: CallContext): void {
   if (caller.actor.type !== "system") {
     throw new AppError("scope_not_allowed", "This operation is for services only");
+  }
+}
+
+function requireIds(ids: readonly string[]): void {
+  if (ids.length > maxRows || !ids.every(isUuid)) {
+    throw validationError({ ids: [`Must be at most ${maxRows} UUIDs`] });
   }
 }
 

@@ -1,4 +1,4 @@
-import { sql, type Tx } from "@muster/db";
+import { type Database, sql, type Tx } from "@muster/db";
 import type { Caller } from "@muster/kit";
 import { missedMax, watchPauseSeconds } from "../rules/presence.ts";
 import { type DeviceRow, deviceColumns } from "./devices.ts";
@@ -90,6 +90,15 @@ export async function writeHeartbeat(
     WHERE id = ${heartbeat.deviceId}::uuid RETURNING ${deviceColumns(caller)}`);
   if (!row) throw new Error("a device that was locked has gone");
   return row;
+}
+
+/** Whether there is a device that could go offline. Index devices_presence_check. */
+export async function isAnyWatched(db: Database, who: Parameters<Database["read"]>[0]): Promise<boolean> {
+  const rows = await db.read(
+    who,
+    sql`SELECT FROM devices WHERE status IN ('online', 'updating') ORDER BY offline_check_at LIMIT 1`,
+  );
+  return rows.length > 0;
 }
 
 /**

@@ -14,29 +14,29 @@ export type SnapshotRow = {
 const rowsPerFetch = 5_000;
 
 // Kinds in alphabetical order; each branch walks its primary key.
-const branches: readonly { kind: string; rows: (after: string) => Query }[] = [
+const branches: readonly { kind: string; rows: (where: Query) => Query }[] = [
   {
     kind: "organization",
-    rows: (after) => sql`
+    rows: (where) => sql`
       SELECT 'organization' AS kind, id, version, partner_id, id::text AS org_id, status, deleted_at IS NOT NULL AS deleted
-      FROM organizations WHERE id > ${after}::uuid`,
+      FROM organizations WHERE ${where}`,
   },
   {
     kind: "partner",
-    rows: (after) => sql`
+    rows: (where) => sql`
       SELECT 'partner' AS kind, id, version, id AS partner_id, '' AS org_id, status, deleted_at IS NOT NULL AS deleted
-      FROM partners WHERE id > ${after}::uuid`,
+      FROM partners WHERE ${where}`,
   },
   {
     kind: "site",
-    rows: (after) => sql`
+    rows: (where) => sql`
       SELECT 'site' AS kind, id, version, partner_id, org_id::text AS org_id, '' AS status, false AS deleted
-      FROM sites WHERE id > ${after}::uuid`,
+      FROM sites WHERE ${where}`,
   },
 ];
 
 export const snapshotKinds: readonly string[] = branches.map(({ kind }) => kind);
-const beforeAll = "00000000-0000-0000-0000-000000000000";
+const everyId = sql`true`;
 
 /** Up to `limit` rows after a position, by kind and id; deleted partners and organizations included. */
 export async function snapshotPage(
@@ -51,12 +51,18 @@ export async function snapshotPage(
       if (after !== null && branch.kind < after.kind) continue;
       const left = limit - rows.length;
       if (left === 0) break;
-      const from = after?.kind === branch.kind ? after.id : beforeAll;
+      const from = after?.kind === branch.kind ? sql`id > ${after.id}::uuid` : everyId;
       rows.push(...(await tx.query<SnapshotRow>(sql`${branch.rows(from)} ORDER BY id LIMIT ${left}`)));
     }
     return rows;
   };
   return db.tx(who, readFrom, { readOnly: true });
+}
+
+/** Those of the ids that there are, deleted partners and organizations included. */
+export function tenantsById(db: Database, who: CallContext, ids: readonly string[]): Promise<SnapshotRow[]> {
+  const wanted = sql`id = ANY (${[...ids]}::uuid[])`;
+  return db.read<SnapshotRow>(who, allOf(wanted));
 }
 
 /** Gives all rows in the order of snapshotPage, as they were at one moment, in batches. */
@@ -65,7 +71,7 @@ export async function eachSnapshotBatch(
   who: CallContext,
   use: (rows: SnapshotRow[]) => void,
 ): Promise<void> {
-  const everything = branches.map(({ rows }) => rows(beforeAll)).reduce((all, next) => sql`${all} UNION ALL ${next}`);
+  const everything = allOf(everyId);
   const walk = async (tx: Tx) => {
     // A cursor keeps the snapshot of its opening, whatever is written meanwhile.
     await tx.execute(sql`DECLARE everything NO SCROLL CURSOR FOR ${everything} ORDER BY kind, id`);
@@ -77,3 +83,6 @@ export async function eachSnapshotBatch(
   };
   await db.tx(who, walk, { readOnly: true });
 }
+
+const allOf = (where: Query): Query =>
+  branches.map(({ rows }) => rows(where)).reduce((all, next) => sql`${all} UNION ALL ${next}`);

@@ -13,7 +13,7 @@ import {
 } from "@muster/kit";
 import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx } from "@muster/service";
+import { idempotentTx, type TenantReader } from "@muster/service";
 import { envelopeBody, objectText } from "../rules/envelope.ts";
 import {
   type DeliveryRow,
@@ -32,14 +32,13 @@ import { attemptMessage, deadLetterMessage, deliveryMessage } from "./delivery-m
 import {
   deliveryNotFound,
   listedOrganization,
-  type Reach,
   requireDeliveryReader,
   requireWriter,
   webhookNotFound,
 } from "./guards.ts";
 import { record } from "./webhook.ts";
 
-export type DeliveryDeps = Reach & {
+export type DeliveryDeps = TenantReader & {
   now: () => Date;
   /** Called after something was queued. */
   wake: () => void;

@@ -2,20 +2,13 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { AppError, type CallContext, isEventType, isUuid, uuidv7, validationError } from "@muster/kit";
 import { EventService, type PublishRequest } from "@muster/proto/muster/webhook/v1/event_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, platformEvent, reachedBefore } from "@muster/service";
+import { idempotentTx, platformEvent, reachedBefore, type TenantReader } from "@muster/service";
 import type { Intake } from "../commands/intake.ts";
 import type { Pressure } from "../commands/pressure.ts";
 import { envelopeBody, objectText } from "../rules/envelope.ts";
-import {
-  namedOrganization,
-  organizationNotFound,
-  organizationOf,
-  type Reach,
-  reachesPartner,
-  requireWriter,
-} from "./guards.ts";
+import { namedOrganization, organizationNotFound, organizationOf, reachesPartner, requireWriter } from "./guards.ts";
 
-export type EventDeps = Reach & { now: () => Date; intake: Intake; pressure: Pick<Pressure, "admit"> };
+export type EventDeps = TenantReader & { now: () => Date; intake: Intake; pressure: Pick<Pressure, "admit"> };
 
 /** Events from parts of the platform that live elsewhere: stored with their deliveries before the answer. */
 export function eventService(deps: EventDeps): ServiceImpl<typeof EventService> {
@@ -35,7 +28,7 @@ export function eventService(deps: EventDeps): ServiceImpl<typeof EventService> 
       const mayReach = (partnerId: string) => reachesPartner(context.caller, partnerId);
       const accepted = { id, orgId, type, occurredAt: at, body, traceparent, mayReach };
       if (!(await deps.intake.accept(accepted))) {
-        // Waits for one that was just made, and refuses what there is not.
+        // Learns of one that was just made, and refuses what there is not.
         await organizationOf(deps, context, orgId);
         if (!(await deps.intake.accept(accepted))) throw organizationNotFound();
       }

@@ -1,13 +1,6 @@
-import type { Database } from "@muster/db";
 import { AppError, type CallContext, type Caller, isUuid } from "@muster/kit";
-import { requireOrganization, requirePermission, requireWholeOrganization } from "@muster/service";
+import { requireOrganization, requirePermission, requireWholeOrganization, type TenantReader } from "@muster/service";
 import { organizationIsKnown, partnerOfOrganization } from "../store/tenants.ts";
-
-export type Reach = {
-  db: Database;
-  /** Milliseconds that the copy of the tenants may be behind tenancy before something counts as missing. */
-  copyLagMs: number;
-};
 
 export function requireReader(context: CallContext): void {
   requirePermission(context, "webhooks:read");
@@ -49,21 +42,21 @@ export function reachesPartner({ scope, partnerId }: Caller, ofOrganization: str
 
 /** As namedOrganization, and it lives. */
 export async function organizationOf(
-  { db, copyLagMs }: Reach,
+  reader: TenantReader,
   context: CallContext,
   named: string,
 ): Promise<{ orgId: string; partnerId: string }> {
   const orgId = namedOrganization(context, named);
-  const partnerId = await partnerOfOrganization(db, context, orgId, copyLagMs);
+  const partnerId = await partnerOfOrganization(reader, context, orgId);
   if (partnerId === null) throw organizationNotFound();
   return { orgId, partnerId };
 }
 
 /** As organizationOf, for lists: system callers also read what a deleted organization left behind. */
-export async function listedOrganization(reach: Reach, context: CallContext, named: string): Promise<string> {
+export async function listedOrganization(reader: TenantReader, context: CallContext, named: string): Promise<string> {
   const { scope } = context.caller;
-  if (scope === "system" && isUuid(named) && (await organizationIsKnown(reach.db, context, named))) return named;
-  return (await organizationOf(reach, context, named)).orgId;
+  if (scope === "system" && isUuid(named) && (await organizationIsKnown(reader.db, context, named))) return named;
+  return (await organizationOf(reader, context, named)).orgId;
 }
 
 export const organizationNotFound = () => new AppError("organization_not_found", "Organization not found");

@@ -5,7 +5,7 @@ import type { Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
 import { type Replay, ReplaySchema, ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx } from "@muster/service";
+import { idempotentTx, type TenantReader } from "@muster/service";
 import { replayWanted } from "../rules/replay.ts";
 import {
   cancelReplay,
@@ -17,11 +17,11 @@ import {
   type ReplayRow,
 } from "../store/replays.ts";
 import { findWebhook, lockWebhook, type WebhookRow } from "../store/webhooks.ts";
-import { type Reach, requireReader, requireWriter, webhookNotFound } from "./guards.ts";
+import { requireReader, requireWriter, webhookNotFound } from "./guards.ts";
 import { record } from "./webhook.ts";
 
 /** Sending again what webhooks were sent before. */
-export function replayService(deps: Reach & { now: () => Date }): ServiceImpl<typeof ReplayService> {
+export function replayService(deps: TenantReader & { now: () => Date }): ServiceImpl<typeof ReplayService> {
   const { db, now } = deps;
 
   const found = async (context: CallContext, id: string): Promise<string> => {

@@ -8,7 +8,7 @@ import { type Egress, EgressRefused, shownUrl } from "@muster/egress";
 import { AppError, type CallContext, clampPage, isUuid, type SecretBox, uuidv7, validationError } from "@muster/kit";
 import { WebhookChangeSchema, WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent, idempotentTx, reachedBefore } from "@muster/service";
+import { auditEvent, idempotentTx, reachedBefore, type TenantReader } from "@muster/service";
 import { changeWebhook, newWebhook, originChanges, type StoredStatus, statuses } from "../rules/webhook.ts";
 import { endpointHealth } from "../store/health.ts";
 import {
@@ -26,18 +26,11 @@ import {
   updateWebhook,
   type WebhookRow,
 } from "../store/webhooks.ts";
-import {
-  listedOrganization,
-  organizationOf,
-  type Reach,
-  requireReader,
-  requireWriter,
-  webhookNotFound,
-} from "./guards.ts";
+import { listedOrganization, organizationOf, requireReader, requireWriter, webhookNotFound } from "./guards.ts";
 import { healthMessage } from "./health-message.ts";
 import { auditedFields, webhookMessage } from "./webhook-message.ts";
 
-export type WebhookDeps = Reach & {
+export type WebhookDeps = TenantReader & {
   now: () => Date;
   box: SecretBox;
   egress: Pick<Egress, "check">;

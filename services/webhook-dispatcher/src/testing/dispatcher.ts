@@ -60,7 +60,7 @@ export async function startDispatcher() {
   const box = secretBox(testKeys, secretPurposes.webhooks);
   const replyBox = secretBox(testKeys, secretPurposes.replies);
   const now = () => new Date();
-  const reach = { db: database.db, now, copyLagMs: 0 };
+  const reach = { db: database.db, now, learnTenants: async () => false };
   const webhookLimits = { secretOverlapHours: 24, perOrganization: 20 };
   const wakes: (() => void)[] = [];
   const wake = () => {

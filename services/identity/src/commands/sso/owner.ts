@@ -1,6 +1,5 @@
 import { AppError, type CallContext, validationError } from "@muster/kit";
-import { requirePermission, requireScope } from "@muster/service";
-import type { KeyDeps } from "../../deps.ts";
+import { requirePermission, requireScope, type TenantReader } from "@muster/service";
 import type { Place } from "../../rules/sso/provider.ts";
 import { reachOrganization, reachPartner } from "../reach.ts";
 
@@ -24,7 +23,7 @@ export function requireOwner(context: CallContext, row: { org_id: string | null 
  * partner. Throws `organization_context_required`, `partner_id_required`, `organization_not_found`, `partner_not_found`.
  */
 export async function newPlace(
-  deps: Pick<KeyDeps, "db" | "copyLagMs">,
+  reader: TenantReader,
   context: CallContext,
   { ownerScope, orgId, partnerId }: { ownerScope: string; orgId: string; partnerId: string },
 ): Promise<Place> {
@@ -33,7 +32,7 @@ export async function newPlace(
     requirePartnerPolicy(context);
     const wanted = caller.scope === "system" ? partnerId : (caller.partnerId ?? "");
     if (wanted === "") throw new AppError("partner_id_required", "partnerId is required for system scope");
-    return { partnerId: await reachPartner(deps, context, wanted), orgId: null };
+    return { partnerId: await reachPartner(reader, context, wanted), orgId: null };
   }
   if (ownerScope !== "" && ownerScope !== "organization") {
     throw validationError({ ownerScope: ["One of organization, partner"] });
@@ -44,5 +43,5 @@ export async function newPlace(
       facts: { details: { formErrors: [], fieldErrors: { orgId: ["Required"] } } },
     });
   }
-  return reachOrganization(deps, context, wanted);
+  return reachOrganization(reader, context, wanted);
 }

@@ -97,6 +97,15 @@ export async function isVerified(tx: Tx, { partnerId, orgId }: Place, domain: st
   return rows.length > 0;
 }
 
+/** The place that has verified a domain; no two have. */
+export async function placeOfDomain(db: Database, domain: string): Promise<Place | null> {
+  const [row] = await db.read<Pick<DomainRow, "partner_id" | "org_id">>(
+    system,
+    sql`SELECT partner_id, org_id FROM sso_domains WHERE domain = ${domain} AND verified_at IS NOT NULL`,
+  );
+  return row ? { partnerId: row.partner_id, orgId: row.org_id } : null;
+}
+
 /** Verified domains that were not looked up since then, the longest waiting first. */
 export function staleDomains(db: Database, before: Date, limit: number): Promise<DomainRow[]> {
   return db.read<DomainRow>(

@@ -1,0 +1,69 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "@jest/globals";
+
+// What `npm test` and `npm start` built: its weight, and that nothing in it needs an exception of the pages' policy.
+
+const dist = fileURLToPath(new URL("dist", import.meta.url));
+if (!existsSync(dist)) throw new Error("the console is not built: node deploy/local/prepare.mjs");
+const assets = join(dist, "assets");
+const names = readdirSync(assets);
+const html = (entry: string) => readFileSync(join(dist, entry), "utf8");
+const kilobytes = (files: Iterable<string>) =>
+  [...files].reduce((sum, name) => sum + statSync(join(assets, `${name}.gz`)).size, 0) / 1_000;
+
+/** Files of /assets that a text names, by their ending. */
+const named = (text: string, ending: string) =>
+  [...text.matchAll(/(?:assets\/|\.\/)([\w-]+\.(?:js|css))/g)]
+    .map(([, name = ""]) => name)
+    .filter((name) => name.endsWith(ending));
+
+/** A script with all that it imports before it runs. */
+function withImports(name: string, found = new Set<string>()): Set<string> {
+  if (found.has(name)) return found;
+  found.add(name);
+  const source = readFileSync(join(assets, name), "utf8");
+  for (const [, imported = ""] of source.matchAll(/(?:from|import)\s*"\.\/([\w-]+\.js)"/g))
+    withImports(imported, found);
+  return found;
+}
+
+const scriptsOf = (entry: string) => new Set(named(html(entry), ".js").flatMap((name) => [...withImports(name)]));
+const app = scriptsOf("index.html");
+const pages = names.filter((name) => name.endsWith(".js") && !app.has(name) && !scriptsOf("sign-in.html").has(name));
+
+describe("the built console", () => {
+  it("has a sign-in page of at most 90 KB of script", () => {
+    expect(kilobytes(scriptsOf("sign-in.html"))).toBeLessThan(90);
+  });
+
+  it("opens the devices with at most 200 KB of script and 20 KB of styles", () => {
+    const devices = names.find((name) => /^devices-[\w-]+\.js$/.test(name)) ?? "";
+    expect(kilobytes(new Set([...app, ...withImports(devices)]))).toBeLessThan(200);
+    expect(kilobytes(names.filter((name) => name.endsWith(".css")))).toBeLessThan(20);
+  });
+
+  it.each(pages)("loads at most 30 KB for %s", (name) => {
+    expect(kilobytes([...withImports(name)].filter((each) => !app.has(each)))).toBeLessThan(30);
+  });
+
+  it.each(["index.html", "sign-in.html"])(
+    "%s has no inline script, no inline style and nothing from elsewhere",
+    (entry) => {
+      const text = html(entry);
+      expect(text).not.toMatch(/<script(?![^>]*\ssrc=)/);
+      expect(text).not.toMatch(/<style|\sstyle=|\son\w+=/);
+      expect([...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address)).toEqual(
+        expect.not.arrayContaining([expect.not.stringMatching(/^\/assets\//)]),
+      );
+    },
+  );
+
+  it("makes no code out of text", () => {
+    for (const name of names.filter((each) => each.endsWith(".js"))) {
+      const source = readFileSync(join(assets, name), "utf8");
+      expect({ name, found: /\beval\(|new Function\(/.exec(source)?.[0] ?? null }).toEqual({ name, found: null });
+    }
+  });
+});

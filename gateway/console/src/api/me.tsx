@@ -1,0 +1,38 @@
+import { access } from "@muster/client/access";
+import { createContext, type ReactNode, useContext } from "react";
+
+export type Me = {
+  id: string;
+  email: string;
+  name: string;
+  scope: "system" | "partner" | "organization";
+  partnerId: string | null;
+  orgId: string | null;
+  permissions: string[];
+  mfaEnabled: boolean;
+  role: string | null;
+};
+
+const Context = createContext<Me | null>(null);
+
+export const MeProvider = ({ me, children }: { me: Me; children: ReactNode }) => (
+  <Context value={me}>{children}</Context>
+);
+
+export function useMe(): Me {
+  const me = useContext(Context);
+  if (me === null) throw new Error("nobody is signed in here");
+  return me;
+}
+
+/** Why an operation is not for this person, as a sentence; null when it is. `operation` as in the API's document. */
+export function whyNot(me: Me, operation: string): string | null {
+  const needs = access[operation];
+  if (needs === undefined) throw new Error(`no operation ${operation}`);
+  if (needs.scopes && !needs.scopes.includes(me.scope)) return "Your account's place does not allow it.";
+  const { permission } = needs;
+  if (permission && !me.permissions.includes(permission)) return `You need the permission ${permission}.`;
+  return null;
+}
+
+export const useWhyNot = (operation: string): string | null => whyNot(useMe(), operation);

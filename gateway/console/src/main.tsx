@@ -1,0 +1,34 @@
+import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { queryClient } from "./api/queries.ts";
+import { restore } from "./api/session.ts";
+import { notePrefixes } from "./parts/shortcuts.ts";
+import { applyTheme } from "./parts/theme.ts";
+import { router } from "./router.tsx";
+
+applyTheme();
+
+const loginPath = () => {
+  const here = `${location.pathname}${location.search}`;
+  return here === "/" ? "/login" : `/login?next=${encodeURIComponent(here)}`;
+};
+
+async function start(): Promise<void> {
+  // A provider's code belongs to the sign-in page, which judges it.
+  if (location.hash.startsWith("#ssoCode=")) return location.replace(`${loginPath()}${location.hash}`);
+  // While nothing can be asked the page opens and says so itself.
+  const token = await restore().catch(() => "unknown");
+  if (token === null) return location.replace(loginPath());
+  notePrefixes();
+  createRoot(document.getElementById("app") as HTMLElement).render(
+    <StrictMode>
+      <QueryClientProvider client={queryClient}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}
+
+void start();

@@ -1,0 +1,112 @@
+import { Link, useParams } from "@tanstack/react-router";
+import { useGet } from "../../api/queries.ts";
+import { Facts, Json, Section } from "../../parts/facts.tsx";
+import { CopyButton } from "../../parts/list-head.tsx";
+import { PageTitle } from "../../parts/page-title.tsx";
+import plain from "../../parts/plain-table.module.css";
+import { FailureState, Loading } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Instant } from "../../parts/time.tsx";
+import { changesOf } from "../../rules/changes.ts";
+import { curlOf } from "../../rules/curl.ts";
+import { Verification } from "./verification.tsx";
+
+type Details = { before?: Record<string, unknown>; after?: Record<string, unknown> };
+
+/** One audit row: who, what, from where, what changed, and its place in the chain. */
+export function AuditRow() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const row = useGet("/api/v1/audit-logs/logs/{id}", { params: { path: { id } } });
+  if (row.error) {
+    return (
+      <>
+        <PageTitle title="Audit row" />
+        <FailureState failure={row.error.failure} onRetry={() => void row.refetch()} />
+      </>
+    );
+  }
+  if (!row.data) return <Loading what="Loading the row" />;
+  const { data } = row;
+  const details = data.details as Details & { changes?: Details };
+  const { before, after } = details.changes ?? details;
+  const changes = changesOf(before ?? {}, after ?? {});
+  const text = (value: unknown) =>
+    value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
+  return (
+    <>
+      <PageTitle
+        title={data.action}
+        after={
+          <small>
+            {" "}
+            <Status of={data.result} />
+          </small>
+        }
+      />
+      <p>
+        <Link to="/audit" search={{ orgId: data.orgId ?? undefined } as never}>
+          All rows
+        </Link>
+      </p>
+      <Section
+        title="What happened"
+        action={
+          <div>
+            <CopyButton what="link" text={() => location.href} />{" "}
+            <CopyButton what="as curl" text={() => curlOf(location.origin, `/api/v1/audit-logs/logs/${id}`, {})} />
+          </div>
+        }
+      >
+        <Facts
+          of={[
+            ["Actor", data.user.email ?? data.user.name ?? data.actorType],
+            ["Kind of actor", data.actorType],
+            ["Time", <Instant key="time" at={data.timestamp} />],
+            ["Resource", `${data.resource.type} ${data.resource.name ?? data.resource.id ?? ""}`],
+            ["Category", data.category],
+            ["Address", data.ipAddress],
+            ["Client", data.userAgent],
+            ["Error", data.errorMessage],
+          ]}
+        />
+      </Section>
+      {changes.length > 0 ? (
+        <Section title="What changed">
+          <div className={plain.scroller}>
+            <table className={plain.table}>
+              <thead>
+                <tr>
+                  <th scope="col">Field</th>
+                  <th scope="col">Before</th>
+                  <th scope="col">After</th>
+                </tr>
+              </thead>
+              <tbody>
+                {changes.map((change) => (
+                  <tr key={change.field}>
+                    <th scope="row">{change.field}</th>
+                    <td className={plain.message}>{text(change.before)}</td>
+                    <td className={plain.message}>{text(change.after)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </Section>
+      ) : null}
+      <Section title="Details">
+        <Json value={data.details} label="Details of the row" />
+      </Section>
+      <Section title="Seal">
+        <Facts
+          of={[
+            ["Place in its chain", `#${data.seq.toLocaleString()}`],
+            ["Checksum", <code key="sum">{data.checksum}</code>],
+            ["Checksum before", <code key="prev">{data.prevChecksum ?? "the earliest row that is kept"}</code>],
+          ]}
+        />
+        {data.orgId ? <Verification orgId={data.orgId} seq={data.seq} /> : null}
+      </Section>
+    </>
+  );
+}

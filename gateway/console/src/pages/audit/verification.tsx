@@ -1,0 +1,47 @@
+import { useState } from "react";
+import { api } from "../../api/api.ts";
+import type { Failure } from "../../api/call.ts";
+import { dataOf, Failed, useGet } from "../../api/queries.ts";
+import { FailureState } from "../../parts/states.tsx";
+import { Operation } from "../devices/device.tsx";
+
+/** Verifies the organization's chain from this row on, and says what was found. */
+export function Verification({ orgId, seq }: { orgId: string; seq: number }) {
+  const [id, setId] = useState<string | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const job = useGet(
+    "/api/v1/audit-logs/verify/{id}",
+    { params: { path: { id: id ?? "" } } },
+    { enabled: id !== null, everyMs: 1_000 },
+  );
+  const begin = () => {
+    setFailure(null);
+    dataOf(api.POST("/api/v1/audit-logs/verify", { body: { orgId, from: seq } })).then(
+      (made) => setId(made.id),
+      (error: unknown) => setFailure(error instanceof Failed ? error.failure : null),
+    );
+  };
+  const { data } = job;
+  const isRunning = data?.status === "queued" || data?.status === "running";
+  return (
+    <>
+      {failure ? <FailureState failure={failure} /> : null}
+      <p role="status">
+        {data === undefined
+          ? ""
+          : isRunning
+            ? `Verifying, ${data.rows.toLocaleString()} rows so far …`
+            : data.status === "failed"
+              ? "The verification failed: try again."
+              : data.verdicts.every(({ verdict }) => verdict === "OK" || verdict === "UNPROTECTED_TAIL")
+                ? `Verified: ${data.rows.toLocaleString()} rows from #${seq.toLocaleString()} on are as they were sealed.`
+                : `Not as sealed: ${data.verdicts.map((each) => `${each.verdict}${each.seq === null ? "" : ` at #${each.seq}`}`).join(", ")}`}
+      </p>
+      <div>
+        <Operation name="POST /api/v1/audit-logs/verify" onClick={begin}>
+          Verify from this row on
+        </Operation>
+      </div>
+    </>
+  );
+}

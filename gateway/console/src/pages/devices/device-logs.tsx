@@ -1,0 +1,86 @@
+import { useState } from "react";
+import { useWhyNot } from "../../api/me.tsx";
+import { useList } from "../../api/queries.ts";
+import { Section } from "../../parts/facts.tsx";
+import styles from "../../parts/plain-table.module.css";
+import { EmptyState, FailureState, Loading } from "../../parts/states.tsx";
+import { Instant } from "../../parts/time.tsx";
+
+const levels = ["error", "warn", "info", "debug"] as const;
+
+/** Stored logs of the device's agent, newest first. */
+export function DeviceLogs({ id }: { id: string }) {
+  const isHidden = useWhyNot("GET /api/v1/devices/{id}/diagnostic-logs") !== null;
+  const [level, setLevel] = useState("");
+  const [search, setSearch] = useState("");
+  const logs = useList(
+    "/api/v1/devices/{id}/diagnostic-logs",
+    { params: { path: { id }, query: { level, search } } },
+    { enabled: !isHidden },
+  );
+  if (isHidden) return null;
+  return (
+    <Section
+      title="Agent logs"
+      action={
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            setSearch(String(new FormData(event.currentTarget).get("text")));
+          }}
+        >
+          <label>
+            Level{" "}
+            <select value={level} onChange={(event) => setLevel(event.target.value)}>
+              <option value="">all</option>
+              {levels.map((each) => (
+                <option key={each}>{each}</option>
+              ))}
+            </select>
+          </label>
+          <label>
+            <span className="visually-hidden">Text of a message</span>
+            <input name="text" type="search" placeholder="Text of a message" defaultValue={search} maxLength={1000} />
+          </label>
+        </form>
+      }
+    >
+      {logs.failure ? <FailureState failure={logs.failure} onRetry={() => void logs.refresh()} /> : null}
+      {logs.isLoading ? <Loading what="Loading logs" /> : null}
+      {!logs.isLoading && !logs.failure && logs.rows.length === 0 ? (
+        <EmptyState title={level || search ? "No message matches." : "Its agent has sent no logs yet."} />
+      ) : null}
+      {logs.rows.length > 0 ? (
+        <div className={styles.scroller}>
+          <table className={styles.table}>
+            <thead>
+              <tr>
+                <th scope="col">Time</th>
+                <th scope="col">Level</th>
+                <th scope="col">Component</th>
+                <th scope="col">Message</th>
+              </tr>
+            </thead>
+            <tbody>
+              {logs.rows.map((row) => (
+                <tr key={row.id}>
+                  <td>
+                    <Instant at={row.timestamp} />
+                  </td>
+                  <td>{row.level}</td>
+                  <td>{row.component}</td>
+                  <td className={styles.message}>{row.message}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ) : null}
+      {logs.hasMore ? (
+        <button type="button" disabled={logs.isLoadingMore} onClick={() => void logs.loadMore()}>
+          {logs.isLoadingMore ? "Loading …" : "Older messages"}
+        </button>
+      ) : null}
+    </Section>
+  );
+}

@@ -1,0 +1,180 @@
+import { Link, useParams } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { api } from "../../api/api.ts";
+import { useWhyNot } from "../../api/me.tsx";
+import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+import { Facts, Json, Section } from "../../parts/facts.tsx";
+import { PageTitle } from "../../parts/page-title.tsx";
+import { FailureState, Loading, Said } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Time } from "../../parts/time.tsx";
+import { DeviceLogs } from "./device-logs.tsx";
+import { DeviceUpdates } from "./device-updates.tsx";
+
+type Asking = "approve" | "replace" | "decommission" | null;
+
+/** One device: what it is, what it said, and what can be done with it. */
+export function DevicePage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const params = { path: { id } };
+  const device = useGet("/api/v1/devices/{id}", { params }, { everyMs: 5_000 });
+  const [asking, ask] = useState<Asking>(null);
+  const [said, say] = useState<string | null>(null);
+  const forget = useForget();
+  if (device.error && !device.data) {
+    return (
+      <>
+        <PageTitle title="Device" />
+        <FailureState failure={device.error.failure} onRetry={() => void device.refetch()} />
+      </>
+    );
+  }
+  if (!device.data) return <Loading what="Loading the device" />;
+  const { data } = device;
+  const close = () => ask(null);
+  const changed = async (sentence: string) => {
+    say(sentence);
+    await forget("/api/v1/devices");
+  };
+  return (
+    <>
+      <PageTitle
+        title={data.hostname}
+        after={
+          <small>
+            {" "}
+            <Status of={data.status} />
+          </small>
+        }
+      />
+      <Said>{said}</Said>
+      {data.quarantineReason ? <p role="note">Quarantined: {data.quarantineReason}</p> : null}
+      <Section
+        title="Facts"
+        action={
+          <div>
+            {data.status === "quarantined" ? (
+              <>
+                <Operation name="POST /api/v1/devices/{id}/approve" onClick={() => ask("approve")}>
+                  Approve …
+                </Operation>{" "}
+                <Operation name="DELETE /api/v1/devices/{id}" onClick={() => ask("replace")}>
+                  Approve and replace …
+                </Operation>
+              </>
+            ) : null}{" "}
+            {data.status === "decommissioned" ? null : (
+              <>
+                <Operation
+                  name="POST /api/v1/devices/{id}/auto-update"
+                  onClick={() =>
+                    void dataOf(
+                      api.POST("/api/v1/devices/{id}/auto-update", {
+                        params,
+                        body: { enabled: !data.autoUpdateEnabled },
+                      }),
+                    ).then(
+                      ({ autoUpdateEnabled }) => changed(`Agent updates are ${autoUpdateEnabled ? "on" : "off"}.`),
+                      (error: Error) => say(`Not changed: ${error.message}`),
+                    )
+                  }
+                >
+                  Turn agent updates {data.autoUpdateEnabled ? "off" : "on"}
+                </Operation>{" "}
+                <Operation name="DELETE /api/v1/devices/{id}" onClick={() => ask("decommission")}>
+                  Decommission …
+                </Operation>
+              </>
+            )}
+          </div>
+        }
+      >
+        <Facts
+          of={[
+            ["System", `${data.os} ${data.arch}`],
+            ["Agent", data.agentVersion],
+            ["Watchdog", data.watchdogVersion],
+            ["Last seen", <Time key="seen" at={data.lastSeenAt} />],
+            ["Last address", data.lastIpAddress],
+            ["Agent updates", data.autoUpdateEnabled ? "on" : "off"],
+            ["Serial number", data.serialNumber],
+            ["Hardware id", data.hardwareId],
+            ["Enrolled", <Time key="made" at={data.createdAt} />],
+            ["Id", <code key="id">{data.id}</code>],
+          ]}
+        />
+        {Object.keys(data.labels).length > 0 ? (
+          <p>
+            {Object.entries(data.labels).map(([name, value]) => (
+              <code key={name}>{`${name}=${value} `}</code>
+            ))}
+          </p>
+        ) : null}
+        <Link to="/audit" search={{ orgId: data.orgId, resource: data.hostname } as never}>
+          Its audit rows
+        </Link>
+      </Section>
+      {data.reported ? (
+        <Section title="As its agent reports">
+          <Json value={data.reported} label="Report of the agent" />
+        </Section>
+      ) : null}
+      <DeviceUpdates id={id} />
+      <DeviceLogs id={id} />
+      {asking === "approve" || asking === "replace" ? (
+        <Confirm
+          title={asking === "replace" ? "Replace the other device?" : "Trust this device?"}
+          verb={asking === "replace" ? "Replace" : "Approve"}
+          onClose={close}
+          action={async () => {
+            const body = { replace: asking === "replace" };
+            await dataOf(api.POST("/api/v1/devices/{id}/approve", { params, body }));
+            await changed("The device is trusted.");
+          }}
+        >
+          <p>
+            {asking === "replace"
+              ? "The device with the same hardware id is decommissioned; its agent is refused from then on."
+              : "Its agent may work from now on. The device with the same hardware id stays, too."}
+          </p>
+        </Confirm>
+      ) : null}
+      {asking === "decommission" ? (
+        <Confirm
+          title={`Decommission ${data.hostname}?`}
+          verb="Decommission"
+          typed={data.hostname}
+          onClose={close}
+          action={async () => {
+            await dataOf(api.DELETE("/api/v1/devices/{id}", { params }));
+            await changed("The device is decommissioned.");
+          }}
+        >
+          <p>
+            Its agent's token is refused at once and for ever; its record, logs and audit rows stay. It no longer counts
+            against any limit.
+          </p>
+        </Confirm>
+      ) : null}
+    </>
+  );
+}
+
+/** A button for an operation; whoever may not use it reads why. */
+export function Operation({ name, onClick, children }: { name: string; onClick(): void; children: ReactNode }) {
+  const why = useWhyNot(name);
+  return (
+    <button
+      type="button"
+      aria-disabled={why !== null}
+      title={why ?? undefined}
+      onClick={() => {
+        if (why === null) onClick();
+      }}
+    >
+      {children}
+      {why ? <span className="visually-hidden"> ({why})</span> : null}
+    </button>
+  );
+}

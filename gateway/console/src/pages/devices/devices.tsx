@@ -1,0 +1,72 @@
+import { Link } from "@tanstack/react-router";
+import { useGet } from "../../api/queries.ts";
+import { useOrganizationNames } from "../../api/use-organization-names.ts";
+import { ListPage } from "../../parts/list-page.tsx";
+import { EmptyState } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Time } from "../../parts/time.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
+
+const statuses = ["online", "offline", "updating", "quarantined", "decommissioned"] as const;
+
+/** All devices that the person may see, newest first. */
+export function Devices() {
+  const [{ orgId }] = useFilters();
+  const sites = useGet(
+    "/api/v1/orgs/sites",
+    { params: { query: { orgId: orgId ?? "", limit: "100" } } },
+    { enabled: orgId !== undefined },
+  );
+  const organizations = useOrganizationNames(orgId === undefined);
+  const siteNames = new Map(sites.data?.data.map(({ id, name }) => [id, name]));
+  return (
+    <ListPage
+      title="Devices"
+      path="/api/v1/devices"
+      filters={["orgId", "siteId", "groupId", "status", "search"]}
+      text={{ name: "search", label: "Host name" }}
+      choices={[
+        { name: "status", label: "Status", options: statuses.map((status) => [status, status] as const) },
+        ...(siteNames.size > 0 ? [{ name: "siteId", label: "Site", options: [...siteNames] }] : []),
+      ]}
+      labels={{ groupId: "Group", ...(siteNames.size > 0 ? {} : { siteId: "Site" }) }}
+      everyMs={10_000}
+      columns={[
+        {
+          id: "host",
+          title: "Host",
+          cell: ({ id, hostname }) => (
+            <Link to="/devices/$id" params={{ id }} search={{ orgId } as never}>
+              {hostname}
+            </Link>
+          ),
+        },
+        { id: "status", title: "Status", width: "10rem", cell: ({ status }) => <Status of={status} /> },
+        ...(organizations.size > 0
+          ? [
+              {
+                id: "org",
+                title: "Organization",
+                width: "11rem",
+                isMinor: true as const,
+                cell: ({ orgId: owner }: { orgId: string }) =>
+                  organizations.get(owner) ?? <code>{owner.slice(0, 8)}</code>,
+              },
+            ]
+          : []),
+        { id: "os", title: "System", width: "9rem", isMinor: true, cell: ({ os, arch }) => `${os} ${arch}` },
+        { id: "agent", title: "Agent", width: "8rem", isMinor: true, cell: ({ agentVersion }) => agentVersion },
+        { id: "address", title: "Address", width: "10rem", isMinor: true, cell: ({ lastIpAddress }) => lastIpAddress },
+        { id: "seen", title: "Last seen", width: "9rem", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+      ]}
+      empty={
+        <EmptyState title="No device has enrolled yet.">
+          <p>Make an enrollment key, and start an agent with it.</p>
+          <Link to="/welcome" className="button primary">
+            Bring the first device online
+          </Link>
+        </EmptyState>
+      }
+    />
+  );
+}

@@ -1,0 +1,88 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../../api/api.ts";
+import { useWhyNot } from "../../api/me.tsx";
+import { dataOf, useForget } from "../../api/queries.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+import { ListPage } from "../../parts/list-page.tsx";
+import { EmptyState } from "../../parts/states.tsx";
+import { Time } from "../../parts/time.tsx";
+
+/** Keys that agents enroll with. */
+export function EnrollmentKeys() {
+  const why = useWhyNot("DELETE /api/v1/enrollment-keys/{id}");
+  const forget = useForget();
+  const [chosen, choose] = useState<{ id: string; name: string } | null>(null);
+  return (
+    <>
+      <ListPage
+        title="Enrollment keys"
+        path="/api/v1/enrollment-keys"
+        filters={["orgId", "expired"]}
+        choices={[
+          {
+            name: "expired",
+            label: "Expired",
+            options: [
+              ["true", "yes"],
+              ["false", "no"],
+            ],
+          },
+        ]}
+        actions={
+          <Link to="/welcome" className="button primary">
+            New enrollment key
+          </Link>
+        }
+        columns={[
+          { id: "name", title: "Name", cell: ({ name }) => name },
+          {
+            id: "usage",
+            title: "Used",
+            width: "9rem",
+            cell: ({ usageCount, maxUsage }) => `${usageCount} of ${maxUsage === null ? "any number" : maxUsage}`,
+          },
+          { id: "ends", title: "Ends", width: "10rem", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+          {
+            id: "made",
+            title: "Created",
+            width: "10rem",
+            isMinor: true,
+            cell: ({ createdAt }) => <Time at={createdAt} />,
+          },
+          {
+            id: "actions",
+            title: "Actions",
+            width: "7rem",
+            cell: ({ id, name }) =>
+              why === null ? (
+                <button type="button" className="link" onClick={() => choose({ id, name })}>
+                  Delete<span className="visually-hidden"> {name}</span>
+                </button>
+              ) : null,
+          },
+        ]}
+        empty={
+          <EmptyState title="No enrollment key yet.">
+            <Link to="/welcome" className="button primary">
+              Bring the first device online
+            </Link>
+          </EmptyState>
+        }
+      />
+      {chosen ? (
+        <Confirm
+          title={`Delete ${chosen.name}?`}
+          verb="Delete"
+          onClose={() => choose(null)}
+          action={async () => {
+            await dataOf(api.DELETE("/api/v1/enrollment-keys/{id}", { params: { path: { id: chosen.id } } }));
+            await forget("/api/v1/enrollment-keys");
+          }}
+        >
+          <p>No further agent enrolls with it. Devices that did stay as they are.</p>
+        </Confirm>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,141 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../../api/api.ts";
+import { useWhyNot } from "../../api/me.tsx";
+import { dataOf, useForget } from "../../api/queries.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+import { ListPage } from "../../parts/list-page.tsx";
+import { SecretOnce } from "../../parts/secret-once.tsx";
+import { EmptyState } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Time } from "../../parts/time.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
+import { NewKey } from "./new-key.tsx";
+
+type Asking = { kind: "rotate" | "revoke"; id: string; name: string } | null;
+
+/** API keys of the places that the person may see. */
+export function Keys() {
+  const [{ orgId }] = useFilters();
+  const why = useWhyNot("POST /api/v1/api-keys");
+  const forget = useForget();
+  const [isMaking, make] = useState(false);
+  const [asking, ask] = useState<Asking>(null);
+  const [secret, setSecret] = useState<string | null>(null);
+  const create = (
+    <button
+      type="button"
+      className="primary"
+      disabled={why !== null}
+      title={why ?? undefined}
+      onClick={() => make(true)}
+    >
+      New API key
+    </button>
+  );
+  return (
+    <>
+      <ListPage
+        title="API keys"
+        path="/api/v1/api-keys"
+        filters={["orgId", "status"]}
+        choices={[
+          {
+            name: "status",
+            label: "Status",
+            options: ["active", "expired", "revoked"].map((each) => [each, each] as const),
+          },
+        ]}
+        actions={
+          <>
+            <Link to="/keys/enrollment" search={{ orgId } as never} className="button">
+              Enrollment keys
+            </Link>
+            {create}
+          </>
+        }
+        columns={[
+          { id: "name", title: "Name", cell: ({ name }) => name },
+          { id: "prefix", title: "Begins with", width: "10rem", cell: ({ keyPrefix }) => <code>{keyPrefix}</code> },
+          { id: "scopes", title: "Scopes", isMinor: true, cell: ({ scopes }) => scopes.join(", ") },
+          { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
+          {
+            id: "used",
+            title: "Last used",
+            width: "9rem",
+            isMinor: true,
+            cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
+          },
+          {
+            id: "ends",
+            title: "Ends",
+            width: "8rem",
+            isMinor: true,
+            cell: ({ expiresAt }) =>
+              expiresAt === null ? <span className="soft">never</span> : <Time at={expiresAt} />,
+          },
+          {
+            id: "actions",
+            title: "Actions",
+            width: "10rem",
+            cell: ({ id, name, status }) =>
+              why === null && status === "active" ? (
+                <>
+                  <button type="button" className="link" onClick={() => ask({ kind: "rotate", id, name })}>
+                    Rotate<span className="visually-hidden"> {name}</span>
+                  </button>{" "}
+                  <button type="button" className="link" onClick={() => ask({ kind: "revoke", id, name })}>
+                    Revoke<span className="visually-hidden"> {name}</span>
+                  </button>
+                </>
+              ) : null,
+          },
+        ]}
+        empty={
+          <EmptyState title="No API key yet.">
+            <p>Programs call the API with a key that has the scopes they need.</p>
+            {create}
+          </EmptyState>
+        }
+      />
+      {isMaking ? <NewKey orgId={orgId} onClose={() => make(false)} onMade={setSecret} /> : null}
+      {asking?.kind === "rotate" ? (
+        <Confirm
+          title={`Rotate ${asking.name}?`}
+          verb="Rotate"
+          onClose={() => ask(null)}
+          action={async () => {
+            const params = { path: { id: asking.id } };
+            const { key } = await dataOf(api.POST("/api/v1/api-keys/{id}/rotate", { params }));
+            setSecret(key);
+            await forget("/api/v1/api-keys");
+          }}
+        >
+          <p>The old key is refused at once: whatever uses it fails until it has the new one.</p>
+        </Confirm>
+      ) : null}
+      {asking?.kind === "revoke" ? (
+        <Confirm
+          title={`Revoke ${asking.name}?`}
+          verb="Revoke"
+          typed={asking.name}
+          onClose={() => ask(null)}
+          action={async () => {
+            await dataOf(api.DELETE("/api/v1/api-keys/{id}", { params: { path: { id: asking.id } } }));
+            await forget("/api/v1/api-keys");
+          }}
+        >
+          <p>The key is refused at once and for ever.</p>
+        </Confirm>
+      ) : null}
+      {secret === null ? null : (
+        <SecretOnce
+          title="The new key"
+          secret={secret}
+          note="Programs send it as X-API-Key; it is shown this once."
+          onClose={() => setSecret(null)}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,150 @@
+import { Link } from "@tanstack/react-router";
+import { useMe, whyNot } from "../../api/me.tsx";
+import { useGet, useList } from "../../api/queries.ts";
+import { Section } from "../../parts/facts.tsx";
+import { PageTitle } from "../../parts/page-title.tsx";
+import plain from "../../parts/plain-table.module.css";
+import { EmptyState, FailureState, Loading } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Instant } from "../../parts/time.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
+import styles from "./overview.module.css";
+
+const statuses = ["online", "offline", "updating", "quarantined"] as const;
+
+/** What wants attention, and where to begin. */
+export function Overview() {
+  const me = useMe();
+  const [{ orgId }] = useFilters();
+  const place = me.orgId ?? orgId;
+  const may = (operation: string) => whyNot(me, operation) === null;
+  return (
+    <>
+      <PageTitle title="Overview" />
+      {may("GET /api/v1/devices") ? (
+        <Section title="Devices">
+          <ul className={styles.tiles}>
+            {statuses.map((status) => (
+              <DeviceTile key={status} status={status} orgId={orgId} />
+            ))}
+          </ul>
+          <FirstDevice orgId={orgId} />
+        </Section>
+      ) : null}
+      {may("GET /api/v1/webhooks") && place ? <FailingWebhooks orgId={place} /> : null}
+      {may("GET /api/v1/audit-logs/logs") ? <NewestAudit orgId={orgId} /> : null}
+    </>
+  );
+}
+
+/** Counts cost more than rows: a minute old is new enough. */
+const countEveryMs = 60_000;
+
+function DeviceTile({ status, orgId }: { status: (typeof statuses)[number]; orgId: string | undefined }) {
+  const query = { status, limit: "1", ...(orgId ? { orgId } : {}) };
+  const { data, error } = useGet("/api/v1/devices", { params: { query } }, { everyMs: countEveryMs });
+  const total = data?.pagination.total;
+  return (
+    <li>
+      <Link to="/devices" search={{ status, orgId } as never} className={styles.tile}>
+        <span className={styles.count}>{error ? "unknown" : (total?.toLocaleString() ?? "…")}</span>
+        <Status of={status} />
+      </Link>
+    </li>
+  );
+}
+
+function FirstDevice({ orgId }: { orgId: string | undefined }) {
+  const query = { limit: "1", skipCount: "true", ...(orgId ? { orgId } : {}) } as const;
+  const { data } = useGet("/api/v1/devices", { params: { query } }, { everyMs: countEveryMs });
+  if (data === undefined || data.data.length > 0) return null;
+  return (
+    <EmptyState title="No device has enrolled yet.">
+      <p>It takes a partner, an organization, an enrollment key and an agent: five minutes.</p>
+      <Link to="/welcome" className="button primary">
+        Bring the first device online
+      </Link>
+    </EmptyState>
+  );
+}
+
+function FailingWebhooks({ orgId }: { orgId: string }) {
+  const list = useList(
+    "/api/v1/webhooks",
+    { params: { query: { orgId, status: "failed" } } },
+    { everyMs: countEveryMs },
+  );
+  return (
+    <Section title="Failing webhooks">
+      {list.failure ? <FailureState failure={list.failure} onRetry={() => void list.refresh()} /> : null}
+      {list.isLoading ? <Loading /> : null}
+      {!list.isLoading && !list.failure && list.rows.length === 0 ? <p className="soft">None has failed.</p> : null}
+      {list.rows.length > 0 ? (
+        <ul>
+          {list.rows.map(({ id, name, url }) => (
+            <li key={id}>
+              <Link to="/webhooks/$id" params={{ id }} search={{ orgId } as never}>
+                {name}
+              </Link>{" "}
+              <span className="soft">{url}</span>
+            </li>
+          ))}
+        </ul>
+      ) : null}
+    </Section>
+  );
+}
+
+function NewestAudit({ orgId }: { orgId: string | undefined }) {
+  const query = { limit: "10", skipCount: "true", ...(orgId ? { orgId } : {}) } as const;
+  const { data, error, isPending, refetch } = useGet(
+    "/api/v1/audit-logs/logs",
+    { params: { query } },
+    { everyMs: 30_000 },
+  );
+  return (
+    <Section
+      title="Newest changes"
+      action={
+        <Link to="/audit" search={{ orgId } as never}>
+          All audit rows
+        </Link>
+      }
+    >
+      {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
+      {isPending ? <Loading /> : null}
+      {data ? (
+        <div className={plain.scroller}>
+          <table className={plain.table}>
+            <thead>
+              <tr>
+                <th scope="col">Action</th>
+                <th scope="col">Actor</th>
+                <th scope="col">Result</th>
+                <th scope="col">Time</th>
+              </tr>
+            </thead>
+            <tbody>
+              {data.data.map((row) => (
+                <tr key={row.id}>
+                  <td>
+                    <Link to="/audit/$id" params={{ id: row.id }} search={{ orgId } as never}>
+                      {row.action}
+                    </Link>
+                  </td>
+                  <td>{row.user.email ?? row.user.name ?? row.actorType}</td>
+                  <td>
+                    <Status of={row.result} />
+                  </td>
+                  <td>
+                    <Instant at={row.timestamp} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ) : null}
+    </Section>
+  );
+}

@@ -1,0 +1,193 @@
+import { type FormEvent, useState } from "react";
+import { api } from "../../api/api.ts";
+import { useMe, useWhyNot } from "../../api/me.tsx";
+import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+import { Dialog, DialogActions } from "../../parts/dialog.tsx";
+import forms from "../../parts/field.module.css";
+import { Field } from "../../parts/field.tsx";
+import { CopyButton } from "../../parts/list-head.tsx";
+import { ListPage } from "../../parts/list-page.tsx";
+import { EmptyState, FailureState } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Time } from "../../parts/time.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
+import { useWrite } from "../../parts/use-write.ts";
+
+type Person = { id: string; name: string; email: string; status: "invited" | "active" | "disabled" };
+
+/** People of the places that the person may see. */
+export function People() {
+  const why = useWhyNot("POST /api/v1/users");
+  const me = useMe();
+  const [isInviting, invite] = useState(false);
+  const [chosen, choose] = useState<Person | null>(null);
+  const forget = useForget();
+  return (
+    <>
+      <ListPage
+        title="People"
+        path="/api/v1/users"
+        filters={["orgId", "status", "search"]}
+        text={{ name: "search", label: "Name or e-mail" }}
+        choices={[
+          {
+            name: "status",
+            label: "Status",
+            options: ["invited", "active", "disabled"].map((each) => [each, each] as const),
+          },
+        ]}
+        actions={
+          <button
+            type="button"
+            className="primary"
+            disabled={why !== null}
+            title={why ?? undefined}
+            onClick={() => invite(true)}
+          >
+            Invite
+          </button>
+        }
+        columns={[
+          { id: "name", title: "Name", cell: ({ name }) => name },
+          { id: "email", title: "E-mail", cell: ({ email }) => email },
+          { id: "role", title: "Role", width: "11rem", isMinor: true, cell: ({ role }) => role },
+          { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
+          {
+            id: "mfa",
+            title: "Second factor",
+            width: "8rem",
+            isMinor: true,
+            cell: ({ mfaEnabled }) => (mfaEnabled ? "yes" : "no"),
+          },
+          {
+            id: "login",
+            title: "Last sign-in",
+            width: "9rem",
+            isMinor: true,
+            cell: ({ lastLoginAt }) => <Time at={lastLoginAt} />,
+          },
+          {
+            id: "actions",
+            title: "Actions",
+            width: "7rem",
+            cell: (person) =>
+              why === null && person.id !== me.id && person.status !== "invited" ? (
+                <button type="button" className="link" onClick={() => choose(person)}>
+                  {person.status === "disabled" ? "Enable" : "Disable"}
+                  <span className="visually-hidden"> {person.name}</span>
+                </button>
+              ) : null,
+          },
+        ]}
+        empty={<EmptyState title="Nobody is here yet." />}
+      />
+      {isInviting ? <Invite onClose={() => invite(false)} /> : null}
+      {chosen ? (
+        <Confirm
+          title={chosen.status === "disabled" ? `Enable ${chosen.name}?` : `Disable ${chosen.name}?`}
+          verb={chosen.status === "disabled" ? "Enable" : "Disable"}
+          onClose={() => choose(null)}
+          action={async () => {
+            const params = { path: { id: chosen.id } };
+            await dataOf(
+              chosen.status === "disabled"
+                ? api.POST("/api/v1/users/{id}/enable", { params })
+                : api.POST("/api/v1/users/{id}/disable", { params }),
+            );
+            await forget("/api/v1/users");
+          }}
+        >
+          <p>
+            {chosen.status === "disabled"
+              ? "The person may sign in again."
+              : "Every session of the person ends at once, and signing in is refused. The account and its audit rows stay."}
+          </p>
+        </Confirm>
+      ) : null}
+    </>
+  );
+}
+
+function Invite({ onClose }: { onClose(): void }) {
+  const [{ orgId }] = useFilters();
+  const me = useMe();
+  const write = useWrite();
+  const forget = useForget();
+  const place = me.orgId ?? orgId;
+  const scope = place ? "organization" : me.scope;
+  const roles = useGet("/api/v1/roles", { params: { query: { scope, limit: "100" } } });
+  // Seeded roles belong to nobody, others to the place that made them.
+  const assignable = (roles.data?.data ?? []).filter(({ orgId: owner }) => owner === null || owner === place);
+  const [invited, setInvited] = useState<{ email: string; inviteUrl: string } | null>(null);
+
+  async function send(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const body = {
+      email: String(form.get("email")),
+      name: String(form.get("name")),
+      roleId: String(form.get("roleId")),
+      ...(place ? { orgId: place } : {}),
+      ...(scope === "partner" ? { orgAccess: "all" as const } : {}),
+    };
+    const made = await write.run(() => dataOf(api.POST("/api/v1/users", { body })));
+    if (made === null) return;
+    setInvited(made);
+    await forget("/api/v1/users");
+  }
+
+  if (invited) {
+    return (
+      <Dialog title="Invited" onClose={onClose}>
+        <p>
+          {invited.email} gets a mail with a link that is good for 7 days. Where no mail arrives, hand the link over
+          yourself: it is shown this once.
+        </p>
+        <DialogActions>
+          <CopyButton what="link" text={() => invited.inviteUrl} />
+          <button type="button" className="primary" onClick={onClose}>
+            Close
+          </button>
+        </DialogActions>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title="Invite a person" onClose={onClose}>
+      <form className={forms.form} onSubmit={send}>
+        <p className="soft">
+          {scope === "organization"
+            ? "Into the chosen organization."
+            : scope === "partner"
+              ? "Into your partner, for all its organizations."
+              : "As a platform administrator."}
+        </p>
+        {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
+        <Field label="E-mail" faults={write.faultsOf("email")}>
+          <input name="email" type="email" required maxLength={255} />
+        </Field>
+        <Field label="Name" faults={write.faultsOf("name")}>
+          <input name="name" required maxLength={255} />
+        </Field>
+        <Field label="Role" faults={write.faultsOf("roleId")}>
+          <select name="roleId" required>
+            {assignable.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </Field>
+        <DialogActions>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="primary" disabled={write.isRunning || !roles.data}>
+            {write.isRunning ? "Inviting …" : "Invite"}
+          </button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,335 @@
+import { type FormEvent, useState } from "react";
+import { api } from "../../api/api.ts";
+import { call } from "../../api/call.ts";
+import { useMe } from "../../api/me.tsx";
+import { canUsePasskeys, makePasskey } from "../../api/passkey.ts";
+import { dataOf, Failed, useForget, useGet, useList } from "../../api/queries.ts";
+import { accessToken } from "../../api/session.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+import { Dialog, DialogActions } from "../../parts/dialog.tsx";
+import { EnrollTotp } from "../../parts/enroll-totp.tsx";
+import { Facts, Section } from "../../parts/facts.tsx";
+import forms from "../../parts/field.module.css";
+import { Field } from "../../parts/field.tsx";
+import { CopyButton } from "../../parts/list-head.tsx";
+import { PageTitle } from "../../parts/page-title.tsx";
+import plain from "../../parts/plain-table.module.css";
+import { areSingleKeysOn, setSingleKeys } from "../../parts/shortcuts.ts";
+import { FailureState, Loading, Said } from "../../parts/states.tsx";
+import { Instant, Time } from "../../parts/time.tsx";
+import { useWrite } from "../../parts/use-write.ts";
+import { ssoReasonSentence } from "../../rules/sso-reasons.ts";
+
+/** One's own account: who, factors, password, sessions, keys of this browser. */
+export function Profile() {
+  const me = useMe();
+  const parameters = new URLSearchParams(location.search);
+  const linkError = parameters.get("ssoLinkError");
+  const [areKeysOn, setKeysOn] = useState(areSingleKeysOn);
+  return (
+    <>
+      <PageTitle title="Profile" />
+      <Said>{parameters.has("ssoLinked") ? "Your account is linked with the identity provider." : null}</Said>
+      {linkError ? <p role="alert">Not linked. {ssoReasonSentence(linkError)}</p> : null}
+      <Section title="Account">
+        <Facts
+          of={[
+            ["Name", me.name],
+            ["E-mail", me.email],
+            ["Role", me.role],
+            ["Second factor", me.mfaEnabled ? "on" : "off"],
+          ]}
+        />
+      </Section>
+      <Factors />
+      <ChangePassword />
+      <Sessions />
+      <Section title="This browser">
+        <label>
+          <input
+            type="checkbox"
+            checked={areKeysOn}
+            onChange={(event) => {
+              setSingleKeys(event.target.checked);
+              setKeysOn(event.target.checked);
+            }}
+          />{" "}
+          Single keys are shortcuts (press ? for the list)
+        </label>
+      </Section>
+    </>
+  );
+}
+
+function Factors() {
+  const me = useMe();
+  const forget = useForget();
+  const passkeys = useGet("/api/v1/auth/mfa/passkeys");
+  const [open, setOpen] = useState<"totp" | "passkey" | null>(null);
+  const [chosen, choose] = useState<{ id: string; name: string } | null>(null);
+  const changed = () => forget("/api/v1/auth/mfa/passkeys", "/api/v1/auth/me");
+  return (
+    <Section
+      title="Second factors"
+      action={
+        <div>
+          <button type="button" onClick={() => setOpen("totp")}>
+            Add an authenticator app
+          </button>{" "}
+          {canUsePasskeys() ? (
+            <button type="button" onClick={() => setOpen("passkey")}>
+              Add a passkey
+            </button>
+          ) : null}
+        </div>
+      }
+    >
+      {me.mfaEnabled ? null : (
+        <p className="soft">You have none. Creating keys, inviting people and the like want one.</p>
+      )}
+      {passkeys.error ? (
+        <FailureState failure={passkeys.error.failure} onRetry={() => void passkeys.refetch()} />
+      ) : null}
+      {passkeys.data && passkeys.data.data.length > 0 ? (
+        <div className={plain.scroller}>
+          <table className={plain.table}>
+            <thead>
+              <tr>
+                <th scope="col">Passkey</th>
+                <th scope="col">Made</th>
+                <th scope="col">Last used</th>
+                <th scope="col">
+                  <span className="visually-hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {passkeys.data.data.map(({ id, name, createdAt, lastUsedAt }) => (
+                <tr key={id}>
+                  <th scope="row">{name}</th>
+                  <td>
+                    <Instant at={createdAt} />
+                  </td>
+                  <td>
+                    <Time at={lastUsedAt} />
+                  </td>
+                  <td>
+                    <button type="button" className="link" onClick={() => choose({ id, name })}>
+                      Remove<span className="visually-hidden"> {name}</span>
+                    </button>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ) : null}
+      {open === "totp" ? (
+        <Dialog title="Add an authenticator app" onClose={() => setOpen(null)}>
+          <EnrollTotp
+            onCancel={() => setOpen(null)}
+            onDone={() => {
+              setOpen(null);
+              void changed();
+            }}
+          />
+        </Dialog>
+      ) : null}
+      {open === "passkey" ? (
+        <NewPasskey
+          onClose={() => {
+            setOpen(null);
+            void changed();
+          }}
+        />
+      ) : null}
+      {chosen ? (
+        <Confirm
+          title={`Remove ${chosen.name}?`}
+          verb="Remove"
+          onClose={() => choose(null)}
+          action={async () => {
+            await dataOf(api.DELETE("/api/v1/auth/mfa/passkeys/{id}", { params: { path: { id: chosen.id } } }));
+            await changed();
+          }}
+        >
+          <p>It no longer opens your account. With the last factor the recovery codes go, too.</p>
+        </Confirm>
+      ) : null}
+    </Section>
+  );
+}
+
+function NewPasskey({ onClose }: { onClose(): void }) {
+  const write = useWrite();
+  const [codes, setCodes] = useState<string | null>(null);
+  async function send(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const made = await write.run(async () => {
+      const token = (await accessToken()) ?? "";
+      const { data, failure } = await makePasskey<{ recoveryCodes?: string[] }>(
+        token,
+        String(form.get("password")),
+        String(form.get("name")).trim(),
+      );
+      if (failure) throw new Failed(failure);
+      return data;
+    });
+    if (made === null) return;
+    if (made.recoveryCodes) setCodes(made.recoveryCodes.join("\n"));
+    else onClose();
+  }
+  if (codes !== null) {
+    return (
+      <Dialog title="Your recovery codes">
+        <p>They open your account without the passkey; each works once, and they are shown this once.</p>
+        <pre>{codes}</pre>
+        <DialogActions>
+          <CopyButton what="codes" text={() => codes} />
+          <button type="button" className="primary" onClick={onClose}>
+            I have stored them
+          </button>
+        </DialogActions>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title="Add a passkey" onClose={onClose}>
+      <form className={forms.form} onSubmit={send}>
+        {write.failure ? <FailureState failure={write.failure} /> : null}
+        <Field label="Name" hint="Where it is, such as “Laptop”.">
+          <input name="name" maxLength={255} />
+        </Field>
+        <Field label="Your password">
+          <input name="password" type="password" autoComplete="current-password" maxLength={1024} />
+        </Field>
+        <DialogActions>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="primary" disabled={write.isRunning}>
+            {write.isRunning ? "Waiting for your device …" : "Continue"}
+          </button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+function ChangePassword() {
+  const write = useWrite();
+  const [said, say] = useState<string | null>(null);
+  async function send(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const element = event.currentTarget;
+    const form = new FormData(element);
+    say(null);
+    const body = { currentPassword: String(form.get("current")), newPassword: String(form.get("new")) };
+    const done = await write.run(async () => {
+      const { failure } = await call("POST", "/auth/change-password", body, (await accessToken()) ?? undefined);
+      if (failure) throw new Failed(failure);
+      return true;
+    });
+    if (!done) return;
+    element.reset();
+    say("Your password is changed. Your other sessions have ended.");
+  }
+  return (
+    <Section title="Password">
+      <form className={forms.form} onSubmit={send}>
+        <Said>{said}</Said>
+        {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
+        <Field label="Current password" faults={write.faultsOf("currentPassword")}>
+          <input name="current" type="password" autoComplete="current-password" required maxLength={1024} />
+        </Field>
+        <Field label="New password" hint="12 characters or more." faults={write.faultsOf("newPassword")}>
+          <input name="new" type="password" autoComplete="new-password" required minLength={12} maxLength={1024} />
+        </Field>
+        <div>
+          <button type="submit" disabled={write.isRunning}>
+            {write.isRunning ? "Changing …" : "Change password"}
+          </button>
+        </div>
+      </form>
+    </Section>
+  );
+}
+
+function Sessions() {
+  const list = useList("/api/v1/auth/sessions");
+  const forget = useForget();
+  const write = useWrite();
+  const end = (work: () => Promise<unknown>) =>
+    void write.run(async () => {
+      await work();
+      await forget("/api/v1/auth/sessions");
+      return true;
+    });
+  return (
+    <Section
+      title="Sessions"
+      action={
+        <button
+          type="button"
+          disabled={write.isRunning || list.rows.length < 2}
+          onClick={() => end(() => dataOf(api.DELETE("/api/v1/auth/sessions")))}
+        >
+          End all others
+        </button>
+      }
+    >
+      {write.failure ? <FailureState failure={write.failure} /> : null}
+      {list.failure ? <FailureState failure={list.failure} onRetry={() => void list.refresh()} /> : null}
+      {list.isLoading ? <Loading /> : null}
+      {list.rows.length > 0 ? (
+        <div className={plain.scroller}>
+          <table className={plain.table}>
+            <thead>
+              <tr>
+                <th scope="col">Device</th>
+                <th scope="col">Address</th>
+                <th scope="col">Last used</th>
+                <th scope="col">Ends</th>
+                <th scope="col">
+                  <span className="visually-hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {list.rows.map((session) => (
+                <tr key={session.id}>
+                  <th scope="row">{session.device}</th>
+                  <td>{session.ipAddress}</td>
+                  <td>
+                    <Time at={session.lastUsedAt} />
+                  </td>
+                  <td>
+                    <Time at={session.expiresAt} />
+                  </td>
+                  <td>
+                    {session.current ? (
+                      "this one"
+                    ) : (
+                      <button
+                        type="button"
+                        className="link"
+                        onClick={() =>
+                          end(() =>
+                            dataOf(api.DELETE("/api/v1/auth/sessions/{id}", { params: { path: { id: session.id } } })),
+                          )
+                        }
+                      >
+                        End<span className="visually-hidden"> the session of {session.device}</span>
+                      </button>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ) : null}
+    </Section>
+  );
+}

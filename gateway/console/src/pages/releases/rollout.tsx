@@ -1,0 +1,211 @@
+import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../../api/api.ts";
+import { dataOf, useForget, useGet, useList } from "../../api/queries.ts";
+import { BarChart } from "../../parts/bar-chart.tsx";
+import { Confirm } from "../../parts/confirm.tsx";
+import { Facts, Section } from "../../parts/facts.tsx";
+import { PageTitle } from "../../parts/page-title.tsx";
+import plain from "../../parts/plain-table.module.css";
+import { EmptyState, FailureState, Loading, Said } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Instant, Time } from "../../parts/time.tsx";
+import { Operation } from "../devices/device.tsx";
+
+type Change = "pause" | "resume" | "complete" | "cancel";
+
+const changes: Readonly<Record<Change, { verb: string; says: string; done: string }>> = {
+  pause: {
+    verb: "Pause",
+    says: "No further device is offered the version. What is under way goes on.",
+    done: "The rollout is paused.",
+  },
+  resume: {
+    verb: "Resume",
+    says: "Offers go on. Failures so far are forgiven: the threshold counts anew.",
+    done: "The rollout goes on.",
+  },
+  complete: {
+    verb: "Complete",
+    says: "The version becomes the target of the whole fleet.",
+    done: "The rollout is completed.",
+  },
+  cancel: {
+    verb: "Cancel it",
+    says: "No further device is offered the version, for good.",
+    done: "The rollout is cancelled.",
+  },
+};
+
+/** One rollout: how far it is, how fast, what failed, and what can be done. */
+export function RolloutPage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const params = { path: { id } };
+  const progress = useGet("/api/v1/agent-versions/rollouts/{id}/progress", { params }, { everyMs: 5_000 });
+  const [asking, ask] = useState<Change | null>(null);
+  const [said, say] = useState<string | null>(null);
+  const forget = useForget();
+  if (progress.error && !progress.data) {
+    return (
+      <>
+        <PageTitle title="Rollout" />
+        <FailureState failure={progress.error.failure} onRetry={() => void progress.refetch()} />
+      </>
+    );
+  }
+  if (!progress.data) return <Loading what="Loading the rollout" />;
+  const { rollout, buckets, expectedEnd } = progress.data;
+  const isOver = rollout.state === "completed" || rollout.state === "cancelled";
+  const isStopped = rollout.state === "paused" || rollout.state === "halted";
+  const offered: Change[] = isOver
+    ? []
+    : [isStopped ? "resume" : "pause", ...(rollout.kind === "staged" ? (["complete", "cancel"] as const) : [])];
+  return (
+    <>
+      <PageTitle
+        title={`${rollout.component} ${rollout.version}`}
+        after={
+          <small>
+            {" "}
+            <Status of={rollout.state} />
+          </small>
+        }
+      />
+      <p>
+        <Link to="/releases/rollouts">All rollouts</Link>
+      </p>
+      <Said>{said}</Said>
+      {rollout.reason ? <p role="note">Halted: {rollout.reason}</p> : null}
+      <Section
+        title="Progress"
+        action={
+          <div>
+            {offered.map((change) => (
+              <span key={change}>
+                <Operation name={`POST /api/v1/agent-versions/rollouts/{id}/${change}`} onClick={() => ask(change)}>
+                  {changes[change].verb} …
+                </Operation>{" "}
+              </span>
+            ))}
+          </div>
+        }
+      >
+        <Facts
+          of={[
+            ["Kind", rollout.kind],
+            ["Share of the devices", `${rollout.percent} %`],
+            ["Under way", `${rollout.inFlight.toLocaleString()} of at most ${rollout.maxInFlight.toLocaleString()}`],
+            ["Updated", rollout.succeeded.toLocaleString()],
+            ["Failed", `${rollout.failed.toLocaleString()} (${rollout.forgiven.toLocaleString()} forgiven)`],
+            ["Halts after", `${rollout.haltAfterFailures.toLocaleString()} failures, or ${rollout.haltPercent} %`],
+            ["Offers left now", rollout.budget.toLocaleString()],
+            ["What is under way ends", expectedEnd ? <Time key="end" at={expectedEnd} /> : null],
+          ]}
+        />
+        {buckets.length > 0 ? (
+          <BarChart
+            label="Updates over time"
+            series={[
+              { name: "Updated", tone: "good" },
+              { name: "Failed", tone: "bad" },
+              { name: "Offered", tone: "quiet" },
+            ]}
+            points={buckets.map(({ at, succeeded, failed, offered: begun }) => ({
+              at,
+              values: [succeeded, failed, begun],
+            }))}
+          />
+        ) : (
+          <p className="soft">Nothing has been offered yet.</p>
+        )}
+      </Section>
+      <Attempts id={id} />
+      {asking ? (
+        <Confirm
+          title={`${changes[asking].verb} the rollout of ${rollout.version}?`}
+          verb={changes[asking].verb}
+          onClose={() => ask(null)}
+          action={async () => {
+            await dataOf(api.POST(`/api/v1/agent-versions/rollouts/{id}/${asking}`, { params }));
+            say(changes[asking].done);
+            await forget("/api/v1/agent-versions");
+          }}
+        >
+          <p>{changes[asking].says}</p>
+        </Confirm>
+      ) : null}
+    </>
+  );
+}
+
+const states = ["offered", "returned", "succeeded", "failed", "cancelled", "deferred"] as const;
+
+function Attempts({ id }: { id: string }) {
+  const [state, setState] = useState("");
+  const list = useList(
+    "/api/v1/agent-versions/rollouts/{id}/devices",
+    { params: { path: { id }, query: { state } } },
+    { everyMs: 10_000 },
+  );
+  return (
+    <Section
+      title="Devices"
+      action={
+        <label>
+          State{" "}
+          <select value={state} onChange={(event) => setState(event.target.value)}>
+            <option value="">all</option>
+            {states.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+      }
+    >
+      {list.failure ? <FailureState failure={list.failure} onRetry={() => void list.refresh()} /> : null}
+      {list.isLoading ? <Loading what="Loading devices" /> : null}
+      {!list.isLoading && !list.failure && list.rows.length === 0 ? (
+        <EmptyState title={state ? "No device is in this state." : "No device has been offered it yet."} />
+      ) : null}
+      {list.rows.length > 0 ? (
+        <div className={plain.scroller}>
+          <table className={plain.table}>
+            <thead>
+              <tr>
+                <th scope="col">Device</th>
+                <th scope="col">State</th>
+                <th scope="col">Reason</th>
+                <th scope="col">Offered</th>
+              </tr>
+            </thead>
+            <tbody>
+              {list.rows.map((attempt) => (
+                <tr key={attempt.id}>
+                  <td>
+                    <Link to="/devices/$id" params={{ id: attempt.deviceId }}>
+                      {attempt.deviceId}
+                    </Link>
+                  </td>
+                  <td>
+                    <Status of={attempt.state} />
+                  </td>
+                  <td>{attempt.reason}</td>
+                  <td>
+                    <Instant at={attempt.offeredAt} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ) : null}
+      {list.hasMore ? (
+        <div>
+          <button type="button" disabled={list.isLoadingMore} onClick={() => void list.loadMore()}>
+            More devices
+          </button>
+        </div>
+      ) : null}
+    </Section>
+  );
+}

@@ -1,0 +1,112 @@
+import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../../api/api.ts";
+import { dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
+import { Facts, Json, Section } from "../../parts/facts.tsx";
+import { PageTitle } from "../../parts/page-title.tsx";
+import plain from "../../parts/plain-table.module.css";
+import { FailureState, Loading, Said } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Instant, Time } from "../../parts/time.tsx";
+import { failureSentence } from "../../rules/failure-sentence.ts";
+import { Operation } from "../devices/device.tsx";
+
+/** One delivery with each of its attempts. */
+export function DeliveryPage() {
+  const { id, deliveryId } = useParams({ strict: false }) as { id: string; deliveryId: string };
+  const path = { id, deliveryId };
+  const delivery = useGet("/api/v1/webhooks/{id}/deliveries/{deliveryId}", { params: { path } }, { everyMs: 5_000 });
+  const [said, say] = useState<string | null>(null);
+  const forget = useForget();
+  if (delivery.error && !delivery.data) {
+    return (
+      <>
+        <PageTitle title="Delivery" />
+        <FailureState failure={delivery.error.failure} onRetry={() => void delivery.refetch()} />
+      </>
+    );
+  }
+  if (!delivery.data) return <Loading what="Loading the delivery" />;
+  const { data } = delivery;
+  const retry = () =>
+    void dataOf(api.POST("/api/v1/webhooks/{id}/retry/{deliveryId}", { params: { path } })).then(
+      async () => {
+        say("Queued anew.");
+        await forget("/api/v1/webhooks");
+      },
+      (error: unknown) => say(error instanceof Failed ? `Not done. ${failureSentence(error.failure)}` : "Not done."),
+    );
+  return (
+    <>
+      <PageTitle
+        title={data.event}
+        after={
+          <small>
+            {" "}
+            <Status of={data.status} />
+          </small>
+        }
+      />
+      <p>
+        <Link to="/webhooks/$id" params={{ id }}>
+          All deliveries of this webhook
+        </Link>
+      </p>
+      <Said>{said}</Said>
+      <Section
+        title="Delivery"
+        action={
+          data.status === "failed" ? (
+            <Operation name="POST /api/v1/webhooks/{id}/retry/{deliveryId}" onClick={retry}>
+              Deliver again
+            </Operation>
+          ) : null
+        }
+      >
+        <Facts
+          of={[
+            ["Created", <Instant key="made" at={data.createdAt} />],
+            ["Delivered", data.deliveredAt ? <Instant key="done" at={data.deliveredAt} /> : null],
+            ["Next attempt", data.nextAttemptAt ? <Time key="next" at={data.nextAttemptAt} /> : null],
+            ["Answer", data.responseStatus === null ? null : String(data.responseStatus)],
+            ["Error", data.errorMessage],
+            ["Id", <code key="id">{data.id}</code>],
+          ]}
+        />
+      </Section>
+      <Section title="Attempts">
+        <div className={plain.scroller}>
+          <table className={plain.table}>
+            <thead>
+              <tr>
+                <th scope="col">No.</th>
+                <th scope="col">Began</th>
+                <th scope="col">Answer</th>
+                <th scope="col">Time</th>
+                <th scope="col">Text</th>
+              </tr>
+            </thead>
+            <tbody>
+              {data.attempts.map((attempt) => (
+                <tr key={attempt.number}>
+                  <td>{attempt.number}</td>
+                  <td>
+                    <Instant at={attempt.startedAt} />
+                  </td>
+                  <td>{attempt.responseStatus ?? attempt.errorCode ?? (attempt.interrupted ? "ended unseen" : "")}</td>
+                  <td>{attempt.totalMs === null ? "" : `${attempt.totalMs} ms`}</td>
+                  <td className={plain.message}>
+                    {(attempt.errorMessage ?? attempt.responseBody ?? "").slice(0, 300)}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </Section>
+      <Section title="What is sent">
+        <Json value={data.payload} label="Payload" />
+      </Section>
+    </>
+  );
+}

@@ -1,0 +1,85 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useWhyNot } from "../../api/me.tsx";
+import { ListPage } from "../../parts/list-page.tsx";
+import { EmptyState } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Time } from "../../parts/time.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
+import { NewWebhook } from "./new-webhook.tsx";
+
+/** The webhooks of an organization. */
+export function Webhooks() {
+  const [{ orgId }] = useFilters();
+  const [isMaking, make] = useState(false);
+  const why = useWhyNot("POST /api/v1/webhooks");
+  const create = (
+    <button
+      type="button"
+      className="primary"
+      disabled={why !== null}
+      title={why ?? undefined}
+      onClick={() => make(true)}
+    >
+      New webhook
+    </button>
+  );
+  return (
+    <>
+      <ListPage
+        title="Webhooks"
+        path="/api/v1/webhooks"
+        filters={["orgId", "status"]}
+        choices={[
+          {
+            name: "status",
+            label: "Status",
+            options: ["active", "paused", "failed"].map((each) => [each, each] as const),
+          },
+        ]}
+        everyMs={10_000}
+        actions={create}
+        columns={[
+          {
+            id: "name",
+            title: "Name",
+            cell: ({ id, name }) => (
+              <Link to="/webhooks/$id" params={{ id }} search={{ orgId } as never}>
+                {name}
+              </Link>
+            ),
+          },
+          { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
+          { id: "url", title: "Address", isMinor: true, cell: ({ url }) => url },
+          {
+            id: "good",
+            title: "Delivered",
+            width: "7rem",
+            isMinor: true,
+            cell: ({ successCount }) => successCount.toLocaleString(),
+          },
+          {
+            id: "bad",
+            title: "Failed",
+            width: "6rem",
+            isMinor: true,
+            cell: ({ failureCount }) => failureCount.toLocaleString(),
+          },
+          {
+            id: "last",
+            title: "Last delivery",
+            width: "9rem",
+            cell: ({ lastDeliveryAt }) => <Time at={lastDeliveryAt} />,
+          },
+        ]}
+        empty={
+          <EmptyState title="No webhook yet.">
+            <p>A webhook tells another system, over HTTPS, what happens here.</p>
+            {create}
+          </EmptyState>
+        }
+      />
+      {isMaking ? <NewWebhook orgId={orgId} onClose={() => make(false)} /> : null}
+    </>
+  );
+}

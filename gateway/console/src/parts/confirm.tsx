@@ -1,0 +1,71 @@
+import { type ReactNode, useState } from "react";
+import type { Failure } from "../api/call.ts";
+import { Failed } from "../api/queries.ts";
+import { Dialog, DialogActions } from "./dialog.tsx";
+import { FailureState } from "./states.tsx";
+
+/**
+ * Asks before something goes. Says what goes; the focus is on Cancel. What cannot be undone wants its name typed. `action` throws Failed,
+ * which is shown here.
+ */
+export function Confirm({
+  title,
+  children,
+  verb,
+  typed,
+  action,
+  onClose,
+}: {
+  title: string;
+  children: ReactNode;
+  verb: string;
+  /** The name to type. */
+  typed?: string;
+  action(): Promise<void>;
+  onClose(): void;
+}) {
+  const [text, setText] = useState("");
+  const [isRunning, setRunning] = useState(false);
+  const [failure, setFailure] = useState<Failure | null>(null);
+
+  async function run() {
+    setRunning(true);
+    setFailure(null);
+    try {
+      await action();
+      onClose();
+    } catch (error) {
+      if (!(error instanceof Failed)) throw error;
+      setFailure(error.failure);
+    } finally {
+      setRunning(false);
+    }
+  }
+
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {children}
+      {typed === undefined ? null : (
+        <label>
+          Type <code>{typed}</code> to go on
+          <input value={text} spellCheck={false} autoComplete="off" onChange={(event) => setText(event.target.value)} />
+        </label>
+      )}
+      {failure ? <FailureState failure={failure} /> : null}
+      <DialogActions>
+        {/* biome-ignore lint/a11y/noAutofocus: Enter must not do what cannot be undone */}
+        <button type="button" autoFocus onClick={onClose}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          className="danger"
+          disabled={isRunning || (typed !== undefined && text !== typed)}
+          onClick={() => void run()}
+        >
+          {isRunning ? "Working …" : verb}
+        </button>
+      </DialogActions>
+    </Dialog>
+  );
+}

@@ -1,0 +1,90 @@
+import { X } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import styles from "./filter-bar.module.css";
+import { useShortcut } from "./shortcuts.ts";
+import { useFilters } from "./use-filters.ts";
+
+export type Choice = { name: string; label: string; options: readonly (readonly [value: string, label: string])[] };
+
+/** Milliseconds after the last key before a text filters: typing makes one request, not one a letter. */
+const typingMs = 250;
+
+/** Filters of a list, in its address: a text, choices, and what is in force with a way to drop it. */
+export function FilterBar({
+  text,
+  choices = [],
+  labels = {},
+}: {
+  text?: { name: string; label: string };
+  choices?: readonly Choice[];
+  /** Names for filters that have no control of their own here. */
+  labels?: Readonly<Record<string, string>>;
+}) {
+  const [filters, change] = useFilters();
+  const named = { ...(text ? { [text.name]: text.label } : {}), ...labels };
+  const field = useRef<HTMLInputElement>(null);
+  useShortcut("/", () => field.current?.focus());
+  return (
+    <search className={styles.bar}>
+      {text ? <TextFilter name={text.name} label={text.label} field={field} /> : null}
+      {choices.map(({ name, label, options }) => (
+        <label key={name} className={styles.choice}>
+          <span>{label}</span>
+          <select value={filters[name] ?? ""} onChange={(event) => change({ [name]: event.target.value || undefined })}>
+            <option value="">All</option>
+            {options.map(([value, title]) => (
+              <option key={value} value={value}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </label>
+      ))}
+      {Object.entries(named).map(([name, label]) =>
+        filters[name] ? (
+          <button type="button" key={name} className={styles.chip} onClick={() => change({ [name]: undefined })}>
+            {label}: {filters[name]} <X size={14} aria-hidden />
+            <span className="visually-hidden">Drop this filter</span>
+          </button>
+        ) : null,
+      )}
+    </search>
+  );
+}
+
+function TextFilter({
+  name,
+  label,
+  field,
+}: {
+  name: string;
+  label: string;
+  field: React.RefObject<HTMLInputElement | null>;
+}) {
+  const [filters, change] = useFilters();
+  const inForce = filters[name] ?? "";
+  const [typed, setTyped] = useState(inForce);
+  const latest = useRef(change);
+  latest.current = change;
+  // Another page, the back button, or a dropped filter.
+  useEffect(() => setTyped(inForce), [inForce]);
+  useEffect(() => {
+    if (typed === inForce) return;
+    const timer = setTimeout(() => latest.current({ [name]: typed || undefined }), typingMs);
+    return () => clearTimeout(timer);
+  }, [typed, inForce, name]);
+  return (
+    <label className={styles.text}>
+      <span className="visually-hidden">{label}</span>
+      <input
+        ref={field}
+        type="search"
+        placeholder={label}
+        value={typed}
+        maxLength={255}
+        spellCheck={false}
+        onChange={(event) => setTyped(event.target.value)}
+      />
+    </label>
+  );
+}

@@ -1,0 +1,59 @@
+import type { ReactNode } from "react";
+import type { Failure } from "../api/call.ts";
+import { failureSentence } from "../rules/failure-sentence.ts";
+import styles from "./states.module.css";
+
+/** What failed, its code and request id for whoever is asked for help, and another try. */
+export function FailureState({ failure, onRetry }: { failure: Failure; onRetry?: () => void }) {
+  return (
+    <div role="alert" className={styles.failure}>
+      <p>
+        <strong>
+          {failure.status === 404 ? "This does not exist, or is not yours to see." : failureSentence(failure)}
+        </strong>
+      </p>
+      <p className={styles.facts}>
+        {failure.code}
+        {failure.requestId ? ` · request ${failure.requestId}` : ""}
+      </p>
+      {onRetry && failure.status !== 404 && failure.status !== 403 ? (
+        <button type="button" onClick={onRetry}>
+          Try again
+        </button>
+      ) : null}
+    </div>
+  );
+}
+
+/** Nothing is there yet: what it would be, and the first step. */
+export const EmptyState = ({ title, children }: { title: string; children?: ReactNode }) => (
+  <div className={styles.empty}>
+    <p>
+      <strong>{title}</strong>
+    </p>
+    {children}
+  </div>
+);
+
+/** Takes its room at once, and shows itself when waiting is noticed. */
+export const Loading = ({ what = "Loading" }: { what?: string }) => (
+  <p role="status" className={styles.loading}>
+    {what} …
+  </p>
+);
+
+/** What a person may not do here, and why. */
+export const NotAllowed = ({ why }: { why: string }) => (
+  <div role="status" className={styles.empty}>
+    <p>
+      <strong>This page is not for your account.</strong> {why}
+    </p>
+  </div>
+);
+
+/** A short answer to what was just done. */
+export const Said = ({ children }: { children: ReactNode }) => (
+  <p role="status" className={children ? styles.said : styles.none}>
+    {children}
+  </p>
+);

@@ -1,0 +1,33 @@
+import styles from "./status.module.css";
+
+const tones: Readonly<Record<string, string | undefined>> = {
+  online: styles.good,
+  active: styles.good,
+  delivered: styles.good,
+  success: styles.good,
+  closed: styles.good,
+  offline: styles.quiet,
+  decommissioned: styles.quiet,
+  revoked: styles.quiet,
+  expired: styles.quiet,
+  disabled: styles.quiet,
+  churned: styles.quiet,
+  updating: styles.warn,
+  pending: styles.warn,
+  retrying: styles.warn,
+  paused: styles.warn,
+  invited: styles.warn,
+  trial: styles.warn,
+  recovering: styles.warn,
+  quarantined: styles.bad,
+  failed: styles.bad,
+  failure: styles.bad,
+  denied: styles.bad,
+  suspended: styles.bad,
+  open: styles.bad,
+};
+
+/** A state by its word; the colour only repeats it. */
+export const Status = ({ of }: { of: string }) => (
+  <span className={`${styles.status} ${tones[of] ?? styles.quiet}`}>{of}</span>
+);

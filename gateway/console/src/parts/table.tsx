@@ -1,0 +1,109 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import { useShortcut } from "./shortcuts.ts";
+import styles from "./table.module.css";
+
+export type Column<Row> = {
+  id: string;
+  title: string;
+  cell(row: Row): ReactNode;
+  /** CSS width; the widest takes what is left. */
+  width?: string;
+  /** Left out on narrow screens. */
+  isMinor?: true;
+};
+
+type TableProps<Row> = {
+  /** What the rows are, for those who hear the page. */
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf(row: Row): string;
+  /** Of all rows there are; null when that is not known. */
+  total: number | null;
+  hasMore: boolean;
+  isLoadingMore: boolean;
+  isStale?: boolean;
+  loadMore(): void;
+};
+
+const rowPx = 40;
+
+/** Rows of any number: those in sight are in the page, the next page is asked for before its end is reached. The first cell has the row's link. */
+export function Table<Row>(props: TableProps<Row>) {
+  const { label, columns, rows, keyOf, total, hasMore, isLoadingMore, isStale = false, loadMore } = props;
+  const scroller = useRef<HTMLElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowPx,
+    overscan: 12,
+  });
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (hasMore && !isLoadingMore && last >= rows.length - 20) loadMore();
+  }, [hasMore, isLoadingMore, last, rows.length, loadMore]);
+
+  const focusRow = (by: 1 | -1) => {
+    const links = [...(scroller.current?.querySelectorAll<HTMLElement>("tbody tr[data-index] a") ?? [])];
+    const at = links.indexOf(document.activeElement as HTMLElement);
+    links[at < 0 ? 0 : at + by]?.focus();
+  };
+  useShortcut("j", () => focusRow(1));
+  useShortcut("k", () => focusRow(-1));
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    event.preventDefault();
+    focusRow(event.key === "ArrowDown" ? 1 : -1);
+  };
+
+  const above = items[0]?.start ?? 0;
+  const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keyboard
+    <section ref={scroller} className={styles.scroller} aria-label={label} tabIndex={0} aria-busy={isStale}>
+      <table className={styles.table} aria-rowcount={total ?? -1} onKeyDown={onKeyDown}>
+        <colgroup>
+          {columns.map(({ id, width, isMinor }) => (
+            <col key={id} style={width ? { width } : undefined} className={isMinor ? styles.minor : undefined} />
+          ))}
+        </colgroup>
+        <thead>
+          <tr aria-rowindex={1}>
+            {columns.map(({ id, title, isMinor }) => (
+              <th key={id} scope="col" className={isMinor ? styles.minor : undefined}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody className={isStale ? styles.stale : undefined}>
+          {above > 0 ? <Space height={above} columns={columns.length} /> : null}
+          {items.map(({ index }) => {
+            const row = rows[index] as Row;
+            return (
+              <tr key={keyOf(row)} data-index={index} aria-rowindex={index + 2}>
+                {columns.map(({ id, cell, isMinor }) => (
+                  <td key={id} className={isMinor ? styles.minor : undefined}>
+                    {cell(row)}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+          {below > 0 ? <Space height={below} columns={columns.length} /> : null}
+        </tbody>
+      </table>
+      <p role="status" className={isLoadingMore ? styles.more : "visually-hidden"}>
+        {isLoadingMore ? "Loading more …" : hasMore ? "" : `All ${rows.length} are shown`}
+      </p>
+    </section>
+  );
+}
+
+const Space = ({ height, columns }: { height: number; columns: number }) => (
+  <tr className={styles.space} style={{ height }}>
+    <td colSpan={columns} />
+  </tr>
+);

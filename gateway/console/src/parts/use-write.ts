@@ -1,0 +1,30 @@
+import { useState } from "react";
+import type { Failure } from "../api/call.ts";
+import { Failed } from "../api/queries.ts";
+
+/** A write of a form: whether it is under way, what went wrong, and what the API says of each field. */
+export function useWrite() {
+  const [isRunning, setRunning] = useState(false);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  return {
+    isRunning,
+    failure,
+    faultsOf: (field: string) => failure?.details?.fieldErrors[field],
+    /** Whether the failure is told at fields alone. */
+    isAtFields: failure?.details !== undefined && Object.keys(failure.details.fieldErrors).length > 0,
+    /** Runs the write; resolves with its result, or null when it failed. */
+    async run<T>(write: () => Promise<T>): Promise<T | null> {
+      setRunning(true);
+      setFailure(null);
+      try {
+        return await write();
+      } catch (error) {
+        if (!(error instanceof Failed)) throw error;
+        setFailure(error.failure);
+        return null;
+      } finally {
+        setRunning(false);
+      }
+    },
+  };
+}

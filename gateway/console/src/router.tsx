@@ -1,0 +1,51 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { Loading } from "./parts/states.tsx";
+import { parseSearch, stringifySearch } from "./rules/search-params.ts";
+import { NotFound } from "./shell/not-found.tsx";
+import { PageCrash } from "./shell/page-crash.tsx";
+import { Shell } from "./shell/shell.tsx";
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+
+/** A page in a file of its own, loaded when it is first opened. */
+const page = <P extends string, M extends Record<string, unknown>>(
+  path: P,
+  load: () => Promise<M>,
+  name: keyof M & string,
+) => createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load as never, name as never) });
+
+const routeTree = root.addChildren([
+  page("/", () => import("./pages/overview/overview.tsx"), "Overview"),
+  page("/welcome", () => import("./pages/welcome/welcome.tsx"), "Welcome"),
+  page("/devices", () => import("./pages/devices/devices.tsx"), "Devices"),
+  page("/devices/$id", () => import("./pages/devices/device.tsx"), "DevicePage"),
+  page("/audit", () => import("./pages/audit/audit.tsx"), "Audit"),
+  page("/audit/$id", () => import("./pages/audit/audit-row.tsx"), "AuditRow"),
+  page("/webhooks", () => import("./pages/webhooks/webhooks.tsx"), "Webhooks"),
+  page("/webhooks/$id", () => import("./pages/webhooks/webhook.tsx"), "WebhookPage"),
+  page("/webhooks/$id/deliveries/$deliveryId", () => import("./pages/webhooks/delivery.tsx"), "DeliveryPage"),
+  page("/keys", () => import("./pages/keys/keys.tsx"), "Keys"),
+  page("/keys/enrollment", () => import("./pages/keys/enrollment-keys.tsx"), "EnrollmentKeys"),
+  page("/people", () => import("./pages/people/people.tsx"), "People"),
+  page("/orgs", () => import("./pages/orgs/orgs.tsx"), "Organizations"),
+  page("/releases", () => import("./pages/releases/releases.tsx"), "Releases"),
+  page("/releases/rollouts", () => import("./pages/releases/releases.tsx"), "Rollouts"),
+  page("/releases/rollouts/$id", () => import("./pages/releases/rollout.tsx"), "RolloutPage"),
+  page("/profile", () => import("./pages/profile/profile.tsx"), "Profile"),
+]);
+
+export const router = createRouter({
+  routeTree,
+  parseSearch,
+  stringifySearch,
+  defaultPreload: "intent",
+  defaultPendingComponent: () => <Loading />,
+  defaultErrorComponent: PageCrash,
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,10 @@
+/** A slug made of a name: letters, digits and hyphens, at most 100 characters; `place` when nothing of the name is left. */
+export function slugOf(name: string): string {
+  const plain = name
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .slice(0, 100)
+    .replace(/^-+|-+$/g, "");
+  return plain === "" ? "place" : plain;
+}

@@ -1,0 +1,39 @@
+import { describe, expect, it } from "@jest/globals";
+import { failureSentence, waiting } from "./failure-sentence.ts";
+import { linkToken } from "./link-token.ts";
+import { ssoReasonSentence } from "./sso-reasons.ts";
+
+describe("the sentence of a failure", () => {
+  it.each([
+    [{ code: "invalid_credentials", error: "Invalid", retryAfterSeconds: null }, "E-mail or password is wrong."],
+    [{ code: "rate_limited", error: "", retryAfterSeconds: 12 }, "Too many attempts. Try again in 12 seconds."],
+    [{ code: "some_new_code", error: "Not now", retryAfterSeconds: null }, "Not now."],
+    [{ code: "constructor", error: "Odd.", retryAfterSeconds: null }, "Odd."],
+  ])("of %j is %s", (failure, sentence) => {
+    expect(failureSentence(failure)).toBe(sentence);
+  });
+
+  it.each([
+    [0.2, "1 second"],
+    [119, "119 seconds"],
+    [180, "3 minutes"],
+    [7_200, "2 hours"],
+  ])("waits %d s in words: %s", (seconds, words) => {
+    expect(waiting(seconds)).toBe(words);
+  });
+});
+
+describe("the token of a mail's link", () => {
+  it.each([
+    [{ hash: "#token=abc", search: "" }, "abc"],
+    [{ hash: "", search: "?token=abc" }, "abc"],
+    [{ hash: "#token=new", search: "?token=old" }, "new"],
+    [{ hash: "", search: "" }, ""],
+  ])("of %j is %j", (place, token) => {
+    expect(linkToken(place)).toBe(token);
+  });
+});
+
+it("a reason that nobody knows has a sentence, too", () => {
+  expect(ssoReasonSentence("toString")).toBe("The sign-in through the identity provider failed.");
+});

@@ -1,0 +1,126 @@
+import { useNavigate } from "@tanstack/react-router";
+import { type FormEvent, useEffect, useState } from "react";
+import { api } from "../api/api.ts";
+import type { Me } from "../api/me.tsx";
+import { Dialog, DialogActions } from "../parts/dialog.tsx";
+import { useShortcut } from "../parts/shortcuts.ts";
+import { useFilters } from "../parts/use-filters.ts";
+import { entriesFor } from "./navigation.tsx";
+import styles from "./shell.module.css";
+
+const opened = new EventTarget();
+export const openCommandMenu = () => opened.dispatchEvent(new Event("open"));
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const keysOfPages = [
+  ["/", "The filter of a list"],
+  ["j k", "The next and the previous row"],
+  ["r", "Read the list again"],
+  ["g d", "Devices; g o, g a, g w, g k, g p the other pages"],
+  ["Ctrl K", "This menu"],
+] as const;
+
+/** Goes to a page by its name, to a device by its host name, and to records by an id that was pasted. */
+export function CommandMenu({ me }: { me: Me }) {
+  const [isOpen, setOpen] = useState(false);
+  const [text, setText] = useState("");
+  const [problem, setProblem] = useState<string | null>(null);
+  const [{ orgId }] = useFilters();
+  const navigate = useNavigate();
+  const open = () => {
+    setText("");
+    setProblem(null);
+    setOpen(true);
+  };
+  useShortcut("?", open);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (
+        event.key.toLowerCase() !== "k" ||
+        !(event.ctrlKey || event.metaKey) ||
+        document.querySelector("dialog[open]")
+      )
+        return;
+      event.preventDefault();
+      open();
+    };
+    document.addEventListener("keydown", onKey);
+    opened.addEventListener("open", open);
+    return () => {
+      document.removeEventListener("keydown", onKey);
+      opened.removeEventListener("open", open);
+    };
+  });
+  if (!isOpen) return null;
+
+  const wanted = text.trim();
+  const found = entriesFor(me).filter(({ title }) => title.toLowerCase().includes(wanted.toLowerCase()));
+  const close = () => setOpen(false);
+  const go = (to: string, search: object = { orgId }) => {
+    close();
+    void navigate({ to, search: search as never });
+  };
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    if (wanted === "") return;
+    if (!uuid.test(wanted)) {
+      const [first] = found;
+      return first ? go(first.to) : go("/devices", { orgId, search: wanted });
+    }
+    setProblem("Looking …");
+    const params = { params: { path: { id: wanted } } };
+    const isThere = (asked: Promise<{ response: Response }>) => asked.then(({ response }) => response.ok);
+    if (await isThere(api.GET("/api/v1/devices/{id}", params))) return go(`/devices/${wanted}`);
+    if (await isThere(api.GET("/api/v1/audit-logs/logs/{id}", params))) return go(`/audit/${wanted}`);
+    if (await isThere(api.GET("/api/v1/webhooks/{id}", params))) return go(`/webhooks/${wanted}`);
+    if (await isThere(api.GET("/api/v1/orgs/organizations/{id}", params))) return go("/", { orgId: wanted });
+    setProblem("No device, audit row, webhook or organization that you may see has this id.");
+  }
+
+  return (
+    <Dialog title="Go to" onClose={close}>
+      <form onSubmit={submit} className={styles.form}>
+        <label>
+          Page, host name or id
+          <input value={text} autoFocus spellCheck={false} onChange={(event) => setText(event.target.value)} />
+        </label>
+        <p role="status">{problem}</p>
+        <ul className={styles.list}>
+          {found.map(({ to, title }) => (
+            <li key={to}>
+              <button type="button" onClick={() => go(to)}>
+                {title}
+              </button>
+            </li>
+          ))}
+          {wanted !== "" && !uuid.test(wanted) ? (
+            <li>
+              <button type="button" onClick={() => go("/devices", { orgId, search: wanted })}>
+                Devices named “{wanted}”
+              </button>
+            </li>
+          ) : null}
+        </ul>
+        <details>
+          <summary>Keys</summary>
+          <dl>
+            {keysOfPages.map(([keys, what]) => (
+              <div key={keys}>
+                <dt>
+                  <kbd>{keys}</kbd>
+                </dt>
+                <dd>{what}</dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+        <DialogActions>
+          <button type="button" onClick={close}>
+            Close
+          </button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

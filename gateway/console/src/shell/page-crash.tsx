@@ -1,0 +1,17 @@
+import { PageTitle } from "../parts/page-title.tsx";
+
+/** A fault of ours, or a file of an older version that is gone: a reload brings the newest. */
+export function PageCrash({ error }: { error: unknown }) {
+  return (
+    <div role="alert">
+      <PageTitle title="This page failed" />
+      <p>Muster may have been updated meanwhile. Nothing that you saved is lost.</p>
+      <p>
+        <button type="button" className="primary" onClick={() => location.reload()}>
+          Load it again
+        </button>
+      </p>
+      <p className="soft">{error instanceof Error ? error.message : ""}</p>
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+import { type FormEvent, useState } from "react";
+import { call, type Failure } from "../api/call.ts";
+import type { Me } from "../api/me.tsx";
+import { renewed } from "../api/session.ts";
+import { noteSession } from "../api/signed-in-mark.ts";
+import { Dialog, DialogActions } from "../parts/dialog.tsx";
+import { failureSentence } from "../rules/failure-sentence.ts";
+import styles from "./shell.module.css";
+
+/** Signs the same person in again over the page, whose input is kept; whoever has a second factor or another account goes by the sign-in page. */
+export function SessionEnded({ me }: { me: Me }) {
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [isSending, setSending] = useState(false);
+  const elsewhere = () =>
+    location.assign(`/login?note=session-ended&next=${encodeURIComponent(`${location.pathname}${location.search}`)}`);
+
+  async function send(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const password = String(new FormData(event.currentTarget).get("password"));
+    setSending(true);
+    const body = { email: me.email, password, session: "cookie" };
+    const { data, failure: refusal } = await call<{ mfaRequired?: true }>("POST", "/auth/login", body);
+    setSending(false);
+    if (refusal) return setFailure(refusal);
+    if (data?.mfaRequired) return elsewhere();
+    noteSession();
+    // The session's own word of it closes this dialog, in every tab.
+    await renewed(null).catch(() => null);
+  }
+
+  return (
+    <Dialog title="Your session has ended">
+      <form onSubmit={send} className={styles.form}>
+        <p>Sign in again to go on where you are; nothing on this page is lost.</p>
+        {failure ? <p role="alert">{failureSentence(failure)}</p> : null}
+        <label>
+          Password of {me.email}
+          <input name="password" type="password" autoComplete="current-password" required autoFocus />
+        </label>
+        <DialogActions>
+          <button type="button" onClick={elsewhere}>
+            Sign in another way
+          </button>
+          <button type="submit" className="primary" disabled={isSending}>
+            {isSending ? "Signing in …" : "Sign in"}
+          </button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,63 @@
+import { Outlet } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { type Me, MeProvider } from "../api/me.tsx";
+import { queryClient, useGet } from "../api/queries.ts";
+import { whenSessionChanges } from "../api/session.ts";
+import { FailureState, Loading } from "../parts/states.tsx";
+import { StepUp } from "../parts/step-up.tsx";
+import { CommandMenu } from "./command-menu.tsx";
+import { Navigation } from "./navigation.tsx";
+import { SessionEnded } from "./session-ended.tsx";
+import styles from "./shell.module.css";
+import { TopBar } from "./top-bar.tsx";
+
+/** The frame of all pages, once it is known who looks. */
+export function Shell() {
+  const me = useGet("/api/v1/auth/me");
+  const [isEnded, setEnded] = useState(false);
+  useEffect(() => {
+    whenSessionChanges((what) => {
+      setEnded(what === "session-ended");
+      if (what === "restored") void queryClient.invalidateQueries();
+      if (what !== "signed-out") return;
+      queryClient.clear();
+      location.replace("/login?note=signed-out");
+    });
+  }, []);
+  const person = me.data && !("actorType" in me.data) ? (me.data as Me) : null;
+  return (
+    <div className="frame">
+      <a href="#main" className={styles.skip}>
+        Skip to content
+      </a>
+      <header className="frame-top">
+        {person ? <TopBar me={person} /> : <span className="frame-brand">Muster</span>}
+      </header>
+      <div className="frame-side">{person ? <Navigation me={person} /> : null}</div>
+      <main className="frame-main" id="main">
+        {person ? (
+          <MeProvider me={person}>
+            {isPlainHttp() && person.permissions.includes("organizations:write") ? <PlainHttp /> : null}
+            <Outlet />
+            <StepUp />
+            <CommandMenu me={person} />
+            {isEnded ? <SessionEnded me={person} /> : null}
+          </MeProvider>
+        ) : me.error ? (
+          <FailureState failure={me.error.failure} onRetry={() => void me.refetch()} />
+        ) : (
+          <Loading />
+        )}
+      </main>
+    </div>
+  );
+}
+
+const isPlainHttp = () => !isSecureContext;
+
+const PlainHttp = () => (
+  <p className={styles.line}>
+    This page came over plain http: passwords and tokens can be read on the way, and passkeys do not work. Serve Muster
+    over https.
+  </p>
+);

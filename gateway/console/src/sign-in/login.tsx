@@ -1,0 +1,115 @@
+import { useEffect, useState } from "react";
+import { call, type Failure } from "../api/call.ts";
+import { noteSession } from "../api/signed-in-mark.ts";
+import { failureSentence } from "../rules/failure-sentence.ts";
+import { ssoReasonSentence } from "../rules/sso-reasons.ts";
+import { Frame, Note, Problem } from "./frame.tsx";
+import { PasswordForm, type SignInReply } from "./password-form.tsx";
+import { SecondFactor } from "./second-factor.tsx";
+import styles from "./sign-in.module.css";
+import { type Arrival, beginSso } from "./sso-arrival.ts";
+import { SsoByEmail } from "./sso-by-email.tsx";
+import { useSignInContext } from "./use-sign-in-context.ts";
+
+type Step = { at: "password" } | { at: "factor"; mfaToken: string; methods: string[] } | { at: "done" };
+
+/** Sentences for what brought somebody here. */
+const arrivals: Readonly<Record<string, string>> = {
+  "password-set": "Your password is set. Sign in with it.",
+  "invitation-accepted": "Your account is ready. Sign in with your password.",
+  "signed-out": "You are signed out.",
+  "session-ended": "Your session has ended. Sign in to go on.",
+};
+
+/** Sign-in: password, second factor, an identity provider's button, and what a provider sent somebody back with. */
+export function Login({ arrival: { ssoCode, wasBegunHere, next } }: { arrival: Arrival }) {
+  const parameters = new URLSearchParams(location.search);
+  const [step, setStep] = useState<Step>({ at: "password" });
+  const [isExchanging, setExchanging] = useState(ssoCode !== "" && wasBegunHere);
+  const [problem, setProblem] = useState<string | null>(() => {
+    if (ssoCode !== "" && !wasBegunHere) return "This sign-in was begun in another tab. Start again here.";
+    return parameters.get("error") === "sso_error" ? ssoReasonSentence(parameters.get("reason") ?? "") : null;
+  });
+  const context = useSignInContext(parameters.get("org"));
+  const [isPasswordShown, showPassword] = useState(false);
+  const note = arrivals[parameters.get("note") ?? ""];
+
+  const done = () => {
+    noteSession();
+    setStep({ at: "done" });
+    location.replace(next);
+  };
+  const failed = (failure: Failure) => setProblem(failureSentence(failure));
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the code of this visit, once
+  useEffect(() => {
+    if (!isExchanging) return;
+    let isFirst = true;
+    void call<SignInReply>("POST", "/sso/exchange", { code: ssoCode, session: "cookie" }).then(({ failure }) => {
+      if (!isFirst) return;
+      if (failure === undefined) return done();
+      setExchanging(false);
+      failed(failure);
+    });
+    return () => {
+      isFirst = false;
+    };
+  }, []);
+
+  if (isExchanging || step.at === "done") {
+    return (
+      <Frame title="Signing in" branding={context.branding}>
+        <p role="status">One moment …</p>
+      </Frame>
+    );
+  }
+  if (step.at === "factor") {
+    return (
+      <Frame title="Second factor" branding={context.branding}>
+        <SecondFactor
+          mfaToken={step.mfaToken}
+          methods={step.methods}
+          onDone={done}
+          onStartAgain={(sentence) => {
+            setProblem(sentence);
+            setStep({ at: "password" });
+          }}
+        />
+      </Frame>
+    );
+  }
+  const { sso } = context;
+  const isFolded = sso?.enforced === true && !isPasswordShown;
+  return (
+    <Frame title="Sign in" branding={context.branding}>
+      {note && problem === null ? <Note>{note}</Note> : null}
+      <Problem>{problem}</Problem>
+      {sso ? (
+        <button type="button" className="primary" onClick={() => beginSso(sso.loginUrl, next)}>
+          Continue with {sso.name}
+        </button>
+      ) : null}
+      {isFolded ? (
+        <>
+          <p className={styles.hint}>Your organization signs in through {sso?.name}.</p>
+          <button type="button" className="link" onClick={() => showPassword(true)}>
+            Use a password instead
+          </button>
+        </>
+      ) : (
+        <>
+          {sso ? <div className={styles.or}>or</div> : null}
+          <PasswordForm
+            onProblem={setProblem}
+            onReply={(reply) => {
+              setProblem(null);
+              if ("mfaRequired" in reply) setStep({ at: "factor", mfaToken: reply.mfaToken, methods: reply.methods });
+              else done();
+            }}
+          />
+          {sso ? null : <SsoByEmail next={next} />}
+        </>
+      )}
+    </Frame>
+  );
+}

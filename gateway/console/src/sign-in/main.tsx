@@ -1,0 +1,28 @@
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { applyTheme } from "../parts/theme.ts";
+import { linkToken } from "../rules/link-token.ts";
+import { Invitation } from "./invitation.tsx";
+import { Login } from "./login.tsx";
+import { NewPassword } from "./new-password.tsx";
+import { takeArrival } from "./sso-arrival.ts";
+
+applyTheme();
+// Before anything else runs: neither the address bar nor the history keeps what signs somebody in.
+const token = linkToken(location);
+const arrival = takeArrival();
+
+// A link that is opened while this page is there changes nothing but what stands behind #.
+addEventListener("hashchange", () => location.reload());
+
+const [, segment] = location.pathname.split("/");
+const page =
+  segment === "accept-invite" ? (
+    <Invitation token={token} />
+  ) : segment === "reset-password" ? (
+    <NewPassword token={token} />
+  ) : (
+    <Login arrival={arrival} />
+  );
+
+createRoot(document.getElementById("app") as HTMLElement).render(<StrictMode>{page}</StrictMode>);

@@ -1,0 +1,26 @@
+import { nextPath } from "../rules/next-path.ts";
+
+/** What this page was opened with. */
+export type Arrival = { ssoCode: string; wasBegunHere: boolean; next: string };
+
+const mark = "muster.sso-begun";
+
+/** Takes code and tokens out of the address and the history. A code counts only in the tab that began a sign-in: a planted one signs nobody in. */
+export function takeArrival(): Arrival {
+  const url = new URL(location.href);
+  const ssoCode = new URLSearchParams(url.hash.slice(1)).get("ssoCode") ?? "";
+  const wasBegunHere = sessionStorage.getItem(mark) !== null;
+  sessionStorage.removeItem(mark);
+  const next = nextPath(url.searchParams.get("next"));
+  url.hash = "";
+  url.searchParams.delete("token");
+  history.replaceState(null, "", url);
+  return { ssoCode, wasBegunHere, next };
+}
+
+/** Leaves for an identity provider; it sends the browser back to this page. */
+export function beginSso(loginUrl: string, next: string): void {
+  sessionStorage.setItem(mark, "1");
+  const back = next === "/" ? "/login" : `/login?next=${encodeURIComponent(next)}`;
+  location.assign(`${new URL(loginUrl).pathname}?redirect=${encodeURIComponent(back)}`);
+}

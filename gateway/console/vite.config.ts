@@ -1,0 +1,70 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { defineConfig, type Plugin } from "vite";
+import { paths } from "./paths.ts";
+
+const root = fileURLToPath(new URL(".", import.meta.url));
+const compressible = /\.(js|css|html|svg)$/;
+
+/** Writes each file compressed beside itself, and which paths are pages: what the gateway serves. */
+function served(): Plugin {
+  return {
+    name: "served",
+    apply: "build",
+    closeBundle() {
+      const dist = process.env.CONSOLE_OUT ?? join(root, "dist");
+      mkdirSync(dist, { recursive: true });
+      for (const name of readdirSync(dist, { recursive: true, encoding: "utf8" })) {
+        if (!compressible.test(name)) continue;
+        const file = join(dist, name);
+        const bytes = readFileSync(file);
+        writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }));
+        writeFileSync(
+          `${file}.br`,
+          brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
+        );
+      }
+      writeFileSync(join(dist, "paths.json"), JSON.stringify(paths));
+    },
+  };
+}
+
+/** The development server answers pages as the gateway does. */
+function pagesAsServed(): Plugin {
+  return {
+    name: "pages-as-served",
+    configureServer({ middlewares }) {
+      middlewares.use((request, _response, next) => {
+        const segment = /^\/([^/?]*)/.exec(request.url ?? "")?.[1] ?? "";
+        if ((paths.signIn as readonly string[]).includes(segment)) request.url = "/sign-in.html";
+        else if ((paths.app as readonly string[]).includes(segment)) request.url = "/index.html";
+        next();
+      });
+    },
+  };
+}
+
+export default defineConfig({
+  root,
+  appType: "mpa",
+  // Sources of our own packages: the console needs no compiled client.
+  resolve: { conditions: ["source", "module", "browser", "production"] },
+  plugins: [served(), pagesAsServed()],
+  build: {
+    outDir: process.env.CONSOLE_OUT ?? "dist",
+    emptyOutDir: true,
+    target: "es2023",
+    // The policy takes no inline code, and data: images alone.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    rolldownOptions: { input: { index: join(root, "index.html"), "sign-in": join(root, "sign-in.html") } },
+  },
+  server: {
+    port: 5173,
+    // A running stack behind the development server: one origin, as in production.
+    proxy: { "/api": process.env.MUSTER_URL ?? "http://localhost:3000" },
+  },
+});

@@ -1,0 +1,269 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "@jest/globals";
+import { until } from "@muster/testing";
+import { enrollAgent } from "../../support/enrolled-agent.ts";
+import { enroller } from "../../support/enroller.ts";
+import { totpCode } from "../../support/operator.ts";
+import { newOrganization, newPartner, newSite, signedInAs } from "../../support/people.ts";
+import { startReceiver } from "../../support/receiver.ts";
+import { enrolledAs, tenantWithAdmins } from "../../support/tenant-with-admins.ts";
+import { inChromium } from "./visitor.ts";
+
+inChromium("the console's pages", (visit) => {
+  visit("lead from nothing to the first device online; the second factor is made on the way", async (visitor) => {
+    const { cluster, page } = visitor;
+    const person = await signedInAs(cluster, "platform-admin");
+    await visitor.signIn(person, "/welcome");
+    const create = async (what: string, name: string) => {
+      await page.getByLabel(`Name of a new ${what}`).fill(name);
+      await page.getByRole("button", { name: `Create ${what}` }).click();
+    };
+    await create("partner", `Partner ${randomUUID()}`);
+    await create("organization", "Acme");
+    await create("site", "Berlin");
+    await page.getByRole("button", { name: "Create enrollment key" }).click();
+    const dialog = page.getByRole("dialog", { name: "A second factor is needed" });
+    await dialog.getByLabel("Your password").fill(person.password);
+    await dialog.getByRole("button", { name: "Continue" }).click();
+    const secret = ((await dialog.locator("pre").textContent()) ?? "").replaceAll(" ", "");
+    await visitor.expectAccessible();
+    await dialog.getByLabel("The six digits that the app shows").fill(totpCode(secret));
+    await dialog.getByRole("button", { name: "Turn on" }).click();
+    await dialog.getByLabel("I have stored them").check();
+    await dialog.getByRole("button", { name: "Go on" }).click();
+    // The refused request was sent again: no second click.
+    await page.getByText("Waiting for its first heartbeat").waitFor();
+    const command = (await page.locator("pre").textContent()) ?? "";
+    const key = /--enrollment-key ([0-9a-f]{64})/.exec(command)?.[1] ?? "";
+    const agent = await enrollAgent(cluster, key, { hostname: "sim-1" });
+    await agent.heartbeat();
+    await page.getByText("sim-1 is online.").waitFor();
+    await visitor.expectAccessible();
+    await page.getByRole("link", { name: "Open it" }).click();
+    await page.getByRole("heading", { level: 1, name: /sim-1/ }).waitFor();
+    await visitor.expectAccessible();
+    const kept = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href])");
+    expect(kept).not.toContain(key);
+  });
+
+  visit(
+    "filter devices in the address, keep them over reload and back, and decommission by a typed name",
+    async (visitor) => {
+      const { cluster, page } = visitor;
+      const partnerId = await newPartner(cluster);
+      const orgId = await newOrganization(cluster, partnerId);
+      const siteId = await newSite(cluster, orgId);
+      const enroll = await enroller(cluster);
+      for (const hostname of ["web-01", "web-02", "db-01"]) await enroll(orgId, { siteId, hostname });
+      const admin = await signedInAs(cluster, "org-admin", { orgId });
+      await visitor.signIn(admin, "/devices");
+      await page.getByRole("link", { name: "db-01" }).waitFor();
+      await visitor.expectAccessible();
+      await page.keyboard.press("/");
+      await page.keyboard.type("web");
+      await page.getByRole("link", { name: "db-01" }).waitFor({ state: "detached" });
+      expect(new URL(page.url()).search).toBe("?search=web");
+      await page.reload();
+      await page.getByRole("link", { name: "web-02" }).waitFor();
+      expect(await page.getByRole("link", { name: "db-01" }).count()).toBe(0);
+      await page.getByRole("link", { name: "web-01" }).click();
+      await page.getByRole("heading", { level: 1, name: /web-01/ }).waitFor();
+      await page.goBack();
+      await page.getByRole("link", { name: "web-02" }).waitFor();
+      expect(new URL(page.url()).search).toBe("?search=web");
+      await page.getByRole("searchbox", { name: "Host name" }).fill("nothing like it");
+      await page.getByText("Nothing matches these filters.").waitFor();
+      await visitor.expectAccessible();
+      await page.getByRole("button", { name: /^Without search/ }).click();
+      await page.getByRole("link", { name: "web-01" }).click();
+      await page.getByRole("button", { name: "Decommission …" }).click();
+      const dialog = page.getByRole("dialog");
+      await visitor.expectAccessible();
+      expect(await dialog.getByRole("button", { name: "Decommission" }).isDisabled()).toBe(true);
+      await dialog.getByRole("textbox").fill("web-01");
+      await dialog.getByRole("button", { name: "Decommission" }).click();
+      await page.getByText("The device is decommissioned.").waitFor();
+      await page.getByRole("heading", { level: 1, name: /decommissioned/ }).waitFor();
+    },
+  );
+
+  visit("show who changed what, verify the chain, and say when an id is not there", async (visitor) => {
+    const { cluster, page } = visitor;
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const site = await admin.api.call("POST", "/orgs/sites", { orgId, name: "Before" });
+    await admin.api.call("PATCH", `/orgs/sites/${site.body.id}`, { name: "After" });
+    const rowId = await until("the audit row", async () => {
+      const { body } = await admin.api.call("GET", "/audit-logs/logs?action=site.update");
+      return (body.data?.[0] as { id: string } | undefined)?.id ?? null;
+    });
+    await visitor.signIn(admin, "/audit?action=site.update", admin.recoveryCodes[0]);
+    await page.getByRole("link", { name: "site.update" }).click();
+    await page.getByRole("heading", { level: 1, name: /site\.update/ }).waitFor();
+    expect(page.url()).toContain(`/audit/${rowId}`);
+    const change = page.getByRole("row", { name: /^name/ });
+    expect(await change.getByRole("cell").allTextContents()).toEqual(["Before", "After"]);
+    await page.getByRole("button", { name: "Verify from this row on" }).click();
+    await page.getByText(/^Verified: /).waitFor();
+    await visitor.expectAccessible();
+    await visitor.open(`/audit/${randomUUID()}`, "Audit row");
+    await page.getByText("This does not exist, or is not yours to see.").waitFor();
+    await visitor.open("/audit/x/y", "No such page");
+  });
+
+  visit("make a webhook whose secret is shown once, test it, and show its attempts", async (visitor) => {
+    const { cluster, page } = visitor;
+    const receiver = await startReceiver(cluster);
+    try {
+      const orgId = await newOrganization(cluster, await newPartner(cluster));
+      const admin = await signedInAs(cluster, "org-admin", { orgId });
+      await visitor.signIn(admin, "/webhooks");
+      await page.getByText("No webhook yet.").waitFor();
+      await visitor.expectAccessible();
+      await page.getByRole("button", { name: "New webhook" }).first().click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Name").fill("Tickets");
+      await dialog.getByLabel("Address").fill("https://10.0.0.1/hook");
+      await dialog.getByRole("button", { name: "Create" }).click();
+      await dialog.getByText(/Invalid webhook URL/).waitFor();
+      await dialog.getByLabel("Address").fill(receiver.url);
+      await dialog.getByRole("button", { name: "Create" }).click();
+      const secret = (await dialog.locator("pre").textContent()) ?? "";
+      expect(secret).toMatch(/^whsec_/);
+      await page.keyboard.press("Escape");
+      expect(await dialog.getByRole("button", { name: "Close" }).isDisabled()).toBe(true);
+      await dialog.getByLabel("I have stored it").check();
+      await dialog.getByRole("button", { name: "Close" }).click();
+      await page.getByRole("link", { name: "Tickets" }).click();
+      await page.getByRole("button", { name: "Send a test" }).click();
+      await page.getByText("A test event is on its way.").waitFor();
+      await page.getByRole("link", { name: "webhook.test" }).click();
+      await page.getByRole("heading", { level: 1, name: /webhook\.test/ }).waitFor();
+      await page.getByRole("heading", { name: "Attempts" }).waitFor();
+      await page.getByRole("cell", { name: "200", exact: true }).waitFor();
+      await visitor.expectAccessible();
+      expect(await page.content()).not.toContain(secret);
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  visit(
+    "make, rotate and revoke an API key after a second factor; the secret is nowhere afterwards",
+    async (visitor) => {
+      const { cluster, page } = visitor;
+      const orgId = await newOrganization(cluster, await newPartner(cluster));
+      const admin = await enrolledAs(cluster, "org-admin", { orgId });
+      await visitor.signIn(admin, "/keys", admin.recoveryCodes[0]);
+      await page.getByRole("button", { name: "New API key" }).first().click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Name").fill("Inventory");
+      await dialog.getByLabel("devices:read").check();
+      await visitor.expectAccessible();
+      await dialog.getByRole("button", { name: "Create" }).click();
+      const first = (await dialog.locator("pre").textContent()) ?? "";
+      await dialog.getByLabel("I have stored it").check();
+      await dialog.getByRole("button", { name: "Close" }).click();
+      const answer = async (key: string) =>
+        (await fetch(`${cluster.url}/api/v1/devices`, { headers: { "x-api-key": key } })).status;
+      expect(await answer(first)).toBe(200);
+      await page.getByRole("button", { name: "Rotate Inventory" }).click();
+      await dialog.getByRole("button", { name: "Rotate" }).click();
+      await page.getByRole("dialog", { name: "The new key" }).waitFor();
+      const second = (await dialog.locator("pre").textContent()) ?? "";
+      expect([second === first, await answer(first), await answer(second)]).toEqual([false, 401, 200]);
+      await dialog.getByLabel("I have stored it").check();
+      await dialog.getByRole("button", { name: "Close" }).click();
+      await page.getByRole("button", { name: "Revoke Inventory" }).click();
+      await dialog.getByRole("textbox").fill("Inventory");
+      await dialog.getByRole("button", { name: "Revoke" }).click();
+      await page.getByRole("cell", { name: "revoked" }).waitFor();
+      expect(await answer(second)).toBe(401);
+      const kept = `${await page.content()}${await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")}`;
+      for (const secret of [first, second]) expect(kept).not.toContain(secret);
+    },
+  );
+
+  visit("end everywhere for a person who is disabled, and keep to one session over many tabs", async (visitor) => {
+    const { cluster, page, context, base } = visitor;
+    const orgId = await newOrganization(cluster, await newPartner(cluster));
+    const admin = await enrolledAs(cluster, "org-admin", { orgId });
+    const viewer = await signedInAs(cluster, "org-viewer", { orgId });
+    await visitor.signIn(viewer, "/devices");
+    await page.getByText("No device has enrolled yet.").waitFor();
+    // Nothing is offered that is refused: each page of the navigation loads without a 403.
+    const refused: string[] = [];
+    context.on("response", (response) => {
+      if (response.status() === 403) refused.push(response.url());
+    });
+    const navigation = page.getByRole("navigation", { name: "Main" });
+    const entries = await navigation.getByRole("link").allTextContents();
+    expect(entries).toContain("Devices");
+    for (const entry of entries) {
+      await navigation.getByRole("link", { name: entry }).click();
+      await page
+        .getByText(/^Loading/)
+        .first()
+        .waitFor({ state: "detached" });
+      for (const button of await page.getByRole("button", { name: /^(New|Invite)/ }).all()) {
+        expect({ entry, isDisabled: await button.isDisabled() }).toEqual({ entry, isDisabled: true });
+      }
+    }
+    expect(refused).toEqual([]);
+    let refreshes = 0;
+    context.on("request", (request) => {
+      if (request.url().endsWith("/auth/refresh")) refreshes += 1;
+    });
+    const tabs = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const tab = await context.newPage();
+        await tab.goto(`${base}/devices`);
+        await tab.getByRole("button", { name: "Sign out" }).waitFor();
+        return tab;
+      }),
+    );
+    // New tabs ask the one that is open.
+    expect(refreshes).toBe(0);
+    for (let reload = 0; reload < 3; reload++) await page.reload();
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
+    const disabled = await admin.api.call("POST", `/users/${viewer.id}/disable`);
+    expect(disabled.status).toBe(200);
+    const [tab] = tabs;
+    await tab?.getByRole("button", { name: /^(As of|Refresh)/ }).click();
+    await tab?.getByRole("dialog", { name: "Your session has ended" }).waitFor();
+    await page
+      .getByRole("dialog", { name: "Your session has ended" })
+      .or(page.getByText("You are signed out."))
+      .waitFor();
+  });
+
+  visit("invite a person, and go to a device by its pasted id", async (visitor) => {
+    const { cluster, page } = visitor;
+    const orgId = await newOrganization(cluster, await newPartner(cluster));
+    const admin = await enrolledAs(cluster, "org-admin", { orgId });
+    const deviceId = await (await enroller(cluster))(orgId, { hostname: "by-id" });
+    await visitor.signIn(admin, "/people", admin.recoveryCodes[0]);
+    await page.getByRole("button", { name: "Invite" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("E-mail").fill(`new-${randomUUID()}@example.com`);
+    await dialog.getByLabel("Name").fill("Grace Hopper");
+    await dialog.getByLabel("Role").selectOption({ index: 0 });
+    await dialog.getByRole("button", { name: "Invite" }).click();
+    await page.getByRole("dialog", { name: "Invited" }).getByRole("button", { name: "Close" }).click();
+    await page.getByRole("cell", { name: "Grace Hopper" }).waitFor();
+    await visitor.expectAccessible();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog", { name: "Go to" }).getByLabel("Page, host name or id").fill(deviceId);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: /by-id/ }).waitFor();
+    for (const [path, heading] of [
+      ["/", "Overview"],
+      ["/orgs", "Organizations"],
+      ["/profile", "Profile"],
+      ["/keys/enrollment", "Enrollment keys"],
+    ] as const) {
+      await visitor.open(path, heading);
+      await page.getByText("Loading").first().waitFor({ state: "detached" });
+      await visitor.expectAccessible();
+    }
+  });
+});

@@ -1,0 +1,138 @@
+import { createHash, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { testCertificate } from "@muster/testing";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Cluster, receiverHost } from "../../support/cluster.ts";
+import { sharedCluster } from "../../support/shared-cluster.ts";
+import { findChromium } from "../chromium.ts";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const spki = createHash("sha256")
+  .update(new X509Certificate(testCertificate().cert).publicKey.export({ type: "spki", format: "der" }))
+  .digest("base64");
+
+/** A refusal that a test provokes is an answer of the API; the browser writes each into its console. */
+const answered = /^Failed to load resource: the server responded with a status of (4\d\d|503)/;
+
+export type Visitor = {
+  cluster: Cluster;
+  /** The address under which browsers know the cluster. */
+  base: string;
+  context: BrowserContext;
+  page: Page;
+  /** Signs a person in and goes to a page; a recovery code where they have a second factor. */
+  signIn(person: { email: string; password: string }, next?: string, recoveryCode?: string): Promise<void>;
+  /** Opens a path and waits for its heading. */
+  open(path: string, heading: string | RegExp): Promise<void>;
+  /** Fails on accessibility violations in both themes. */
+  expectAccessible(): Promise<void>;
+};
+
+/**
+ * The tests of a file with one browser, each with a context of its own: no policy violation and no error in the console, or the test fails.
+ * Without a Chromium they do not run, and say so.
+ */
+export function inChromium(
+  what: string,
+  declare: (visit: (name: string, test: (visitor: Visitor) => Promise<void>) => void) => void,
+) {
+  const found = findChromium();
+  const missing = "missing" in found ? found.missing : null;
+  if (missing !== null) process.stdout.write(`not run: ${what} (${missing})\n`);
+  let cluster: Cluster;
+  let browser: Browser;
+
+  describe(what, () => {
+    it("has a browser where everything must run (CI)", () => {
+      if (missing !== null && process.env.CI === "true") throw new Error(missing);
+    });
+    if (missing !== null || !("path" in found)) return;
+    beforeAll(async () => {
+      cluster = await sharedCluster();
+      browser = await chromium.launch({
+        executablePath: found.path,
+        headless: true,
+        args: [
+          // Root has no sandbox; and everything the pages load is ours.
+          "--no-sandbox",
+          "--disable-dev-shm-usage",
+          "--disable-gpu",
+          `--host-resolver-rules=MAP ${receiverHost} 127.0.0.1`,
+          `--ignore-certificate-errors-spki-list=${spki}`,
+        ],
+        timeout: 120_000,
+      });
+    }, 300_000);
+    afterAll(async () => {
+      await browser?.close();
+    }, 60_000);
+    declare((name, test) =>
+      it(name, async () => {
+        const faults: string[] = [];
+        const visitor = await newVisitor(cluster, browser, faults);
+        try {
+          await test(visitor);
+          expect(faults).toEqual([]);
+        } finally {
+          await visitor.context.close();
+        }
+      }, 120_000),
+    );
+  });
+}
+
+async function newVisitor(cluster: Cluster, browser: Browser, faults: string[]): Promise<Visitor> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB" });
+  context.setDefaultTimeout(30_000);
+  context.on("console", (message) => {
+    if (message.type() === "error" && !answered.test(message.text())) faults.push(message.text());
+  });
+  context.on("weberror", (error) => faults.push(String(error.error())));
+  await context.exposeBinding("musterViolation", (_source, violation: string) => {
+    faults.push(violation);
+  });
+  await context.addInitScript(`
+    document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => {
+      musterViolation("policy: " + violatedDirective + " " + blockedURI);
+    });`);
+  const page = await context.newPage();
+  const base = `http://localhost:${new URL(cluster.url).port}`;
+  return {
+    cluster,
+    base,
+    context,
+    page,
+    async signIn({ email, password }, next = "/", recoveryCode = undefined) {
+      await page.goto(`${base}/login?next=${encodeURIComponent(next)}`);
+      await page.getByLabel("E-mail").fill(email);
+      await page.getByLabel("Password").fill(password);
+      await page.getByRole("button", { name: "Sign in", exact: true }).click();
+      if (recoveryCode !== undefined) {
+        const other = page.getByRole("button", { name: "Use a recovery code" });
+        await other.click();
+        await page.getByLabel("Recovery code").fill(recoveryCode);
+        await page.getByRole("button", { name: "Continue" }).click();
+      }
+      await page.getByRole("button", { name: "Sign out" }).waitFor();
+    },
+    async open(path, heading) {
+      await page.goto(`${base}${path}`);
+      await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+    },
+    async expectAccessible() {
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        await page.evaluate(axe);
+        const violations = (await page.evaluate(`
+          axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
+            .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 160)).join(" | ")))
+        `)) as string[];
+        expect({ colorScheme, violations }).toEqual({ colorScheme, violations: [] });
+      }
+      await page.emulateMedia({ colorScheme: null });
+    },
+  };
+}

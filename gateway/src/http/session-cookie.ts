@@ -1,0 +1,54 @@
+import { z } from "zod";
+import type { Deps } from "../deps.ts";
+import { EdgeError } from "../errors.ts";
+import type { AnswerDescription } from "../route.ts";
+import { Answered, Rendered } from "./reply.ts";
+
+/** The server judges how long a session lasts; the cookie only has to outlive it (SESSION_MAX_DAYS is at most a year). */
+const maxAgeSeconds = 365 * 86_400;
+
+type Place = Pick<Deps, "publicUrl">;
+
+const isSecure = ({ publicUrl }: Place) => publicUrl.startsWith("https:");
+
+/** Name of the cookie: the prefix keeps sibling domains from planting one (RFC 6265bis section 4.1.3), and exists over HTTPS alone. */
+export const sessionCookie = (place: Place) => (isSecure(place) ? "__Host-service_session" : "service_session");
+
+const lineOf = (place: Place, value: string, seconds: number) =>
+  `${sessionCookie(place)}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${isSecure(place) ? "; Secure" : ""}`;
+
+/** Header lines that keep a refresh token in the browser. */
+const keepSession = (place: Place, refreshToken: string) => ["Set-Cookie", lineOf(place, refreshToken, maxAgeSeconds)];
+
+/** Header lines that remove it. */
+export const dropSession = (place: Place) => ["Set-Cookie", lineOf(place, "", 0)];
+
+/** Where a completed sign-in leaves its refresh token. */
+export const sessionIn = z.enum(["cookie"]).optional().meta({
+  description:
+    "`cookie`: the refresh token is set as an HttpOnly cookie and left out of the reply. For pages of this origin alone.",
+});
+
+/** The same of a row, for the OpenAPI document. */
+export const cookieAnswer: Readonly<Record<200, AnswerDescription>> = {
+  200: { description: "Success", headers: { "Set-Cookie": 'With `session: "cookie"`: the refresh token.' } },
+};
+
+/**
+ * Refuses, before anything has happened, cookies for pages of other origins: they could sign a browser in as somebody else, or a session on.
+ * Throws EdgeError `cross_origin`.
+ */
+export function checkOrigin(request: { sameOrigin(): boolean }): void {
+  if (!request.sameOrigin()) throw new EdgeError("cross_origin", "Session cookies are for pages of this origin alone");
+}
+
+/** A reply with tokens as its caller wants them: whole, or with the refresh token as a cookie. */
+export function withTokens<R extends { refreshToken?: string }>(
+  reply: R,
+  wanted: "cookie" | undefined,
+  place: Place,
+): R | Answered {
+  const { refreshToken, ...rest } = reply;
+  if (wanted === undefined || refreshToken === undefined) return reply;
+  return new Answered(200, keepSession(place, refreshToken), new Rendered(JSON.stringify(rest)));
+}

@@ -1,0 +1,26 @@
+import type { Logger } from "@muster/kit";
+import { ownCall } from "../app/own-calls.ts";
+import type { Services } from "../calls/services.ts";
+import { appUrlOf, type Config } from "../config.ts";
+import { createDocs } from "../openapi/docs-page.ts";
+import { createConsole, type Pages } from "./console.ts";
+import { createLogoOrigin } from "./logo-origin.ts";
+
+/** Milliseconds that the sign-in page waits for its branding's address. */
+const brandingTimeoutMs = 1_000;
+
+/** What is no row: the docs, and the console where it is built and on. */
+export function createPages(options: {
+  config: Config;
+  services: Pick<Services, "ssoLogins">;
+  log: Logger;
+}): readonly Pages[] {
+  const { config, services, log } = options;
+  const docs = createDocs(log);
+  if (!config.CONSOLE) return [docs];
+  const logoUrl = async () =>
+    (await services.ssoLogins.getLoginContext({}, await ownCall(brandingTimeoutMs))).branding?.logoUrl ?? "";
+  const logoOrigin = createLogoOrigin({ logoUrl, now: Date.now, log });
+  const pages = createConsole({ publicUrl: config.PUBLIC_URL, appUrl: appUrlOf(config), logoOrigin, log });
+  return pages === null ? [docs] : [docs, pages];
+}

@@ -1,0 +1,133 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { brotliCompressSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { createLogger } from "@muster/kit";
+import { createConsole } from "./console.ts";
+import { createLogoOrigin, originOf } from "./logo-origin.ts";
+
+const log = createLogger("test", "fatal");
+const folder = mkdtempSync(join(tmpdir(), "muster-console-"));
+const servers: Server[] = [];
+
+beforeAll(() => {
+  mkdirSync(join(folder, "assets"));
+  writeFileSync(join(folder, "paths.json"), JSON.stringify({ app: ["", "devices"], signIn: ["login"] }));
+  writeFileSync(join(folder, "index.html"), "<!doctype html>app");
+  writeFileSync(join(folder, "sign-in.html"), "<!doctype html>sign-in");
+  writeFileSync(join(folder, "assets/app-1a2b.js"), "export {}");
+  writeFileSync(join(folder, "assets/app-1a2b.js.br"), brotliCompressSync("export {}"));
+});
+
+afterAll(async () => {
+  for (const server of servers) await new Promise((resolve) => server.close(resolve));
+  rmSync(folder, { recursive: true });
+});
+
+/** The pages behind a server of their own: what they do not serve is 599. */
+async function serving(change: { appUrl?: string; logoOrigin?: () => Promise<string | null> } = {}) {
+  const publicUrl = "https://muster.example";
+  const pages = createConsole({ folder, publicUrl, appUrl: publicUrl, logoOrigin: async () => null, log, ...change });
+  const server = createServer((request, response) => {
+    const path = (request.url ?? "").split("?")[0] ?? "";
+    if (pages?.serves(request.method ?? "", path)) pages.handler(request, response);
+    else response.writeHead(599).end();
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return (path: string, init: RequestInit = {}) => fetch(`${base}${path}`, { redirect: "manual", ...init });
+}
+
+describe("the console's pages", () => {
+  it.each([
+    ["/", "app"],
+    ["/devices", "app"],
+    ["/devices/018f/logs?x=1", "app"],
+    ["/login?next=/devices", "sign-in"],
+  ])("%s is the entry %s, never cached, under a policy without exceptions", async (path, entry) => {
+    const get = await serving();
+    const reply = await get(path);
+    expect([reply.status, await reply.text()]).toEqual([200, `<!doctype html>${entry}`]);
+    expect(reply.headers.get("cache-control")).toBe("no-cache");
+    const policy = reply.headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("script-src 'self'; style-src 'self'; img-src 'self' data:;");
+    expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'");
+    expect(policy).not.toContain("unsafe");
+    expect(reply.headers.get("cross-origin-opener-policy")).toBe("same-origin");
+    expect(reply.headers.get("referrer-policy")).toBe("no-referrer");
+    expect(reply.headers.get("x-content-type-options")).toBe("nosniff");
+  });
+
+  it("are for GET and HEAD alone, and for the first segments that the build names", async () => {
+    const get = await serving();
+    expect((await get("/devices", { method: "POST", body: "x" })).status).toBe(599);
+    expect((await get("/unknown")).status).toBe(599);
+    expect((await get("/paths.json")).status).toBe(599);
+    expect((await get("/devices", { method: "HEAD" })).status).toBe(200);
+  });
+
+  it("hold hashed files for a year, compressed by the build", async () => {
+    const get = await serving();
+    const reply = await get("/assets/app-1a2b.js", { headers: { "accept-encoding": "br" } });
+    expect([reply.headers.get("content-encoding"), await reply.text()]).toEqual(["br", "export {}"]);
+    expect(reply.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    const missing = await get("/assets/gone-9f.js");
+    expect([missing.status, ((await missing.json()) as { code: string }).code]).toEqual([404, "not_found"]);
+    expect(missing.headers.get("cache-control")).toBe("no-store");
+  });
+
+  it("lead to the app that stands on another origin", async () => {
+    const get = await serving({ appUrl: "https://app.example/ui" });
+    const reply = await get("/login?error=sso_error&reason=idp_error");
+    expect([reply.status, reply.headers.get("location")]).toEqual([
+      302,
+      "https://app.example/ui/login?error=sso_error&reason=idp_error",
+    ]);
+  });
+
+  it("let the sign-in page load its logo from the one origin of the branding", async () => {
+    const get = await serving({ logoOrigin: async () => "https://cdn.acme.example" });
+    const policyOf = async (path: string) => (await get(path)).headers.get("content-security-policy") ?? "";
+    expect(await policyOf("/login")).toContain("img-src 'self' data: https://cdn.acme.example;");
+    expect(await policyOf("/devices")).toContain("img-src 'self' data:;");
+  });
+
+  it("are absent without a build", () => {
+    const options = { publicUrl: "http://a.example", appUrl: "http://a.example", logoOrigin: async () => null, log };
+    expect(createConsole({ folder: join(folder, "nowhere"), ...options })).toBeNull();
+  });
+});
+
+describe("the origin of a logo", () => {
+  it.each([
+    ["https://cdn.acme.example/logo.png?x=1", "https://cdn.acme.example"],
+    ["https://cdn.acme.example:8443/logo.png", "https://cdn.acme.example:8443"],
+    ["data:image/png;base64,AAAA", null],
+    ["", null],
+  ])("of %s is %s", (url, origin) => {
+    expect(originOf(url)).toBe(origin);
+  });
+
+  it("is asked for once in half a minute, and none while identity is away", async () => {
+    let now = 0;
+    const answers: (string | Error)[] = ["https://a.example/l.png", new Error("away"), "https://b.example/l.png"];
+    const logoOrigin = createLogoOrigin({
+      async logoUrl() {
+        const next = answers.shift();
+        if (next instanceof Error) throw next;
+        return next ?? "";
+      },
+      now: () => now,
+      log,
+    });
+    expect([await logoOrigin(), await logoOrigin()]).toEqual(["https://a.example", "https://a.example"]);
+    now = 31_000;
+    expect(await logoOrigin()).toBeNull();
+    now = 62_000;
+    expect(await logoOrigin()).toBe("https://b.example");
+  });
+});

@@ -1,0 +1,36 @@
+import type { Logger } from "@muster/kit";
+
+/** For how long an answer counts, in milliseconds: a new logo shows within that time. */
+const rememberedMs = 30_000;
+
+/**
+ * The origin from which the sign-in page loads its logo, for its policy; null for none and for data: URLs. While identity does not answer
+ * the page comes without the logo.
+ */
+export function createLogoOrigin(options: {
+  logoUrl(): Promise<string>;
+  now(): number;
+  log: Logger;
+}): () => Promise<string | null> {
+  let known: { at: number; origin: Promise<string | null> } | null = null;
+  const ask = async () => {
+    try {
+      return originOf(await options.logoUrl());
+    } catch (err) {
+      options.log.info({ err }, "branding of the sign-in page not known");
+      return null;
+    }
+  };
+  return () => {
+    const at = options.now();
+    if (known === null || at - known.at > rememberedMs) known = { at, origin: ask() };
+    return known.origin;
+  };
+}
+
+/** Of an https: URL. */
+export function originOf(url: string): string | null {
+  if (!URL.canParse(url)) return null;
+  const { protocol, origin } = new URL(url);
+  return protocol === "https:" ? origin : null;
+}

@@ -1,0 +1,24 @@
+import type { Database } from "@muster/db";
+import { toAppError } from "@muster/rpc";
+import type { TenancySnapshot } from "./tenancy-snapshot.ts";
+import { type TenantCopyDeps, takeTenants } from "./tenant-copy.ts";
+
+/**
+ * Takes what tenancy has of these ids into the copy and returns whether there was any. For ids that the copy lacks: what was only
+ * just made is known at once, and an unknown id costs one call and no wait. Throws `unavailable` when tenancy does not answer.
+ */
+export type LearnTenants = (ids: readonly string[]) => Promise<boolean>;
+
+/** What a look-up of a partner, organization or site takes. */
+export type TenantReader = { db: Database; learnTenants: LearnTenants };
+
+export function learningFrom(snapshot: Pick<TenancySnapshot, "tenants">, deps: TenantCopyDeps): LearnTenants {
+  return async (ids) => {
+    const tenants = await snapshot.tenants(ids).catch((thrown: unknown) => {
+      throw toAppError(thrown);
+    });
+    if (tenants.length === 0) return false;
+    await takeTenants(deps, tenants);
+    return true;
+  };
+}
