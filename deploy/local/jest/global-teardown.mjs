@@ -5,7 +5,7 @@ import { leaksOf } from "./leaks.mjs";
 const scan = new URL("../../../libs/testing/dist/secret-scan.js", import.meta.url);
 
 /**
- * Ends the clusters that e2e suites shared and the PostgreSQL that globalSetup started; what was given stays. Throws, which fails
+ * Ends the cluster that e2e suites shared and the PostgreSQL that globalSetup started; what was given stays. Throws, which fails
  * the run, when one of the secrets that the suites were given stands in a log or an audit row.
  */
 export default async function globalTeardown() {
@@ -15,7 +15,7 @@ export default async function globalTeardown() {
     if (e2e) leaks = await leaksOf(e2e, await import(scan));
   } finally {
     if (e2e) {
-      await Promise.all([stopLauncher(join(e2e, "launcher.pid")), stopLauncher(join(e2e, "shaken", "launcher.pid"))]);
+      await stopLauncher(join(e2e, "launcher.pid"));
       if (leaks.length === 0) rmSync(e2e, { recursive: true, force: true });
     }
     await globalThis.musterTestCluster?.stop();

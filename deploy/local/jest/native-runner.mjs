@@ -15,6 +15,8 @@ process.setSourceMapsEnabled(true);
 
 /** Runs one file and resolves with its result in jest's own form. */
 export default async function run(globalConfig, config, environment, runtime, testPath, sendMessageToJest) {
+  // jest-runner's own knows nothing of source maps that Node has: without it lines are those of the TypeScript.
+  Error.prepareStackTrace = undefined;
   const { initialize, runAndTransformResultsToJestFormat } = freshCircus();
   const { snapshotState } = await initialize({
     config,

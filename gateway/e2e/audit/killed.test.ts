@@ -3,22 +3,21 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import pg from "pg";
 import { type Api, api, signIn } from "../support/client.ts";
-import type { StackFile } from "../support/cluster.ts";
-import { type ShakenCluster, shakenCluster, turnMs } from "../support/shaken-cluster.ts";
+import { type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
 
 // 200 parallel mutations of one organization while the sealer is killed ten times, NATS and PostgreSQL once each.
 
 const mutations = 200;
 const sealerKills = 10;
 
-let cluster: ShakenCluster;
+let cluster: Cluster & { stop(): Promise<void> };
 let root: Api;
 beforeAll(async () => {
-  cluster = await shakenCluster();
+  cluster = await ownCluster({ CHECKPOINT_INTERVAL_SECONDS: "2" });
   root = api(cluster, (await signIn(cluster)).accessToken);
-}, turnMs);
+}, 240_000);
 afterAll(async () => {
-  await cluster?.leave();
+  await cluster?.stop();
 }, 60_000);
 
 const pidOf = (stack: StackFile, name: string): number | null => {

@@ -2,27 +2,29 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import pg from "pg";
 import { api } from "../support/client.ts";
-import type { StackFile } from "../support/cluster.ts";
+import { admin, type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
 import { enrollAgent, machine } from "../support/enrolled-agent.ts";
-import { type ShakenCluster, shakenCluster, turnMs } from "../support/shaken-cluster.ts";
+import { prepareOperator } from "../support/operator.ts";
 import { tenantWithAdmins } from "../support/tenant-with-admins.ts";
 
 // Each step of an enrollment is held by a lock that the test takes in the database, and the process that waits there is killed.
 
-let cluster: ShakenCluster;
+let cluster: Cluster & { stop(): Promise<void> };
 let tenant: Awaited<ReturnType<typeof tenantWithAdmins>>;
 let owner: pg.Client;
+const reservationSeconds = 3;
 const startMs = 60_000;
 
 beforeAll(async () => {
-  cluster = await shakenCluster();
+  cluster = await ownCluster({ ENROLLMENT_RESERVATION_SECONDS: String(reservationSeconds) });
+  await prepareOperator(cluster, admin);
   tenant = await tenantWithAdmins(cluster);
   owner = new pg.Client({ connectionString: (await cluster.stack()).databaseUrl });
   await owner.connect();
-}, turnMs);
+}, 240_000);
 afterAll(async () => {
   await owner?.end();
-  await cluster?.leave();
+  await cluster?.stop();
 }, 60_000);
 
 const call = (method: string, path: string, body?: unknown) => tenant.admin.api.call(method, path, body);

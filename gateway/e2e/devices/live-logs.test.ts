@@ -4,10 +4,10 @@ import { type Channel, type ChannelOptions, openChannel, syntheticEventStore } f
 import { until } from "@muster/testing";
 import { agentMaker, type TestAgent } from "../support/agent-maker.ts";
 import { type Api, api, signIn } from "../support/client.ts";
+import { type Cluster, ownCluster } from "../support/cluster.ts";
 import { auditedActions, newTenant, type Tenant } from "../support/enroller.ts";
-import { type ShakenCluster, shakenCluster, turnMs } from "../support/shaken-cluster.ts";
 
-let cluster: ShakenCluster;
+let cluster: Cluster & { stop(): Promise<void> };
 let root: Api;
 let token: string;
 let tenant: Tenant;
@@ -16,17 +16,17 @@ let second: string;
 const open: Channel[] = [];
 
 beforeAll(async () => {
-  cluster = await shakenCluster();
+  cluster = await ownCluster({ MUSTER_REPLICAS: "gateway=2" });
   token = (await signIn(cluster)).accessToken;
   root = api(cluster, token);
   newAgent = await agentMaker(cluster);
   tenant = await newTenant(root);
   second = (await cluster.stack()).gateways[1]?.url ?? "";
-}, turnMs);
+}, 240_000);
 afterEach(() => {
   for (const channel of open.splice(0)) channel.stop();
 });
-afterAll(() => cluster?.leave(), 60_000);
+afterAll(() => cluster?.stop(), 60_000);
 
 const powershell = "Microsoft-Windows-PowerShell/Operational";
 const store = syntheticEventStore({ os: "windows", hostname: "WS-1", records: 500 });

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import type { Api } from "../support/client.ts";
+import { type Cluster, ownCluster } from "../support/cluster.ts";
 import { newTenant } from "../support/enroller.ts";
 import { me, newKey, rateOf } from "../support/keys.ts";
 import { operator } from "../support/people.ts";
-import { type ShakenCluster, shakenCluster, turnMs } from "../support/shaken-cluster.ts";
 
-let cluster: ShakenCluster;
+let cluster: Cluster & { stop(): Promise<void> };
 let root: Api;
 let orgId: string;
 let gateways: string[];
 
 beforeAll(async () => {
-  cluster = await shakenCluster();
+  cluster = await ownCluster({ MUSTER_REPLICAS: "gateway=2" });
   root = await operator(cluster);
   ({ orgId } = await newTenant(root));
   gateways = (await cluster.stack()).gateways.map(({ url }) => url);
@@ -20,9 +20,9 @@ beforeAll(async () => {
     const reply = await root.call("POST", "/api-keys", { orgId, name: "First" });
     return reply.status === 201;
   });
-}, turnMs);
+}, 180_000);
 afterAll(async () => {
-  await cluster?.leave();
+  await cluster?.stop();
 }, 60_000);
 
 type Tally = { admitted: number; refused: number; other: string[]; remaining: number[] };

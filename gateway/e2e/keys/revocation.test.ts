@@ -1,23 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { type Api, api } from "../support/client.ts";
-import type { StackFile } from "../support/cluster.ts";
+import { type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
 import { newTenant } from "../support/enroller.ts";
 import { me, type NewKey, newKey } from "../support/keys.ts";
 import { operator, signedInAs, signInAgain } from "../support/people.ts";
-import { type ShakenCluster, shakenCluster, turnMs } from "../support/shaken-cluster.ts";
 
 /** Longest a revocation may take: a gateway that is away keeps its lease for 2 s. */
 const worstMs = 2_600;
 
-let cluster: ShakenCluster;
+let cluster: Cluster & { stop(): Promise<void> };
 let root: Api;
 let orgId: string;
 let stack: StackFile;
 let gateways: string[];
 
 beforeAll(async () => {
-  cluster = await shakenCluster();
+  cluster = await ownCluster({ MUSTER_REPLICAS: "gateway=2" });
   root = await operator(cluster);
   ({ orgId } = await newTenant(root));
   stack = await cluster.stack();
@@ -26,9 +25,9 @@ beforeAll(async () => {
     const reply = await root.call("POST", "/api-keys", { orgId, name: "First" });
     return reply.status === 201;
   });
-}, turnMs);
+}, 180_000);
 afterAll(async () => {
-  await cluster?.leave();
+  await cluster?.stop();
 }, 60_000);
 
 /** A credential under use at all gateways by clients that never pause. */

@@ -2,27 +2,26 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { type Api, api } from "../support/client.ts";
-import type { StackFile } from "../support/cluster.ts";
+import { type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
 import { newOrganization, newPartner, operator, roleId, signedInAs, type TestPerson } from "../support/people.ts";
-import { type ShakenCluster, shakenCluster, turnMs } from "../support/shaken-cluster.ts";
 
 /** Longest a change may take to answer: a gateway that is away keeps its lease for 2 s. */
 const worstMs = 2_600;
 
-let cluster: ShakenCluster;
+let cluster: Cluster & { stop(): Promise<void> };
 let root: Api;
 let stack: StackFile;
 let partnerId: string;
 let orgs: string[];
 beforeAll(async () => {
-  cluster = await shakenCluster();
+  cluster = await ownCluster({ MUSTER_REPLICAS: "gateway=2" });
   root = await operator(cluster);
   stack = await cluster.stack();
   partnerId = await newPartner(cluster);
   orgs = [await newOrganization(cluster, partnerId), await newOrganization(cluster, partnerId)];
-}, turnMs);
+}, 180_000);
 afterAll(async () => {
-  await cluster?.leave();
+  await cluster?.stop();
 }, 60_000);
 
 type Reply = { status: number; code: string | undefined };
