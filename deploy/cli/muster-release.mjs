@@ -10,7 +10,9 @@ const usage = `Usage:
   muster-release key NAME                          makes a key: the private one on standard output, the public one on standard error
   muster-release manifest --component C --version V [--counter N] [--expires TIME] [--minimum V] FILE=OS/ARCH…
                                                    signs a manifest of these files with RELEASE_SIGNING_KEY, to <component>.manifest
-  muster-release verify --key PUBLIC FILE [BINARY…] checks a manifest's signature, and the binaries that it names
+  muster-release root --number N --keys PUBLIC,…   begins a root note, which exchanges the keys, with RELEASE_SIGNING_KEY, to root.note
+  muster-release sign FILE                         adds the signature of RELEASE_SIGNING_KEY: a root note needs an old key's and each new one's
+  muster-release verify --key PUBLIC FILE [BINARY…] checks the signature of a manifest or root note, and the binaries that it names
 Ends with 0 when all is well, 1 when something is wrong, 2 on wrong usage.
 `;
 
@@ -20,6 +22,8 @@ const [command, ...rest] = process.argv.slice(2);
 try {
   if (command === "key" && rest.length === 1) makeKey(rest[0]);
   else if (command === "manifest") await makeManifest(rest);
+  else if (command === "root") await makeRoot(rest);
+  else if (command === "sign" && rest.length === 1) await addSignature(rest[0]);
   else if (command === "verify") await check(rest);
   else wrongUsage();
 } catch (error) {
@@ -46,9 +50,7 @@ async function makeManifest(args) {
   const more = { expires: { type: "string" }, minimum: { type: "string" } };
   const { values, positionals } = parseArgs({ args, options: { ...options, ...more }, allowPositionals: true });
   if (!values.component || !values.version || positionals.length === 0) return wrongUsage();
-  const [, name = "", base64 = ""] = /^([^:+\s]+):(\S+)$/.exec(process.env.RELEASE_SIGNING_KEY?.trim() ?? "") ?? [];
-  if (name === "") throw new Error("RELEASE_SIGNING_KEY holds no key of `muster-release key`");
-  const privateKey = createPrivateKey({ key: Buffer.from(base64, "base64"), format: "der", type: "pkcs8" });
+  const lineOf = signer();
   const artifacts = [];
   for (const given of positionals) {
     const [, path, os, arch] = /^(.+)=(windows|linux|darwin)\/(amd64|arm64|386)$/.exec(given) ?? [];
@@ -64,11 +66,43 @@ async function makeManifest(args) {
     artifacts,
   };
   const text = `${JSON.stringify(manifest)}\n`;
-  const { hash } = verifierOf(name, createPublicKey(privateKey));
-  const signature = Buffer.concat([Buffer.from(hash, "hex"), sign(null, Buffer.from(text), privateKey)]);
   const file = `${values.component}.manifest`;
-  await writeFile(file, `${text}\n— ${name} ${signature.toString("base64")}\n`);
+  await writeFile(file, `${text}\n${lineOf(text)}`);
   process.stdout.write(`${file}: ${artifacts.length} files of ${values.component} ${manifest.version}\n`);
+}
+
+/** What makes signature lines with RELEASE_SIGNING_KEY. */
+function signer() {
+  const [, name = "", base64 = ""] = /^([^:+\s]+):(\S+)$/.exec(process.env.RELEASE_SIGNING_KEY?.trim() ?? "") ?? [];
+  if (name === "") throw new Error("RELEASE_SIGNING_KEY holds no key of `muster-release key`");
+  const privateKey = createPrivateKey({ key: Buffer.from(base64, "base64"), format: "der", type: "pkcs8" });
+  const { hash } = verifierOf(name, createPublicKey(privateKey));
+  return (text) => {
+    const signature = Buffer.concat([Buffer.from(hash, "hex"), sign(null, Buffer.from(text), privateKey)]);
+    return `— ${name} ${signature.toString("base64")}\n`;
+  };
+}
+
+async function makeRoot(args) {
+  const options = { number: { type: "string" }, keys: { type: "string" } };
+  const { values } = parseArgs({ args, options });
+  const number = Number(values.number);
+  if (!Number.isSafeInteger(number) || number < 2 || !values.keys) return wrongUsage();
+  const keys = values.keys.split(",").map((key) => key.trim());
+  for (const key of keys) publicKeyOf(key);
+  const text = `${JSON.stringify({ root: number, keys })}\n`;
+  await writeFile("root.note", `${text}\n${signer()(text)}`);
+  process.stdout.write(`root.note: root ${number} with ${keys.length} keys; have every new key sign it\n`);
+}
+
+/** @param {string} file */
+async function addSignature(file) {
+  const note = await readFile(file, "utf8");
+  const split = note.lastIndexOf("\n\n");
+  if (split < 0) throw new Error("not a signed note");
+  const line = signer()(note.slice(0, split + 1));
+  if (!note.includes(line)) await writeFile(file, note + line);
+  process.stdout.write(`${file}: signed\n`);
 }
 
 async function check(args) {
@@ -79,11 +113,7 @@ async function check(args) {
   const split = note.lastIndexOf("\n\n");
   if (split < 0) throw new Error("not a signed note");
   const text = note.slice(0, split + 1);
-  const [, name = "", hash = "", base64 = ""] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(values.key) ?? [];
-  const blob = Buffer.from(base64, "base64");
-  if (blob.length !== 33 || blob[0] !== 1) throw new Error("the key is not name+hash+base64 of an Ed25519 key");
-  const publicKey = createPublicKey({ key: Buffer.concat([spki, blob.subarray(1)]), format: "der", type: "spki" });
-  if (verifierOf(name, publicKey).hash !== hash) throw new Error("the hash of the key is not its own");
+  const { name, hash, publicKey } = publicKeyOf(values.key);
   const signed = note
     .slice(split + 2)
     .split("\n")
@@ -97,14 +127,25 @@ async function check(args) {
       );
     });
   if (!signed) throw new Error(`${file} is not signed by ${name}`);
-  const { artifacts, component, version } = JSON.parse(text);
+  const { artifacts = [], component, version, root } = JSON.parse(text);
   for (const path of binaries) {
     const known = artifacts.find((artifact) => artifact.name === basename(path));
     if (!known) throw new Error(`${path} is not named by the manifest`);
     if (known.size !== (await stat(path)).size || known.sha256 !== (await digestOf(path)))
       throw new Error(`${path} is another file`);
   }
-  process.stdout.write(`${component} ${version} is signed by ${name}\n`);
+  const what = root === undefined ? `${component} ${version}` : `root ${root}`;
+  process.stdout.write(`${what} is signed by ${name}\n`);
+}
+
+/** Reads a C2SP verifier key, `name+hash+base64`. */
+function publicKeyOf(text) {
+  const [, name = "", hash = "", base64 = ""] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(text) ?? [];
+  const blob = Buffer.from(base64, "base64");
+  if (blob.length !== 33 || blob[0] !== 1) throw new Error("the key is not name+hash+base64 of an Ed25519 key");
+  const publicKey = createPublicKey({ key: Buffer.concat([spki, blob.subarray(1)]), format: "der", type: "spki" });
+  if (verifierOf(name, publicKey).hash !== hash) throw new Error("the hash of the key is not its own");
+  return { name, hash, publicKey };
 }
 
 /** @param {string} path */

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { noteKeys, openNote, parseVerifier } from "@muster/kit";
+import { nextRoot, noteKeys, openNote, parseVerifier } from "@muster/kit";
 
 const program = fileURLToPath(new URL("muster-release.mjs", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "muster-release-"));
@@ -63,5 +63,19 @@ describe("muster-release", () => {
     const other = run(["key", "releases.example.test"]).stderr.trim().replace("RELEASE_MANIFEST_KEYS=", "");
     expect(run(["verify", "--key", other, "agent.manifest"]).status).toBe(1);
     expect(run(["manifest"]).status).toBe(2);
+  });
+
+  it("exchanges the keys by a root note that the old and the new key sign", () => {
+    const next = run(["key", "next.example.test"]);
+    const [nextPrivate, nextPublic] = [next.stdout.trim(), next.stderr.trim().replace("RELEASE_MANIFEST_KEYS=", "")];
+    const before = { number: 1, keys: [parseVerifier(publicKey)] };
+    const note = () => readFileSync(join(folder, "root.note"), "utf8");
+    expect(run(["root", "--number", "2", "--keys", nextPublic], { RELEASE_SIGNING_KEY: privateKey }).status).toBe(0);
+    expect(() => nextRoot(before, note())).toThrow("signed by no known key");
+    expect(run(["sign", "root.note"], { RELEASE_SIGNING_KEY: nextPrivate }).status).toBe(0);
+    expect(nextRoot(before, note())).toMatchObject({ number: 2, keys: [{ text: nextPublic }] });
+    expect(run(["verify", "--key", nextPublic, "root.note"]).stdout).toBe("root 2 is signed by next.example.test\n");
+    expect(run(["root", "--number", "2", "--keys", "nonsense"], { RELEASE_SIGNING_KEY: privateKey }).status).toBe(1);
+    expect(run(["root", "--number", "1", "--keys", nextPublic], { RELEASE_SIGNING_KEY: privateKey }).status).toBe(2);
   });
 });

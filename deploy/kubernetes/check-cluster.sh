@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The chart on a real one-node Kubernetes in namespaces of its own: our images, PostgreSQL and NATS beside them, then
 # cluster/trial.mjs. ONLY=policy,rollout runs only these parts, each of which installs and smokes first; ONLY=images only builds the images.
-# KEEP=1 leaves the cluster up and says how to enter it; RATE is the load in requests a second.
+# KEEP=1 leaves the cluster up and says how to enter it; RATE is the load in requests a second, IMAGES a folder of images made before.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] || not_run "a cluster needs root"
@@ -32,10 +32,11 @@ trap end EXIT
 trap 'exit 130' INT TERM
 
 begun=$SECONDS
-# One set of images per state of what goes into them; a later part takes them from here.
-state=$(cd "$root" && { git rev-parse HEAD:libs HEAD:services HEAD:gateway HEAD:package-lock.json HEAD:deploy/image HEAD:proto
-  git diff HEAD -- libs services gateway package-lock.json deploy/image proto; node --version; } | sha256sum | cut -c1-12)
-images=$cache/images/$state
+# One set of images per content of what goes into them; a later part takes them from here.
+inputs=(libs services gateway proto package-lock.json deploy/image)
+state=$(cd "$root" && export GIT_INDEX_FILE="$dir/index" && git read-tree HEAD && git add -A "${inputs[@]}" &&
+  { git ls-tree "$(git write-tree)" "${inputs[@]}"; node --version; } | sha256sum | cut -c1-12)
+images=${IMAGES:-$cache/images/$state}
 if [ ! -e "$images/.done" ]; then
   rm -rf "$cache/images"
   mkdir -p "$images"
@@ -48,7 +49,7 @@ fi
 ln -s "$images" "$dir/images"
 "$here/up.sh" "$dir" "$bin"
 (cd "$root" && node deploy/local/dist/command.js keys "$dir/keys" >/dev/null)
-"$here/data.sh" "$dir" "$dir/keys"
+"$here/data.sh" "$dir" "$dir/keys" "$cache"
 echo "cluster, PostgreSQL and NATS after $((SECONDS - begun)) s"
 # shellcheck disable=SC2086
 "$here/in.sh" "$dir" node "$here/trial.mjs" "$dir" ${ONLY//,/ }

@@ -91,6 +91,12 @@ export const configSchema = z.object({
     "The same for enrollments, so that many new agents leave those that are there their heartbeats.",
   ),
   IN_FLIGHT_MAX_EXPORT: whole(20, 1, 1_000_000).describe("The same for exports and synchronisation."),
+  IN_FLIGHT_MAX_DOWNLOAD: whole(64, 1, 1_000_000).describe(
+    "Downloads of agent binaries under way at once; more are refused with 503 and asked to come back after 5 to 30 seconds.",
+  ),
+  DOWNLOADS_PER_NETWORK: whole(4, 1, 1_000_000).describe(
+    "Of these as many may be of one client network (IPv6: of one /64); more are refused in the same way.",
+  ),
   IN_FLIGHT_ORGANIZATION_PERCENT: whole(25, 1, 100).describe(
     "Percent of each IN_FLIGHT_MAX that one organization may hold, or the people of one partner, or one person of the platform.",
   ),
@@ -111,7 +117,7 @@ export const configSchema = z.object({
     "Connections at once, agents' channels included; more are closed as they come. Idle ones are closed from nine tenths on.",
   ),
   EVENT_LOOP_LAG_MAX_MS: whole(200, 1, 600_000).describe(
-    "Event-loop lag in milliseconds (p99 of a second) above which classes are shed, exports first, then enrollments, people and keys last.",
+    "Event-loop lag in milliseconds (p99 of a second) above which classes are shed, downloads first, then exports, enrollments, people and keys last.",
   ),
   SIGN_INS_BEGUN_PER_SECOND: whole(200, 1, 100_000).describe(
     "Sign-ins, and what else hashes a password for strangers, that this gateway begins a second, one at a time; the rest waits.",

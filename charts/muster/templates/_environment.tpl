@@ -15,7 +15,17 @@
 {{- $_ := set $env (printf "%s_URL" (. | upper | replace "-" "_")) (printf "http://%s-%s:8080" (include "muster.fullname" $root) .) -}}
 {{- end -}}
 {{- if has $w.name (list "gateway" "identity") }}{{ $_ := set $env "PUBLIC_URL" $root.Values.publicUrl }}{{ end -}}
-{{- if eq $w.name "identity" }}{{ $_ := set $env "BOOTSTRAP_ADMIN_EMAIL" $root.Values.adminEmail }}{{ end -}}
+{{- if and $root.Values.dashboardUrl (has $w.name (list "gateway" "identity")) }}{{ $_ := set $env "DASHBOARD_URL" $root.Values.dashboardUrl }}{{ end -}}
+{{- if and $root.Values.dashboardUrl (eq $w.name "gateway") -}}
+{{- $at := urlParse $root.Values.dashboardUrl -}}
+{{- $_ := set $env "CORS_ORIGINS" (printf "%s://%s" $at.scheme $at.host) -}}
+{{- end -}}
+{{- if eq $w.name "identity" -}}
+{{- $_ := set $env "BOOTSTRAP_ADMIN_EMAIL" $root.Values.adminEmail -}}
+{{- if $root.Values.hosted }}{{ $_ := set $env "IS_HOSTED" "true" }}{{ end -}}
+{{- with $root.Values.sso.dnsServers }}{{ $_ := set $env "SSO_DNS_SERVERS" (join "," .) }}{{ end -}}
+{{- end -}}
+{{- if eq $w.name "agent-release" }}{{ $env = merge (include "muster.releases" $root | fromYaml) $env }}{{ end -}}
 {{- if and (eq $w.name "gateway") $v.trustedProxyCidrs -}}
 {{- $_ := set $env "TRUST_PROXY_HEADERS" "true" -}}
 {{- $_ := set $env "TRUSTED_PROXY_CIDRS" $v.trustedProxyCidrs -}}
@@ -41,4 +51,25 @@
 {{- with $v.extraEnv }}
 {{ toYaml . }}
 {{- end }}
+{{- end -}}
+
+{{/* Settings of agent-release that follow from `releases`. */}}
+{{- define "muster.releases" -}}
+{{- $r := .Values.releases -}}
+{{- $env := dict -}}
+{{- with $r.source }}{{ $_ := set $env "RELEASE_SOURCE" . }}{{ end -}}
+{{- with $r.manifestKeys }}{{ $_ := set $env "RELEASE_MANIFEST_KEYS" (join "," .) }}{{ end -}}
+{{- with $r.store.bucket -}}
+{{- $_ := set $env "BINARY_SOURCE" "local" -}}
+{{- $_ := set $env "RELEASE_S3_BUCKET" . -}}
+{{- $_ := set $env "RELEASE_S3_REGION" $r.store.region -}}
+{{- $_ := set $env "RELEASE_S3_PATH_STYLE" ($r.store.pathStyle | toString) -}}
+{{- $_ := set $env "RELEASE_S3_PROXY" ($r.store.proxy | toString) -}}
+{{- with $r.store.endpoint }}{{ $_ := set $env "RELEASE_S3_ENDPOINT" . }}{{ end -}}
+{{- end -}}
+{{- with $r.store.claim -}}
+{{- $_ := set $env "BINARY_SOURCE" "local" -}}
+{{- $_ := set $env "RELEASE_STORE_DIR" "/var/lib/muster/releases" -}}
+{{- end -}}
+{{- $env | toYaml -}}
 {{- end -}}

@@ -41,12 +41,29 @@ muster.dev/service: {{ .service }}
 postgres://{{ .role }}:$(DATABASE_PASSWORD)@{{ .db.host }}:{{ .db.port }}/{{ .db.name }}{{ if ne .db.sslMode "disable" }}?sslmode={{ .db.sslMode }}{{ end }}
 {{- end -}}
 
-{{/* Heap: three quarters of the memory limit, in MiB. */}}
+{{/* Heap: three quarters of what the memory limit leaves beside memory outside of the heap, in MiB. */}}
 {{- define "muster.heapMiB" -}}
 {{- $limit := .values.resources.limits.memory | toString -}}
-{{- if hasSuffix "Gi" $limit -}}{{ mulf (trimSuffix "Gi" $limit | float64) 768 | int }}
-{{- else if hasSuffix "Mi" $limit -}}{{ mulf (trimSuffix "Mi" $limit | float64) 0.75 | int }}
-{{- else -}}{{ fail (printf "services.%s.resources.limits.memory is %q: give it in Mi or Gi, the heap's size follows from it" .name $limit) }}
+{{- $mib := 0 -}}
+{{- if hasSuffix "Gi" $limit }}{{ $mib = mulf (trimSuffix "Gi" $limit | float64) 1024 | int -}}
+{{- else if hasSuffix "Mi" $limit }}{{ $mib = trimSuffix "Mi" $limit | float64 | int -}}
+{{- else }}{{ fail (printf "services.%s.resources.limits.memory is %q: give it in Mi or Gi, the heap's size follows from it" .name $limit) -}}
+{{- end -}}
+{{- $native := include "muster.nativeMiB" . | int -}}
+{{- $heap := mulf (sub $mib $native) 0.75 | int -}}
+{{- if lt $heap 96 }}{{ fail (printf "services.%s.resources.limits.memory is %s: %d MiB of it are needed outside of the heap, which leaves %d MiB for the heap; give it %d Mi or more" .name $limit $native $heap (add $native 128)) }}{{ end -}}
+{{- $heap -}}
+{{- end -}}
+
+{{/* MiB outside of the heap: identity's password hashes (scrypt takes 1 KiB × 2^PASSWORD_SCRYPT_LOG_N each), else as the facts say. */}}
+{{- define "muster.nativeMiB" -}}
+{{- if eq .name "identity" -}}
+{{- $logN := index .values.config "PASSWORD_SCRYPT_LOG_N" | default 17 | int -}}
+{{- $mib := 1 -}}
+{{- range until (sub $logN 10 | int) }}{{ $mib = mul $mib 2 }}{{ end -}}
+{{- mul $mib (index .values.config "PASSWORD_CONCURRENCY" | default .facts.env.PASSWORD_CONCURRENCY | int) -}}
+{{- else -}}
+{{- .facts.native | default 0 -}}
 {{- end -}}
 {{- end -}}
 

@@ -7,7 +7,10 @@
 {{- if and .Values.ingress.enabled (not .Values.ingress.host) }}{{ fail "ingress.host is empty: set it to the host name of publicUrl" }}{{ end -}}
 {{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) }}{{ fail "httpRoute.parentRefs is empty: name the Gateway that carries the route, such as [{name: public, namespace: ingress}]" }}{{ end -}}
 {{- if and .Values.keda.enabled (not .Values.keda.prometheusUrl) }}{{ fail "keda.prometheusUrl is empty: set it to the Prometheus that scrapes this release, such as http://prometheus.monitoring:9090" }}{{ end -}}
+{{- if and .Values.releases.store.bucket .Values.releases.store.claim }}{{ fail "releases.store.bucket and releases.store.claim are both set: binaries are kept in one place; remove one" }}{{ end -}}
 {{- $workloads := include "muster.resolved" . | fromJson -}}
+{{- $releases := (index $workloads "agent-release").values -}}
+{{- if and (eq (toString $releases.config.BINARY_SOURCE) "local") (not (or .Values.releases.store.bucket .Values.releases.store.claim $releases.config.RELEASE_STORE_DIR $releases.config.RELEASE_S3_BUCKET)) }}{{ fail "services.agent-release.config.BINARY_SOURCE is local and nothing stores binaries: set releases.store.bucket or releases.store.claim" }}{{ end -}}
 {{- range $name, $own := .Values.services -}}
 {{- if not (hasKey $workloads $name) }}{{ fail (printf "services.%s is not a workload of this chart: use one of %s" $name (keys $workloads | sortAlpha | join ", ")) }}{{ end -}}
 {{- end -}}
@@ -17,10 +20,10 @@
 {{- $most := include "muster.mostReplicas" $scope | int -}}
 {{- if and $w.values.autoscaling.enabled (include "muster.scaledByKeda" $scope) }}{{ fail (printf "services.%s.autoscaling and keda are both enabled: two autoscalers fight over one deployment; disable one" $name) }}{{ end -}}
 {{- if and $w.values.autoscaling.enabled (gt (int $w.values.autoscaling.minReplicas) (int $w.values.autoscaling.maxReplicas)) }}{{ fail (printf "services.%s.autoscaling: minReplicas is above maxReplicas" $name) }}{{ end -}}
-{{- range tuple "ARCHIVE_DIRECTORY" "STREAM_DIRECTORY" "CHECKPOINT_DIRECTORY" "RELEASE_DIRECTORY" -}}
-{{- if and (hasKey $w.values.config .) (gt $most 1) (not $w.values.extraVolumes) }}{{ fail (printf "services.%s.config.%s with %d replicas: each pod would have files of its own; use a bucket (%s), one replica, or a ReadWriteMany volume in extraVolumes" $name . $most (replace "DIRECTORY" "S3_BUCKET" .)) }}{{ end -}}
+{{- range $setting, $cure := dict "ARCHIVE_DIRECTORY" "a bucket (ARCHIVE_S3_BUCKET)" "STREAM_DIRECTORY" "a bucket (STREAM_S3_BUCKET)" "CHECKPOINT_DIRECTORY" "a bucket (CHECKPOINT_S3_BUCKET)" "RELEASE_STORE_DIR" "releases.store" "RELEASE_DIRECTORY" "releases.source" -}}
+{{- if and (hasKey $w.values.config $setting) (gt $most 1) (not $w.values.extraVolumes) }}{{ fail (printf "services.%s.config.%s with %d replicas: each pod would have files of its own; use %s, one replica, or a ReadWriteMany volume in extraVolumes" $name $setting $most $cure) }}{{ end -}}
 {{- end -}}
-{{- range $key := tuple "SECRET_ENCRYPTION_KEY" "CALLER_PRIVATE_KEYS" "JWT_PRIVATE_KEYS" "NATS_NKEY_SEED" "CHECKPOINT_PRIVATE_KEY" "ENROLLMENT_KEY_PEPPER" "DATABASE_PASSWORD" "BOOTSTRAP_ADMIN_PASSWORD" -}}
+{{- range $key := tuple "SECRET_ENCRYPTION_KEY" "APP_ENCRYPTION_KEY" "CALLER_PRIVATE_KEYS" "JWT_PRIVATE_KEYS" "JWT_SECRET" "NATS_NKEY_SEED" "CHECKPOINT_PRIVATE_KEY" "ENROLLMENT_KEY_PEPPER" "DATABASE_PASSWORD" "BOOTSTRAP_ADMIN_PASSWORD" "SMTP_URL" "RELEASE_TOKEN" "RELEASE_S3_SECRET_ACCESS_KEY" "STREAM_S3_SECRET_ACCESS_KEY" "CHECKPOINT_S3_SECRET_ACCESS_KEY" "ARCHIVE_S3_SECRET_ACCESS_KEY" -}}
 {{- if hasKey $w.values.config $key }}{{ fail (printf "services.%s.config.%s is a secret: put it into Secret %s, where nobody reads it in a release's values" $name $key (include "muster.secret" $scope)) }}{{ end -}}
 {{- end -}}
 {{- $connections = add $connections (mul (include "muster.pool" $w | int) (add1 $most)) -}}
@@ -35,6 +38,12 @@
 {{- include "muster.requireSecret" (dict "root" $root "name" (printf "%s-%s-owner" $root.Values.secrets.prefix $w.facts.service) "keys" (list "DATABASE_PASSWORD")) -}}
 {{- end -}}
 {{- end -}}
+{{- include "muster.requireOwnKeys" $root -}}
+{{- with .Values.releases.store.claim -}}
+{{- $claim := lookup "v1" "PersistentVolumeClaim" $root.Release.Namespace . -}}
+{{- if not $claim }}{{ fail (printf "PersistentVolumeClaim %s does not exist in namespace %s: make it, or use releases.store.bucket" . $root.Release.Namespace) }}{{ end -}}
+{{- if not (has "ReadWriteMany" $claim.spec.accessModes) }}{{ fail (printf "PersistentVolumeClaim %s is not ReadWriteMany: a new pod on another node could not mount it; use a claim that is, or releases.store.bucket" .) }}{{ end -}}
+{{- end -}}
 {{- if not (lookup "v1" "ConfigMap" .Release.Namespace (printf "%s-callers" .Values.secrets.prefix)) }}{{ fail (printf "ConfigMap %s-callers does not exist in namespace %s: make it with `npm run muster -- keys`" .Values.secrets.prefix .Release.Namespace) }}{{ end -}}
 {{- end -}}
 {{- end -}}
@@ -44,5 +53,19 @@
 {{- if not $secret }}{{ fail (printf "Secret %s does not exist in namespace %s: make it with `npm run muster -- keys` (charts/muster/README.md), or set secrets.verify=false" .name .root.Release.Namespace) }}{{ end -}}
 {{- range $key := .keys -}}
 {{- if not (hasKey ($secret.data | default dict) $key) }}{{ fail (printf "Secret %s has no key %s: `npm run muster -- keys` makes it; docs/operations/rotate-keys.md says what it is" $.name $key) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* At the first installation each service that seals secrets has a key of its own: what one of them loses opens nothing of another's. */}}
+{{- define "muster.requireOwnKeys" -}}
+{{- $seen := dict -}}
+{{- range $name, $w := include "muster.resolved" . | fromJson -}}
+{{- if has "SECRET_ENCRYPTION_KEY" $w.facts.secrets -}}
+{{- $secret := include "muster.secret" (dict "root" $ "workload" $w) -}}
+{{- $key := index ((lookup "v1" "Secret" $.Release.Namespace $secret).data | default dict) "SECRET_ENCRYPTION_KEY" | toString -}}
+{{- $other := get $seen $key -}}
+{{- if and $other (ne $other $secret) $.Release.IsInstall }}{{ fail (printf "Secrets %s and %s have the same SECRET_ENCRYPTION_KEY: give each service its own; `npm run muster -- keys` does" $other $secret) }}{{ end -}}
+{{- $_ := set $seen $key $secret -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}

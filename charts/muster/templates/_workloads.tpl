@@ -5,6 +5,7 @@ What the chart knows of each workload, as data: a further service is a further e
   role      database role whose password is DATABASE_PASSWORD of its Secret; pool: connections of a pod
   calls     services that it calls; internet: whether it reaches addresses outside of the cluster
   secrets   keys that its Secret must have
+  native    MiB that it needs outside of the heap (buffers, V8's young generation)
   drain     seconds that it takes at most between SIGTERM and its end
 */}}
 {{- define "muster.workloads" -}}
@@ -14,6 +15,8 @@ gateway:
   bus: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED]
   # Its replies close their connections for DRAIN_DELAY_MS, so that clients do not send on one that is being closed.
+  # Request bodies (BODIES_MAX_BYTES).
+  native: 128
   env: { DRAIN_DELAY_MS: "3000", DRAIN_GRACE_MS: "10000", CHANNEL_RECONNECT_SPREAD_MS: "60000" }
   drain: 80
 identity:
@@ -23,6 +26,8 @@ identity:
   bus: true
   internet: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, JWT_PRIVATE_KEYS, SECRET_ENCRYPTION_KEY, ENROLLMENT_KEY_PEPPER]
+  # Each takes 128 MiB; without a number of its own it would take one per core of the node.
+  env: { PASSWORD_CONCURRENCY: "2" }
   drain: 20
 tenancy:
   service: tenancy
@@ -38,6 +43,7 @@ audit:
   bus: true
   # Batches live longer than V8 expects of young objects (docs/decisions/0046).
   node: --max-semi-space-size=64
+  native: 192
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, CHECKPOINT_PRIVATE_KEY, SECRET_ENCRYPTION_KEY]
   drain: 20
 audit-retention:

@@ -1,9 +1,12 @@
-import { randomUUID } from "node:crypto";
 import type { Api, ApiReply } from "./api.ts";
 import type { Figures } from "./figures.ts";
 import type { Identities, Identity } from "./identities.ts";
 import type { SimOptions } from "./options.ts";
+import { someEvents, someLogs } from "./sample-posts.ts";
+import { scenarioOf } from "./scenarios.ts";
 import type { Stopping } from "./stopping.ts";
+import { offerIn } from "./update-offer.ts";
+import { type AfterUpdate, createUpdater, type UpdateReport } from "./updater.ts";
 
 export type AgentDeps = {
   api: Api;
@@ -14,8 +17,8 @@ export type AgentDeps = {
   random?: () => number;
 };
 
-/** `online`: its last heartbeat was taken. `ended`: it was refused for good. */
-export type AgentState = "new" | "enrolling" | "waiting" | "online" | "quarantined" | "ended";
+/** `online`: its last heartbeat was taken. `silent`: an update was its end. `ended`: it was refused for good. */
+export type AgentState = "new" | "enrolling" | "waiting" | "online" | "updating" | "silent" | "quarantined" | "ended";
 
 export type SimAgent = {
   identity: Identity;
@@ -60,18 +63,23 @@ export function simAgent(
     reason = why;
     figures.count(`ended ${why}`);
   };
+  const hasEnded = () => state === "ended";
   const obey = (seconds: unknown) => {
     if (options.intervalSeconds === null && typeof seconds === "number" && seconds > 0) intervalMs = seconds * 1000;
   };
 
   /** Full jitter, and never earlier than the server asks for. */
-  const backoff = (attempt: number, { retryAfterMs }: ApiReply) =>
+  const backoffMs = (attempt: number, retryAfterMs: number | null) =>
     (retryAfterMs ?? 0) + random() * Math.min(backoffMaxMs, backoffFirstMs * 2 ** attempt);
+  const backoff = (attempt: number, { retryAfterMs }: ApiReply) => backoffMs(attempt, retryAfterMs);
+  const updater = createUpdater({ api, identity, identities, options, stopping, figures, backoffMs });
+  const scenario = scenarioOf(identity.n, options);
+  const understandsUpdates = scenario !== "off";
 
   const enroll = async (): Promise<boolean> => {
     state = "enrolling";
     const { hostname, os, arch, hardwareId, serialNumber } = identity;
-    const machine = { hostname, os, arch, hardwareId, serialNumber, agentVersion: options.agentVersion };
+    const machine = { hostname, os, arch, hardwareId, serialNumber, agentVersion: identity.versions.agent };
     for (let attempt = 0; !stopping.stopped; attempt++) {
       const reply = await api.call("POST", "/agents/enroll", { enrollmentKey: options.enrollmentKey, ...machine });
       if (reply.status === 201) {
@@ -98,12 +106,21 @@ export function simAgent(
   const as = (method: "POST" | "PUT", path: string, body: unknown) =>
     api.call(method, `/agents/${identity.agentId}${path}`, body, identity.token ?? "");
 
-  /** True when it was taken; false ends the agent. Tries again in between: a heartbeat that is late is better than none. */
-  const heartbeat = async (): Promise<boolean> => {
+  /** The reply, once it was taken; null ends the agent. Tries again in between: a heartbeat that is late is better than none. */
+  const heartbeat = async (update: UpdateReport | null): Promise<Record<string, unknown> | null> => {
     for (let attempt = 0; !stopping.stopped; attempt++) {
       const startedMs = performance.now();
       const metrics = { "cpu.percent": Math.round(random() * 100), "memory.percent": Math.round(40 + random() * 40) };
-      const reply = await as("POST", "/heartbeat", { agentVersion: options.agentVersion, metrics, status: "ok" });
+      const { agent: agentVersion, watchdog: watchdogVersion, helper: helperVersion } = identity.versions;
+      const says = {
+        agentVersion,
+        watchdogVersion,
+        helperVersion,
+        metrics,
+        status: "ok",
+        ...(update ? { update } : {}),
+      };
+      const reply = await as("POST", "/heartbeat", says);
       if (reply.status === 200) {
         const nowMs = performance.now();
         figures.took(nowMs - startedMs);
@@ -112,18 +129,37 @@ export function simAgent(
         heardMs = nowMs;
         state = reply.body.status === "quarantined" ? "quarantined" : "online";
         obey(reply.body.heartbeatIntervalSeconds);
-        return true;
+        return reply.body;
       }
-      if (stopping.stopped) return false;
+      if (stopping.stopped) return null;
       figures.count(`heartbeat ${reply.code || reply.status}`);
       state = "waiting";
       if (endings.includes(reply.code)) {
         end(reply.code);
-        return false;
+        return null;
       }
       await stopping.pause(backoff(attempt, reply));
     }
-    return false;
+    return null;
+  };
+
+  /** Carries an update out, heartbeating meanwhile as ever. */
+  const update = async (offer: NonNullable<ReturnType<typeof offerIn>>): Promise<AfterUpdate> => {
+    const { component, version } = offer;
+    state = "updating";
+    let after: AfterUpdate | null = null;
+    const work = updater.take(offer).then((taken) => {
+      after = taken;
+    });
+    while (after === null) {
+      await Promise.race([work, stopping.pause(intervalMs)]);
+      if (stopping.stopped) return { heard: "never" };
+      if (after !== null || updater.isRestarting) continue;
+      const report = scenario === "quiet" ? null : { component, version, state: "downloading" };
+      if ((await heartbeat(report)) === null) return { heard: "never" };
+      state = "updating";
+    }
+    return after;
   };
 
   const rotate = async (): Promise<void> => {
@@ -138,7 +174,7 @@ export function simAgent(
   const every = async (seconds: number, work: () => Promise<void>): Promise<void> => {
     if (seconds === 0) return;
     await stopping.pause(random() * seconds * 1000);
-    while (!stopping.stopped && state !== "ended") {
+    while (!stopping.stopped && state !== "ended" && state !== "silent") {
       if (state === "online") await work();
       await stopping.pause(seconds * 1000 * (1 - jitter + 2 * jitter * random()));
     }
@@ -150,9 +186,32 @@ export function simAgent(
     else figures.count(`${name} ${reply.code || reply.status}`);
   };
 
-  const beat = async (): Promise<void> => {
-    while (!stopping.stopped && (await heartbeat())) {
-      await stopping.pause(intervalMs * (1 - jitter + 2 * jitter * random()) * (1 - jitter));
+  /** Heartbeats until the end, the first one after `firstMs`, and takes the updates that replies offer. */
+  const beat = async (first: Record<string, unknown>, firstMs: number): Promise<void> => {
+    let body: Record<string, unknown> | null = first;
+    let waitMs = firstMs;
+    while (body !== null && !stopping.stopped) {
+      const offer = understandsUpdates ? offerIn(body) : null;
+      let report: UpdateReport | null = null;
+      if (offer) {
+        const after = await update(offer);
+        if (after.heard === "never") {
+          if (!stopping.stopped && !hasEnded()) state = "silent";
+          return;
+        }
+        report = after.report;
+        if (after.heard === "at once") waitMs = 0;
+        if (after.revert) {
+          body = await heartbeat(report);
+          await after.revert();
+          report = null;
+          if (body === null) return;
+        }
+      }
+      if (waitMs > 0) await stopping.pause(waitMs);
+      if (stopping.stopped) return;
+      body = await heartbeat(report);
+      waitMs = intervalMs * (1 - jitter + 2 * jitter * random()) * (1 - jitter);
     }
   };
 
@@ -179,44 +238,18 @@ export function simAgent(
         state = "waiting";
         await stopping.pause(random() * Math.min(intervalMs, 60_000));
       }
-      if (stopping.stopped || !(await heartbeat())) return;
+      if (stopping.stopped) return;
+      const first = await heartbeat(null);
+      if (first === null) return;
       onReady(identity);
-      const firstMs = intervalMs * random();
-      await Promise.all([
-        stopping.pause(firstMs).then(beat),
+      const others = [
         every(options.logsSeconds, () => post("logs", "POST", "/logs", someLogs(identity, random))),
-        every(options.eventsSeconds, () => post("events", "PUT", "/eventlogs", someEvents(identity, random))),
+        every(options.eventsSeconds, () => post("events", "PUT", "/eventlogs", someEvents(random))),
         every(options.rotateSeconds, rotate),
-      ]);
+      ];
+      await beat(first, intervalMs * random());
+      // One that an update has silenced is gone at once; what else it was about to send is not sent.
+      if (state !== "silent") await Promise.all(others);
     },
   };
 }
-
-const components = ["heartbeat", "inventory", "updater", "channel", "patches"];
-const levels = ["debug", "info", "info", "info", "warn", "error"] as const;
-
-function someLogs({ hostname }: Identity, random: () => number): unknown[] {
-  return Array.from({ length: 1 + Math.floor(random() * 5) }, () => {
-    const component = pick(components, random);
-    const level = pick(levels, random);
-    const ms = Math.round(random() * 900);
-    const message =
-      level === "error" ? `${component} failed on ${hostname}, trying again` : `${component} took ${ms} ms`;
-    return { timestamp: new Date().toISOString(), level, component, message, fields: { ms } };
-  });
-}
-
-const sources = ["Service Control Manager", "disk", "Kernel-Power", "Security-Auditing"];
-
-function someEvents(_identity: Identity, random: () => number): unknown[] {
-  return Array.from({ length: 1 + Math.floor(random() * 3) }, () => ({
-    timestamp: new Date().toISOString(),
-    level: pick(["info", "info", "warning", "error"], random),
-    category: pick(["system", "security", "hardware", "application"], random),
-    source: pick(sources, random),
-    eventId: randomUUID(),
-    message: "Simulated event",
-  }));
-}
-
-const pick = <T>(list: readonly T[], random: () => number): T => list[Math.floor(random() * list.length)] as T;

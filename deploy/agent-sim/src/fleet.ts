@@ -22,8 +22,10 @@ const tickMs = 20;
 /** Runs agents in this process over one pool of connections until they are stopped. */
 export function startFleet(options: SimOptions): Fleet {
   const { count, ramp, stateFile, hostname, os } = options;
+  const { agentVersion: agent, watchdogVersion: watchdog, helperVersion: helper } = options;
+  const versions = { agent, ...(watchdog === null ? {} : { watchdog }), ...(helper === null ? {} : { helper }) };
   const figures = createFigures();
-  const identities = openIdentities(stateFile, count, { hostname, os });
+  const identities = openIdentities(stateFile, count, { hostname, os, versions });
   const api = createApi(options.url, options.connections, `muster-agent/${options.agentVersion}`);
   const stopping = createStopping();
   const channels = new Map<number, Channel>();
@@ -66,7 +68,8 @@ export function startFleet(options: SimOptions): Fleet {
     figures,
     ended,
     states() {
-      const states = { new: 0, enrolling: 0, waiting: 0, online: 0, quarantined: 0, ended: 0, channels: 0 };
+      const begun = { new: 0, enrolling: 0, waiting: 0, online: 0, updating: 0, silent: 0 };
+      const states = { ...begun, quarantined: 0, ended: 0, channels: 0 };
       for (const { state } of agents) states[state]++;
       for (const { connected } of channels.values()) if (connected) states.channels++;
       return states;

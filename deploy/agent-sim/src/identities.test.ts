@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const make = { hostname: "sim", os: "mixed" } as const;
+const make = { hostname: "sim", os: "mixed", versions: { agent: "1.0.0" } } as const;
 
 describe("identities", () => {
   it("are the same after a restart, with the token that was saved last, for their owner's eyes only", () => {

@@ -15,7 +15,16 @@ export type Identity = {
   token: string | null;
   /** Seconds between heartbeats, as the server said when it enrolled. */
   intervalSeconds: number | null;
+  /** What it runs. */
+  versions: { agent: string; watchdog?: string; helper?: string };
+  /** The highest counter of the manifests that it installed, by component. */
+  counters?: Record<string, number>;
+  /** Keys of releases that it learned of since it was built. */
+  root?: { number: number; keys: string[] };
 };
+
+/** What new identities are made of. */
+export type Make = { hostname: string; os: Identity["os"] | "mixed"; versions: Identity["versions"] };
 
 export type Identities = {
   all: Identity[];
@@ -27,16 +36,12 @@ export type Identities = {
  * The first `count` identities of a state file, made where they are missing. One JSON line for each change, the last one of an
  * agent counts; only its owner may read it, since it holds tokens.
  */
-export function openIdentities(
-  file: string,
-  count: number,
-  make: { hostname: string; os: Identity["os"] | "mixed" },
-): Identities {
+export function openIdentities(file: string, count: number, make: Make): Identities {
   mkdirSync(dirname(file), { recursive: true });
   const known = new Map<number, Identity>();
   if (existsSync(file)) {
     for (const line of readFileSync(file, "utf8").split("\n")) {
-      const identity = parse(line);
+      const identity = parse(line, make);
       if (identity) known.set(identity.n, identity);
     }
   }
@@ -51,10 +56,11 @@ export function openIdentities(
 }
 
 /** Null for a line that was cut off by a crash. */
-function parse(line: string): Identity | null {
+function parse(line: string, { versions }: Make): Identity | null {
   try {
     const value = JSON.parse(line) as Identity;
-    return typeof value?.n === "number" && typeof value.hardwareId === "string" ? value : null;
+    if (typeof value?.n !== "number" || typeof value.hardwareId !== "string") return null;
+    return { ...value, versions: value.versions ?? { ...versions } };
   } catch {
     return null;
   }
@@ -62,7 +68,7 @@ function parse(line: string): Identity | null {
 
 const systems = ["windows", "linux", "darwin"] as const;
 
-function newIdentity(n: number, { hostname, os }: { hostname: string; os: Identity["os"] | "mixed" }): Identity {
+function newIdentity(n: number, { hostname, os, versions }: Make): Identity {
   const system = os === "mixed" ? (systems[n % systems.length] as Identity["os"]) : os;
   return {
     n,
@@ -75,5 +81,6 @@ function newIdentity(n: number, { hostname, os }: { hostname: string; os: Identi
     orgId: null,
     token: null,
     intervalSeconds: null,
+    versions: { ...versions },
   };
 }

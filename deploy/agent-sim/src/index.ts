@@ -8,4 +8,4 @@ export {
   syntheticEventStore,
 } from "./event-store.ts";
 export { type Fleet, startFleet } from "./fleet.ts";
-export { readOptions, type SimOptions } from "./options.ts";
+export { defaultOptions, readOptions, type SimOptions } from "./options.ts";

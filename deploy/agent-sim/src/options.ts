@@ -1,4 +1,6 @@
 import { parseArgs } from "node:util";
+import { parseVerifier } from "@muster/kit";
+import { type Scenario, scenarioNames, scenarios } from "./scenarios.ts";
 
 export type SimOptions = {
   /** Without a trailing slash and without /api/v1. */
@@ -16,14 +18,26 @@ export type SimOptions = {
   rotateSeconds: number;
   channel: boolean;
   os: "windows" | "linux" | "darwin" | "mixed";
+  /** Versions of agents that are new; null: the component is not reported. */
   agentVersion: string;
+  watchdogVersion: string | null;
+  helperVersion: string | null;
   hostname: string;
   /** Seconds to run; null until stopped. */
   durationSeconds: number | null;
   figuresSeconds: number;
   connections: number;
   misbehave: "normal" | "silent" | "slow" | "garbage";
+  update: Scenario;
+  /** Of a hundred agents so many act the scenario out. */
+  updatePercent: number;
+  restartSeconds: number;
+  /** Verifier keys of release manifests, and the number of the root that they are. */
+  releaseKeys: readonly string[];
+  releaseRoot: number;
 };
+
+const scenarioLines = Object.entries(scenarios).map(([name, says]) => `      ${name.padEnd(14)} ${says}`);
 
 export const usage = `Simulated agents: they enroll, heartbeat, post logs and events, and answer live queries.
 
@@ -40,9 +54,17 @@ export const usage = `Simulated agents: they enroll, heartbeat, post logs and ev
   --rotate SECONDS         between rotations of the token, 0 for none (0)
   --no-channel             no channel for live queries
   --os OS                  windows, linux, darwin or mixed (windows)
-  --agent-version V        what they say they are (1.0.0)
+  --agent-version V        what new ones say they are (1.0.0); updates change it
+  --watchdog-version V     the same of the watchdog, which is not reported without it
+  --helper-version V       the same of the helper
   --hostname NAME          prefix of the host names (sim)
   --misbehave HOW          live queries: silent, slow or garbage (normal)
+  --update SCENARIO        what an update that is offered comes to (ok):
+${scenarioLines.join("\n")}
+  --update-percent P       of a hundred agents so many act that out, the others are well (100)
+  --restart SECONDS        that a restart into another version takes (2)
+  --release-keys KEYS      verifier keys of manifests, comma-separated; without them unsigned releases are taken
+  --release-root N         number of the root that these keys are (1); newer ones are learned from root notes
   --duration SECONDS       ends by itself (runs until Ctrl-C)
   --figures SECONDS        between lines of figures (5)
   --connections N          HTTP connections of the whole process (64)
@@ -61,6 +83,13 @@ const names = {
   "no-channel": { type: "boolean" },
   os: { type: "string" },
   "agent-version": { type: "string" },
+  "watchdog-version": { type: "string" },
+  "helper-version": { type: "string" },
+  update: { type: "string" },
+  "update-percent": { type: "string" },
+  restart: { type: "string" },
+  "release-keys": { type: "string" },
+  "release-root": { type: "string" },
   hostname: { type: "string" },
   misbehave: { type: "string" },
   duration: { type: "string" },
@@ -106,10 +135,32 @@ export function readOptions(args: readonly string[]): SimOptions | "help" {
     channel: !values["no-channel"],
     os: oneOf("os", "windows", ["windows", "linux", "darwin", "mixed"]),
     agentVersion: values["agent-version"] ?? "1.0.0",
+    watchdogVersion: values["watchdog-version"] ?? null,
+    helperVersion: values["helper-version"] ?? null,
     hostname: values.hostname ?? "sim",
     durationSeconds: values.duration === undefined ? null : number("duration", 0, 1, 31_536_000),
     figuresSeconds: number("figures", 5, 0.5, 3_600),
     connections: whole("connections", 64, 1, 4_096),
     misbehave: oneOf("misbehave", "normal", ["normal", "silent", "slow", "garbage"]),
+    update: oneOf("update", "ok", scenarioNames),
+    updatePercent: number("update-percent", 100, 0, 100),
+    restartSeconds: number("restart", 2, 0, 600),
+    releaseKeys: keysOf(values["release-keys"] ?? ""),
+    releaseRoot: whole("release-root", 1, 1, Number.MAX_SAFE_INTEGER),
   };
 }
+
+function keysOf(text: string): string[] {
+  const keys = text.split(",").filter((each) => each.trim() !== "");
+  for (const key of keys) {
+    try {
+      parseVerifier(key);
+    } catch (error) {
+      throw new Error(`--release-keys: ${(error as Error).message}`, { cause: error });
+    }
+  }
+  return keys;
+}
+
+/** Those of a command line that says nothing. */
+export const defaultOptions = readOptions([]) as SimOptions;

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Fleet, type SimOptions, startFleet } from "@muster/agent-sim";
+import { defaultOptions, type Fleet, type SimOptions, startFleet } from "@muster/agent-sim";
 import { type RunningStack, startStack } from "@muster/local";
 import pg from "pg";
 import { administrator, type Call, newOrganization, password } from "./administrator.ts";
@@ -132,25 +132,7 @@ export async function run(args: string[] = []): Promise<void> {
 }
 
 function simOptions(url: string, stateFile: string, enrollmentKey: string): SimOptions {
-  return {
-    url,
-    enrollmentKey,
-    count: 1,
-    stateFile,
-    ramp: 50,
-    intervalSeconds: null,
-    logsSeconds: 0,
-    eventsSeconds: 0,
-    rotateSeconds: 0,
-    channel: true,
-    os: "mixed",
-    agentVersion: "1.0.0",
-    hostname: "sim",
-    durationSeconds: null,
-    figuresSeconds: 5,
-    connections: 64,
-    misbehave: "normal",
-  };
+  return { ...defaultOptions, url, enrollmentKey, stateFile, logsSeconds: 0, eventsSeconds: 0, os: "mixed" };
 }
 
 async function newKey(root: Call, maxUsage: number): Promise<string> {

@@ -9,17 +9,23 @@ import pg from "pg";
 import { administrator, newOrganization, password } from "./administrator.ts";
 import { type Agent, insertAgents } from "./agent-rows.ts";
 import { cpuMicros } from "./cpu.ts";
+import { loadAverage } from "./process-usage.ts";
 
 const organizations = 4;
 const roundMs = 5_000;
 const rounds = 3;
 const rawBatch = 500;
+/** Milliseconds before the rounds without agent-release: the gateway has noticed by then. */
+const noticeMs = 4_000;
+/** Milliseconds after which the gateway has asked again, and remembers again what every device was told. */
+const resumeMs = 12_000;
 
 type Round = { heartbeats: number; refused: number; seconds: number; p50: number; p95: number; p99: number };
 
 /**
  * `npm run bench -- heartbeat [agents] [connections]`: heartbeats of 10,000 agents (when not said) over 64 connections through
- * one gateway, each answered once it is committed. Beside them, in the same run, the bare UPDATE in batches of 500 and one by one.
+ * one gateway, each answered once it is committed. Then the same by turns with agent-release stopped (SIGSTOP: it takes calls and answers
+ * none). Beside them, in the same run, the bare UPDATE in batches of 500 and one by one.
  */
 export async function run(args: string[] = []): Promise<void> {
   const count = Math.min(Number(args[0] ?? 10_000), 100_000);
@@ -51,6 +57,7 @@ export async function run(args: string[] = []): Promise<void> {
     const results: Round[] = [];
     for (let i = 0; i < rounds; i++) results.push(await round(roundMs));
     const after = cpuMicros(running);
+    await byTurns(running.stack.services["agent-release"]?.pid ?? 0, round);
     client.kill();
     print(count, connections, { cold, results, before, after }, await raw(running.stack.databaseUrl, agents));
   } finally {
@@ -58,6 +65,35 @@ export async function run(args: string[] = []): Promise<void> {
     await running.stop();
   }
 }
+
+/** Rounds with and without agent-release, one after the other; and the one in which it stops. */
+async function byTurns(pid: number, round: (ms: number) => Promise<Round>): Promise<void> {
+  const rows: { [name: string]: Round[] } = { "with agent-release": [], "the moment it stops": [], "without it": [] };
+  try {
+    for (let i = 0; i < rounds; i++) {
+      rows["with agent-release"]?.push(await round(roundMs));
+      process.kill(pid, "SIGSTOP");
+      rows["the moment it stops"]?.push(await round(noticeMs));
+      rows["without it"]?.push(await round(roundMs));
+      process.kill(pid, "SIGCONT");
+      await round(resumeMs);
+    }
+  } finally {
+    process.kill(pid, "SIGCONT");
+  }
+  console.table(
+    Object.entries(rows).map(([name, measured]) => ({
+      rounds: name,
+      "heartbeats/s": Math.round(median(measured.map((r) => r.heartbeats / r.seconds))),
+      refused: measured.reduce((sum, r) => sum + r.refused, 0),
+      "p50 ms": median(measured.map((r) => r.p50)).toFixed(1),
+      "p95 ms": median(measured.map((r) => r.p95)).toFixed(1),
+      "p99 ms": median(measured.map((r) => r.p99)).toFixed(1),
+    })),
+  );
+}
+
+const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /** What PostgreSQL takes of the bare UPDATE alone, heartbeats a second. */
 async function raw(databaseUrl: string, agents: readonly Agent[]): Promise<{ batched: number; single: number }> {
@@ -88,14 +124,13 @@ type Measured = { cold: Round[]; results: Round[]; before: Map<string, number>; 
 
 function print(count: number, connections: number, of: Measured, bare: { batched: number; single: number }): void {
   const { cold, results, before, after } = of;
-  const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
   const heartbeats = results.reduce((sum, r) => sum + r.heartbeats, 0);
   const cpu = [...after].map(([name, micros]) => [
     `${name} µs`,
     Math.round((micros - (before.get(name) ?? 0)) / Math.max(1, heartbeats)),
   ]);
   console.log(
-    `${count} agents, ${connections} connections, medians of ${rounds} rounds of ${roundMs / 1000} s; CPU per heartbeat`,
+    `load ${loadAverage()}; ${count} agents, ${connections} connections, medians of ${rounds} rounds of ${roundMs / 1000} s; CPU per heartbeat`,
   );
   console.table([
     {

@@ -1,5 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createHttp2Server } from "node:http2";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,9 +19,13 @@ export type Server = { label: string; child: ChildProcess; client: ChildProcess;
 type Round = { requests: number; seconds: number; p50: number; p95: number; p99: number };
 type Measured = Round & { cpuUs: number; rss: number };
 
-/** `npm run bench -- http`: raw node:http, Express 5 and GET /auth/me through the gateway, in turns, then one table of medians. */
+/**
+ * `npm run bench -- http`: raw node:http, Express 5 and GET /auth/me through the gateway, without and with telemetry (5 % of traces to a
+ * collector that takes them), in turns, then one table of medians.
+ */
 export async function run(_args: string[] = []): Promise<void> {
   const identity = await startBenchIdentity();
+  const collector = await startCollector();
   const servers: Server[] = [];
   try {
     const session = `Authorization: Bearer ${identity.accessToken}`;
@@ -27,11 +33,14 @@ export async function run(_args: string[] = []): Promise<void> {
     servers.push(await gateway.serve("gateway GET /auth/me", [session]));
     const body = await gateway.bodyFor(session);
     servers.unshift(await startBaseline("node:http", body, session));
+    const traced = await startGateway(identity, collector.url);
+    servers.push(await traced.serve("gateway with telemetry", [session]));
     servers.push(await startBaseline("express", body, session));
     await measureInTurns(servers, body.length);
   } finally {
     stopServers(servers);
     await identity.close();
+    collector.close();
   }
 }
 
@@ -60,8 +69,24 @@ export type BenchGateway = {
   bodyFor(credential: string): Promise<string>;
 };
 
-/** The gateway as a process before the bench's identity. */
-export async function startGateway(identity: BenchIdentity): Promise<BenchGateway> {
+/** An OTLP collector over gRPC that takes everything and keeps nothing. */
+async function startCollector(): Promise<{ url: string; close(): void }> {
+  const server = createHttp2Server((request, response) => {
+    request.resume();
+    request.on("end", () => {
+      response.writeHead(200, { "content-type": "application/grpc" });
+      // An empty message, uncompressed.
+      response.write(Buffer.alloc(5));
+      response.addTrailers({ "grpc-status": "0" });
+      response.end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+}
+
+/** The gateway as a process before the bench's identity; with an OTLP endpoint it traces. */
+export async function startGateway(identity: BenchIdentity, otlpEndpoint?: string): Promise<BenchGateway> {
   const child = fork(fileURLToPath(new URL("../../../gateway/dist/main.js", import.meta.url)), [], {
     env: {
       PATH: process.env.PATH,
@@ -83,7 +108,9 @@ export async function startGateway(identity: BenchIdentity): Promise<BenchGatewa
       NATS_URL: "nats://127.0.0.1:1",
       NATS_NKEY_SEED: generateNkey().seed,
       CALLER_PRIVATE_KEYS: identity.callerKeys,
+      ...(otlpEndpoint ? { OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpoint } : {}),
     },
+    execArgv: otlpEndpoint ? ["--import", "@muster/kit/telemetry"] : [],
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const { http: port, ops } = await answer<{ http: number; ops: number }>(child);

@@ -43,6 +43,12 @@ export async function helm(...args) {
   return stdout.trim();
 }
 
+/** What a script writes to its standard output; throws when it fails. */
+export async function bash(script) {
+  const { stdout } = await run("bash", ["-euo", "pipefail", "-c", script], { maxBuffer: 64 << 20 });
+  return stdout.trim();
+}
+
 /** The first truthy answer of `look`; throws after `ms`, with the last error. */
 export async function until(what, look, ms = 60_000) {
   const end = performance.now() + ms;
@@ -146,6 +152,28 @@ export function watchGateways() {
     going = false;
     await watching;
     return { lagMs: Math.round(lagMs), shed: [...shedBy.values()].reduce((sum, each) => sum + each, 0) };
+  };
+}
+
+/** Samples `kubectl top` every 10 s; `report()` returns a line per workload: MiB of a pod at the first sample and at most. */
+export function watchMemory() {
+  const seen = new Map();
+  const sample = async () => {
+    const text = await kubectl("top", "pods", "--no-headers").catch(() => "");
+    for (const [, pod, mib] of text.matchAll(/^muster-(\S+)\s+\S+\s+(\d+)Mi/gm)) {
+      const name = workloads.filter((each) => pod.startsWith(`${each}-`)).at(-1);
+      const figures = seen.get(name) ?? { first: Number(mib), most: 0 };
+      figures.most = Math.max(figures.most, Number(mib));
+      seen.set(name, figures);
+    }
+  };
+  const timer = setInterval(sample, 10_000);
+  return async () => {
+    clearInterval(timer);
+    await sample();
+    return [...seen]
+      .sort()
+      .map(([name, { first, most }]) => `${name.padEnd(16)} ${first} MiB first, ${most} MiB at most`);
   };
 }
 

@@ -1,11 +1,11 @@
 #!/bin/bash
-# data.sh DIR KEYS: PostgreSQL and nats-server as processes of the node (10.199.0.1) of a running up.sh cluster, with the
+# data.sh DIR KEYS CACHE: PostgreSQL and nats-server as processes of the node (10.199.0.1) of a running up.sh cluster, with the
 # roles and users of KEYS (`npm run muster -- keys`).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
-dir=$(cd "${1:?usage: data.sh DIR KEYS}" && pwd)
-keys=$(cd "${2:?usage: data.sh DIR KEYS}" && pwd)
+dir=$(cd "${1:?usage: data.sh DIR KEYS CACHE}" && pwd)
+keys=$(cd "${2:?usage: data.sh DIR KEYS CACHE}" && pwd)
 in="$here/in.sh $dir"
 
 # PostgreSQL refuses to run as root; nobody must be able to reach its files.
@@ -32,7 +32,7 @@ $in node --input-type=module -e '
 
 nats=$(cd "$root" && node --input-type=module -e '
   const { natsServer } = await import("./deploy/local/dist/nats-binary.js");
-  console.log(await natsServer(process.env.NATS_SERVER_BIN, process.argv[1], (line) => process.stderr.write(`${line}\n`)));' "$dir")
+  console.log(await natsServer(process.env.NATS_SERVER_BIN, process.argv[1], (line) => process.stderr.write(`${line}\n`)));' "${3:?usage: data.sh DIR KEYS CACHE}")
 set -a
 # shellcheck disable=SC1091
 source "$keys/nats.env"

@@ -1,8 +1,8 @@
 // node trial.mjs DIR [PART…]: installs the chart on the cluster of up.sh and data.sh, and tries what its users rely on.
 // Runs on the node (in.sh), so that Services are reached by name and address.
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { dir, helm, kubectl, root, say, workloads } from "./client.mjs";
+import { dir, helm, kubectl, root, say, watchMemory, workloads } from "./client.mjs";
 import { dispatcher } from "./try-dispatcher.mjs";
 import { autoscaler, forced, rollout, upgrade } from "./try-operations.mjs";
 import { policy } from "./try-policy.mjs";
@@ -36,12 +36,12 @@ async function install() {
 }
 
 if (!wanted.includes("installed")) await install();
+const memory = watchMemory();
 const session = {};
 for (const [name, part] of Object.entries(parts)) {
   if (name !== "smoke" && wanted.length > 0 && !wanted.includes(name)) continue;
   await part(session);
 }
 say("all of it passed");
-const memory = await kubectl("top", "pods", "--no-headers").catch(() => readFileSync("/dev/null", "utf8"));
-if (memory) console.log(`CPU and memory at the end:\n${memory}`);
+console.log(`Memory of a pod:\n${(await memory()).join("\n")}`);
 process.exit(0);

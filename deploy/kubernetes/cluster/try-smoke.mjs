@@ -1,11 +1,28 @@
+import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { ask, call, dir, gateway, keys, must, program, root, say, until } from "./client.mjs";
+import { ask, bash, call, dir, gateway, keys, must, program, root, say, until } from "./client.mjs";
 
 const otp = createRequire(join(root, "gateway/package.json"))("otpauth");
 const codeOf = (secret) => new otp.TOTP({ secret: otp.Secret.fromBase32(secret) }).generate();
 const secretFile = join(dir, "totp");
+
+/** The commands of the chart's README between installation and first partner, as its reader types them. */
+async function readme() {
+  const text = readFileSync(join(root, "charts/muster/README.md"), "utf8");
+  const [, commands] = /as the chart's notes say[\s\S]*?```sh\n([\s\S]*?)```/.exec(text);
+  const args = ["kubectl", "-n", "muster", "port-forward", "service/muster-gateway", "3000:80"];
+  const forward = spawn("kubebox", args, { stdio: "ignore" });
+  try {
+    await until("the forwarded port", async () => (await fetch("http://localhost:3000/health")).status === 200);
+    const answer = await bash(`kubectl() { kubebox kubectl "$@"; }\n${commands}`);
+    must(/"slug":"acme"/.test(answer), `the README ends with the first partner: ${answer}`);
+  } finally {
+    forward.kill();
+  }
+  say("the README's commands end with the first partner");
+}
 
 /** The README's path through the Service: sign in, a partner and its audit row, an organization, agents that are online. */
 export async function smoke(session) {
@@ -16,6 +33,7 @@ export async function smoke(session) {
   must(Object.keys(health.services).length === 6, "the gateway's health names six services");
   const password = keys().adminPassword;
   const signedIn = await ask("POST", "/auth/login", { email: "admin@muster.local", password });
+  if (!signedIn.mfaRequired) await readme();
   // A cluster that was kept: the factor of the trial before.
   const { accessToken } = signedIn.mfaRequired
     ? await ask("POST", "/auth/mfa/verify", {

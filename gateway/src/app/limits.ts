@@ -25,9 +25,11 @@ export function createLimits(config: Config, rates: RateLimiter): Limits {
       ingest: config.IN_FLIGHT_MAX_INGEST,
       enrollment: config.IN_FLIGHT_MAX_ENROLLMENT,
       export: config.IN_FLIGHT_MAX_EXPORT,
+      download: config.IN_FLIGHT_MAX_DOWNLOAD,
     },
     organizationPercent: config.IN_FLIGHT_ORGANIZATION_PERCENT,
     anonymousPercent: config.IN_FLIGHT_ANONYMOUS_PERCENT,
+    downloadsPerNetwork: config.DOWNLOADS_PER_NETWORK,
     agentMax: config.AGENT_IN_FLIGHT_MAX,
     lagMaxMs: config.EVENT_LOOP_LAG_MAX_MS,
   });

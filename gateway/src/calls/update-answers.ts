@@ -9,7 +9,7 @@ export type UpdateReport = { component: string; version: string; state: string; 
 
 /** What devices are to update to. Rules are agent-release's: only "nothing to do" is remembered here, and for how long it counts. */
 export type UpdateAnswers = {
-  /** Version of the device's row for which there is nothing to do; 0 when agent-release must be asked. */
+  /** Version of the device's row for which there is nothing to do; 0 when agent-release must be asked, -1 while it is not. */
   knownVersion(deviceId: string): bigint;
   /** What a device is to do; null when agent-release is away or slow. Never throws. */
   ask(device: DeviceFacts, report: UpdateReport | null): Promise<DeviceAnswer | null>;
@@ -45,7 +45,14 @@ export function createUpdateAnswers(options: {
   let epoch = 0n;
   let quietUntilMs = Number.NEGATIVE_INFINITY;
   let quietMs = 0;
+  /** After a failure one heartbeat at a time finds out whether it is over. */
+  let probing = false;
 
+  const isQuiet = () => probing || nowMs() < quietUntilMs;
+  const notAsked = () => {
+    answers.inc({ how: "skipped" });
+    return -1n;
+  };
   const failed = (err: unknown) => {
     quietMs = Math.min(quietMaxMs, Math.max(pollEveryMs, quietMs * 2));
     quietUntilMs = nowMs() + quietMs;
@@ -55,7 +62,6 @@ export function createUpdateAnswers(options: {
   const decide = batched(async (questions: readonly { device: DeviceFacts; report: UpdateReport | null }[]) => {
     const devices = questions.map(({ device, report }) => ({ device, ...(report ? { report } : {}) }));
     const reply = await updates.decide({ devices }, await call(callMs));
-    quietMs = 0;
     reply.answers.forEach((answer, at) => {
       const { device } = devices[at] as { device: DeviceFacts };
       if (answer.offers.length > 0 || answer.validForMs <= 0n) nothing.delete(device.id);
@@ -90,7 +96,7 @@ export function createUpdateAnswers(options: {
   return {
     knownVersion(deviceId) {
       const known = nothing.get(deviceId);
-      if (known === undefined) return 0n;
+      if (known === undefined) return isQuiet() ? notAsked() : 0n;
       const isStale =
         known.untilMs <= nowMs() ||
         known.epoch < changed.all ||
@@ -98,22 +104,28 @@ export function createUpdateAnswers(options: {
         known.epoch < (changed.by.get(known.partnerId) ?? 0n);
       if (isStale) {
         nothing.delete(deviceId);
-        return 0n;
+        return isQuiet() ? notAsked() : 0n;
       }
       answers.inc({ how: "known" });
       return known.version;
     },
     async ask(device, report) {
-      if (nowMs() < quietUntilMs) {
-        answers.inc({ how: "skipped" });
+      if (isQuiet()) {
+        notAsked();
         return null;
       }
       answers.inc({ how: "asked" });
+      const isProbe = quietMs > 0;
+      probing = isProbe;
       try {
-        return await within(decide({ device, report }), patienceMs);
+        const answer = await within(decide({ device, report }), patienceMs);
+        quietMs = 0;
+        return answer;
       } catch (error) {
         if (nowMs() >= quietUntilMs) failed(error);
         return null;
+      } finally {
+        if (isProbe) probing = false;
       }
     },
     refresh: () => poll().catch((err: unknown) => log.debug({ err }, "changes of updates not read now")),

@@ -175,7 +175,7 @@ describe("a gateway whose event loop is late", () => {
     while (performance.now() < endMs) Math.sqrt(endMs);
   };
 
-  it("sheds the lowest class first and takes it back when it recovers", async () => {
+  it("sheds the lower classes first and takes them back when it recovers", async () => {
     const refused = await until("exports to be shed", async () => {
       block(250);
       const reply = await get("/api/v1/test/export/at-once");

@@ -5,11 +5,13 @@ import { createShedder, type Shedder } from "./shedding.ts";
 let shedder: Shedder;
 beforeEach(() => {
   shedder = createShedder({
-    caps: { export: 2, enrollment: 3, ingest: 4, interactive: 8 },
+    caps: { download: 8, export: 2, enrollment: 3, ingest: 4, interactive: 8 },
     organizationPercent: 25,
     anonymousPercent: 50,
+    downloadsPerNetwork: 2,
     agentMax: 3,
     lagMaxMs: 200,
+    random: () => 0.5,
   });
 });
 
@@ -56,6 +58,20 @@ describe("places of a class", () => {
   });
 });
 
+describe("downloads", () => {
+  it("of one network are few, those of the next go on, and who is refused comes back at its own time", () => {
+    const one = (network: string) =>
+      outcomeOf(() => {
+        shedder.enter("download");
+        shedder.enterShare("download", network, "network");
+      });
+    expect([one("a"), one("a"), one("a"), one("b")]).toEqual(["admitted", "admitted", "overloaded 18", "admitted"]);
+    for (let n = 0; n < 4; n++) shedder.enter("download");
+    expect(enter("download")).toBe("overloaded 18");
+    expect(enter("export")).toBe("admitted");
+  });
+});
+
 describe("an organization", () => {
   const enterAs = (orgId: string, load: LoadClass = "interactive") =>
     outcomeOf(() => shedder.enterShare(load, orgId, "organization"));
@@ -93,7 +109,7 @@ describe("an organization", () => {
 });
 
 describe("event-loop lag", () => {
-  const classes: readonly LoadClass[] = ["export", "enrollment", "ingest", "interactive", "vital"];
+  const classes: readonly LoadClass[] = ["download", "export", "enrollment", "ingest", "interactive", "vital"];
   const admitted = () =>
     classes.filter((load) => {
       const open = enter(load) === "admitted";
@@ -106,8 +122,8 @@ describe("event-loop lag", () => {
       shedder.observeLag(p99Ms);
       return admitted().length;
     });
-    expect(seen).toEqual([5, 4, 3, 2, 1, 2, 3, 4, 5]);
+    expect(seen).toEqual([6, 5, 4, 3, 2, 3, 4, 5, 6]);
     shedder.observeLag(201);
-    expect(admitted()).toEqual(["enrollment", "ingest", "interactive", "vital"]);
+    expect(admitted()).toEqual(["export", "enrollment", "ingest", "interactive", "vital"]);
   });
 });

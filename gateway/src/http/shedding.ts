@@ -2,7 +2,7 @@ import { AppError, counter, gauge } from "@muster/kit";
 import type { LoadClass } from "../route.ts";
 
 /** Classes that may be shed, the first of them first. */
-const sheddable = ["export", "enrollment", "ingest", "interactive"] as const;
+const sheddable = ["download", "export", "enrollment", "ingest", "interactive"] as const;
 export type SheddableClass = (typeof sheddable)[number];
 
 export type SheddingOptions = {
@@ -12,10 +12,13 @@ export type SheddingOptions = {
   organizationPercent: number;
   /** Percent of a class that all who are not signed in may hold from one network. */
   anonymousPercent: number;
+  /** Downloads of binaries that all who are behind one network may have under way. */
+  downloadsPerNetwork: number;
   /** Requests of one agent that may be under way at once. */
   agentMax: number;
   /** Milliseconds of event-loop lag (p99 of a second) above which classes are shed. */
   lagMaxMs: number;
+  random?: () => number;
 };
 
 /** Whose share of a class it is; as a label of the metric, too. */
@@ -50,19 +53,29 @@ const levels = gauge("gateway_shed_classes", "Classes that are shed because of e
 
 /** Refuses early what this process could only serve late, so that what must work goes on: `vital` is never refused. */
 export function createShedder(options: SheddingOptions): Shedder {
-  const { caps, organizationPercent, anonymousPercent, agentMax, lagMaxMs } = options;
+  const { caps, organizationPercent, anonymousPercent, downloadsPerNetwork, agentMax, lagMaxMs } = options;
+  const { random = Math.random } = options;
   let level = 0;
   const byAgent = new Map<string, number>();
   const placeOf = (name: SheddableClass, rank: number): Place => {
     const shareOf = (percent: number) => Math.max(1, Math.floor((caps[name] * percent) / 100));
-    const shares = { organization: shareOf(organizationPercent), network: shareOf(anonymousPercent) };
+    const network = name === "download" ? downloadsPerNetwork : shareOf(anonymousPercent);
+    const shares = { organization: shareOf(organizationPercent), network };
     return { rank, cap: caps[name], shares, inFlight: 0, byOwner: new Map() };
   };
   const places: Record<SheddableClass, Place> = {
-    export: placeOf("export", 0),
-    enrollment: placeOf("enrollment", 1),
-    ingest: placeOf("ingest", 2),
-    interactive: placeOf("interactive", 3),
+    download: placeOf("download", 0),
+    export: placeOf("export", 1),
+    enrollment: placeOf("enrollment", 2),
+    ingest: placeOf("ingest", 3),
+    interactive: placeOf("interactive", 4),
+  };
+
+  const refusal = (load: SheddableClass, reason: "lag" | "class" | Sharer): AppError => {
+    shed.inc({ class: load, reason });
+    // A fleet that was refused together does not come back together.
+    const retryAfterSeconds = load === "download" ? 5 + Math.floor(random() * 26) : 1;
+    return new AppError("overloaded", "Service is overloaded", { retryAfterSeconds });
   };
 
   return {
@@ -117,9 +130,4 @@ export function createShedder(options: SheddingOptions): Shedder {
       }
     },
   };
-}
-
-function refusal(load: SheddableClass, reason: "lag" | "class" | Sharer): AppError {
-  shed.inc({ class: load, reason });
-  return new AppError("overloaded", "Service is overloaded", { retryAfterSeconds: 1 });
 }

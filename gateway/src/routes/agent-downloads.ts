@@ -22,7 +22,7 @@ const download = route({
     version: versionIn.optional(),
   }),
   deadline: "export",
-  load: "export",
+  load: "download",
   file: { contentTypes: [fileType], headers: { ETag: "SHA-256 of the file.", "Accept-Ranges": "`bytes`." } },
   answers: {
     206: { description: "One range of the bytes", headers: { "Content-Range": "Which, of how many." } },

@@ -81,6 +81,9 @@ const register = route({
     manifest: z.string().min(1).max(65_536),
     urls: z.record(z.string().max(200), z.string().max(2_048)).meta({ description: "File name to https URL." }),
     notesUrl: z.string().max(2_048).nullish(),
+    rootNote: z.string().max(65_536).nullish().meta({
+      description: "C2SP signed note that exchanges the keys of manifests, signed by an old key and every new one.",
+    }),
   }),
   example: {
     manifest:
@@ -96,7 +99,12 @@ const register = route({
   reply: agentVersion,
   errors: ["release_untrusted", "release_exists", "limit_reached"],
   async handle({ body, rpc }, { services, updates }) {
-    const wanted = { manifest: body.manifest, urls: body.urls, notesUrl: body.notesUrl ?? "" };
+    const wanted = {
+      manifest: body.manifest,
+      urls: body.urls,
+      notesUrl: body.notesUrl ?? "",
+      rootNote: body.rootNote ?? "",
+    };
     const { release } = await services.releases.registerRelease(wanted, await rpc());
     await updates.refresh();
     return versionOf(release);

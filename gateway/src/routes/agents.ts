@@ -105,11 +105,15 @@ const offered = z
     size: z.int(),
     sha256: z.string(),
     manifest: z.string().nullable().meta({ description: "C2SP signed note; null when the release has none." }),
+    rootNotes: z.array(z.string()).meta({
+      description:
+        "How the keys of manifests were exchanged, oldest first: C2SP signed notes, each by keys of before and of after.",
+    }),
   })
   .meta({ id: "OfferedUpdate" });
 
 function offerOf(offer: Offer, publicUrl: string): z.input<typeof offered> {
-  const { attemptId, component, version, os, arch, size, sha256, manifest } = offer;
+  const { attemptId, component, version, os, arch, size, sha256, manifest, rootNotes } = offer;
   const query = new URLSearchParams({ component, version });
   return {
     attemptId,
@@ -119,6 +123,7 @@ function offerOf(offer: Offer, publicUrl: string): z.input<typeof offered> {
     size: Number(size),
     sha256,
     manifest: manifest || null,
+    rootNotes,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Attempt } from "@muster/proto/muster/release/v1/update_pb";
+import { type Attempt, Rule } from "@muster/proto/muster/release/v1/update_pb";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { settingsFields } from "./agent-updates-fields.ts";
@@ -24,25 +24,11 @@ export const attempt = z
   })
   .meta({ id: "UpdateAttempt" });
 
-const rules = [
-  "not_eligible",
-  "not_reported",
-  "auto_update_off",
-  "policy_manual",
-  "no_target",
-  "current_unparsable",
-  "up_to_date",
-  "no_artifact",
-  "below_minimum",
-  "window_closed",
-  "not_in_ring",
-  "not_in_bucket",
-  "halted",
-  "back_off",
-  "in_progress",
-  "in_flight_cap",
-  "offered",
-] as const;
+type RuleName = Lowercase<Exclude<keyof typeof Rule, "UNSPECIFIED">>;
+const nameOf = (rule: Rule) => Rule[rule].toLowerCase() as RuleName;
+const rules = Object.values(Rule).flatMap((rule) =>
+  typeof rule === "number" && rule !== Rule.UNSPECIFIED ? [nameOf(rule)] : [],
+);
 
 const decision = route({
   method: "GET",
@@ -84,7 +70,7 @@ const decision = route({
         current: each.current || null,
         target: each.target || null,
         targetSource: (each.targetSource || null) as "latest" | null,
-        rule: each.rule as "offered",
+        rule: nameOf(each.rule),
         detail: each.detail,
         nextCheckAt: timeOf(each.nextCheckAt),
       })),

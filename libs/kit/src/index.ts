@@ -54,6 +54,7 @@ export { type Permission, permissionSentences, permissions } from "./permissions
 export { Readiness } from "./readiness.ts";
 export { keepWorking, type Repeating, repeatEvery } from "./repeat.ts";
 export { backoffMs, sleep } from "./retry.ts";
+export { followRoots, nextRoot, rootNumberOf, type TrustedRoot } from "./root-note.ts";
 export {
   anyScope,
   isKeyScope,

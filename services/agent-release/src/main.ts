@@ -35,7 +35,7 @@ await runService({
     const egress = openEgress({ profile: "release", exceptions });
     proc.onStop("connections to the release source", () => egress.close());
     const sources = openSources(config, egress);
-    const storage = openStorage(config);
+    const storage = await openStorage(config);
     proc.onStop("store of binaries", () => storage?.close());
     const tenancy = tenancyClient({
       baseUrls: config.TENANCY_URL,

@@ -2,7 +2,6 @@ import type { Egress } from "@muster/egress";
 import { directorySource } from "./directory-source.ts";
 import { githubSource } from "./github-source.ts";
 import type { ReleaseSource } from "./release-source.ts";
-import { s3Storage } from "./s3-storage.ts";
 import { directoryStorage, type Storage } from "./storage.ts";
 
 /** Settings of sources and store, as config.ts describes them. */
@@ -32,9 +31,11 @@ export function openSources(config: ReleaseConfig, egress: Egress): ReleaseSourc
 }
 
 /** The store of binaries; null when none is configured. */
-export function openStorage(config: ReleaseConfig): Storage | null {
+export async function openStorage(config: ReleaseConfig): Promise<Storage | null> {
   const { RELEASE_S3_BUCKET: bucket, RELEASE_STORE_DIR: directory } = config;
   if (bucket) {
+    // The SDK is large: it is loaded where there is a bucket.
+    const { s3Storage } = await import("./s3-storage.ts");
     const [id, secret] = [config.RELEASE_S3_ACCESS_KEY_ID, config.RELEASE_S3_SECRET_ACCESS_KEY];
     return s3Storage({
       bucket,

@@ -6,12 +6,13 @@ import { join } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { EgressRefused } from "@muster/egress";
-import type { NoteVerifier } from "@muster/kit";
+import type { TrustedRoot } from "@muster/kit";
 import { SourceBusy, type SourceFile, type SourceRelease } from "../clients/release-source.ts";
 import type { Storage } from "../clients/storage.ts";
 import { checksumsName, manifestName, parseChecksums } from "../rules/checksums.ts";
 import { components } from "../rules/component.ts";
 import { artifactBytesMax, type Manifest, ManifestError, manifestMax, openManifest } from "../rules/manifest.ts";
+import { type NewRoot, newRoot, rootNoteName } from "../rules/manifest-root.ts";
 import type { Prepared } from "./register-release.ts";
 
 export type FailedAsset = { asset: string; reason: string };
@@ -29,7 +30,8 @@ export class SyncFailed extends Error {
 }
 
 export type CheckDeps = {
-  keys: readonly NoteVerifier[];
+  /** Keys that manifests are read with. */
+  root: TrustedRoot;
   storage: Storage | null;
   /** Files are stored even where the source has an address for them. */
   storeAll: boolean;
@@ -38,10 +40,14 @@ export type CheckDeps = {
 };
 
 type Planned = { manifest: Manifest; signed: boolean; note: string | null };
+export type Checked = { prepared: Prepared[]; root: NewRoot | null };
 
-/** Reads the manifests of a release, then every file that they name, to its last byte. Throws SyncFailed, SourceBusy. */
-export async function checkRelease(deps: CheckDeps, source: string, release: SourceRelease): Promise<Prepared[]> {
-  const planned = await plansOf(deps, release);
+/**
+ * Reads the root note and the manifests of a release, then every file that they name, to its last byte. Throws SyncFailed, SourceBusy.
+ */
+export async function checkRelease(deps: CheckDeps, source: string, release: SourceRelease): Promise<Checked> {
+  const root = await rootOf(deps, release);
+  const planned = await plansOf({ ...deps, root: root ?? deps.root }, release);
   const byName = new Map(release.files.map((file) => [file.name, file]));
   const failed: FailedAsset[] = [];
   const prepared: Prepared[] = [];
@@ -75,7 +81,25 @@ export async function checkRelease(deps: CheckDeps, source: string, release: Sou
     await rm(directory, { recursive: true, force: true });
   }
   if (failed.length > 0) throw new SyncFailed(failed);
-  return prepared;
+  return { prepared, root };
+}
+
+/** The root that a release's root note exchanges the keys for; null without one, or when it is known. */
+async function rootOf(deps: CheckDeps, release: SourceRelease): Promise<NewRoot | null> {
+  const file = release.files.find(({ name }) => name === rootNoteName);
+  if (!file) return null;
+  const note = await textOf(file, manifestMax);
+  return trusting(rootNoteName, () => newRoot(deps.root, note));
+}
+
+/** What is wrong with a note fails the sync, under the name of its file. */
+function trusting<T>(asset: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ManifestError) throw new SyncFailed([{ asset, reason: error.message }], error.untrusted);
+    throw error;
+  }
 }
 
 async function plansOf(deps: CheckDeps, release: SourceRelease): Promise<Planned[]> {
@@ -86,20 +110,16 @@ async function plansOf(deps: CheckDeps, release: SourceRelease): Promise<Planned
     const file = byName.get(name);
     if (!file) continue;
     const text = await textOf(file, manifestMax);
-    try {
-      const { manifest, signed } = openManifest(text, deps.keys, deps.now());
-      if (manifest.component !== component || manifest.version !== release.version) {
-        throw new ManifestError(`is for ${manifest.component} ${manifest.version}`, true);
-      }
-      planned.push({ manifest, signed, note: text });
-    } catch (error) {
-      if (error instanceof ManifestError)
-        throw new SyncFailed([{ asset: name, reason: error.message }], error.untrusted);
-      throw error;
-    }
+    const { manifest, signed } = trusting(name, () => {
+      const opened = openManifest(text, deps.root.keys, deps.now());
+      const { component: of, version } = opened.manifest;
+      if (of !== component || version !== release.version) throw new ManifestError(`is for ${of} ${version}`, true);
+      return opened;
+    });
+    planned.push({ manifest, signed, note: text });
   }
   if (planned.length > 0) return planned;
-  if (deps.keys.length > 0) throw new SyncFailed([{ asset: manifestName("agent"), reason: "missing" }], true);
+  if (deps.root.keys.length > 0) throw new SyncFailed([{ asset: manifestName("agent"), reason: "missing" }], true);
   const checksums = byName.get(checksumsName);
   if (!checksums) throw new SyncFailed([{ asset: checksumsName, reason: "missing" }]);
   const found = parseChecksums(await textOf(checksums, 1024 * 1024));

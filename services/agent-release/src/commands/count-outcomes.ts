@@ -1,5 +1,5 @@
 import type { Tx } from "@muster/db";
-import { counter, gauge, type Logger } from "@muster/kit";
+import { counter, type Logger } from "@muster/kit";
 import { asItself, auditRelease, auditTenant } from "../emits/audit.ts";
 import { isOverThreshold } from "../rules/rollout.ts";
 import type { AttemptRow, AttemptState } from "../store/attempts.ts";
@@ -7,7 +7,6 @@ import { bumpPlan } from "../store/plan.ts";
 import { countersOf, limitsOf, lockRollouts, type RolloutRow, updateRollout } from "../store/rollouts.ts";
 
 const outcomes = counter("agent_release_attempts_total", "Ended update attempts by outcome.", ["component", "outcome"]);
-const inFlightGauge = gauge("agent_release_in_flight", "Updates under way, by rollout.", ["rollout"]);
 const haltedCounter = counter("agent_release_halted_total", "Rollouts that halted themselves.");
 
 /** An attempt that has ended in this transaction, or one that failed and has succeeded after all (`late`). */
@@ -51,7 +50,6 @@ export async function countOutcomes(
       halted = true;
     }
     await updateRollout(tx, rollout, now);
-    inFlightGauge.set({ rollout: rollout.id }, rollout.in_flight);
   }
   if (halted) await bumpPlan(tx, { scope: "all" });
 }

@@ -103,6 +103,105 @@ describe("decisions", () => {
   });
 });
 
+/** As if so many seconds had passed since every offer, with the job that ends attempts looking each of them. */
+async function pass(seconds: number): Promise<void> {
+  const by = sql`make_interval(secs => ${seconds})`;
+  await service.execute(sql`
+    UPDATE update_attempt SET offered_at = offered_at - ${by}, deadline = deadline - ${by}, returned_at = returned_at - ${by}
+    WHERE ended_at IS NULL`);
+  await service.execute(sql`UPDATE update_watch SET heard_at = clock_timestamp()`);
+  await endDueOnce(service.deps);
+}
+const counts = async (version: string) => {
+  const row = await service.rollout(version);
+  return [row?.in_flight, row?.succeeded, row?.failed];
+};
+
+describe("a device that was offered an update", () => {
+  let last = 0;
+  /** A release of its own with a soak, offered to one device. */
+  const begin = async () => {
+    const version = `2.9.${++last}`;
+    await service.release(version, { soakSeconds: 120 });
+    const question = service.question();
+    expect(offered(await service.decide(question))).toBe(1);
+    return { version, question };
+  };
+
+  it("and runs it at 4:59 soaks; its rollout counts it after two minutes", async () => {
+    const { version, question } = await begin();
+    await pass(299);
+    await service.decide(running(question, version));
+    expect(await counts(version)).toEqual([1, 0, 0]);
+    await pass(120);
+    await service.decide(running(question, version));
+    expect(await counts(version)).toEqual([0, 1, 0]);
+  });
+
+  it("and runs it at 5:01 has failed in silence, and has succeeded after all", async () => {
+    const { version, question } = await begin();
+    await pass(301);
+    expect(await counts(version)).toEqual([0, 0, 1]);
+    await service.decide(running(question, version));
+    expect(await counts(version)).toEqual([0, 1, 0]);
+  });
+
+  it("and comes back at 6:00 with the old version has failed, and is left alone for an hour", async () => {
+    const { version, question } = await begin();
+    await pass(360);
+    const { answers } = await service.decide(question);
+    expect(answers[0]).toMatchObject({ offers: [], updating: false });
+    expect(await counts(version)).toEqual([0, 0, 1]);
+    await service.execute(
+      sql`UPDATE update_attempt SET ended_at = ended_at - interval '1 hour' WHERE device_id = ${question.device.id}`,
+    );
+    expect(offered(await service.decide(question))).toBe(1);
+  });
+
+  it("and comes back at 6:00 with a version that nobody knows has failed, and is asked no more of", async () => {
+    const { version, question } = await begin();
+    await pass(360);
+    expect(offered(await service.decide(running(question, "nightly")))).toBe(0);
+    expect(await counts(version)).toEqual([0, 0, 1]);
+  });
+
+  it("and runs another version before 5:00 is nobody's failure", async () => {
+    const { version, question } = await begin();
+    await service.decide(running(question, "9.9.9"));
+    expect(await counts(version)).toEqual([0, 0, 0]);
+  });
+
+  it("and goes back while it soaks has failed", async () => {
+    const { version, question } = await begin();
+    await service.decide(running(question, version));
+    await service.decide(running(question, "1.0.0"));
+    expect(await counts(version)).toEqual([0, 0, 1]);
+  });
+
+  it("and is never heard of while it soaks has failed after that and three intervals", async () => {
+    const { version, question } = await begin();
+    await service.decide(running(question, version));
+    await pass(299);
+    expect(await counts(version)).toEqual([1, 0, 0]);
+    await pass(2);
+    expect(await counts(version)).toEqual([0, 0, 1]);
+  });
+
+  it("and whose updates are turned off meanwhile is offered it no more, and counts as nobody's failure", async () => {
+    const { version, question } = await begin();
+    const off = { ...question, device: { ...question.device, autoUpdateEnabled: false } };
+    const { answers } = await service.decide(off);
+    expect(answers[0]).toMatchObject({ offers: [], updating: false });
+    expect(await counts(version)).toEqual([0, 0, 0]);
+  });
+
+  it.each(["quarantined", "decommissioned"])("and is %s is offered nothing", async (status) => {
+    const { question } = await begin();
+    const gone = { ...question, device: { ...question.device, status } };
+    expect(offered(await service.decide(gone))).toBe(0);
+  });
+});
+
 describe("a device that is silent", () => {
   const overdue = sql`UPDATE update_attempt SET deadline = clock_timestamp() - interval '1 second' WHERE ended_at IS NULL`;
 

@@ -2,30 +2,22 @@ import type { Database, Tx } from "@muster/db";
 import { counter, type Logger, systemCaller, uuidv7 } from "@muster/kit";
 import type { BeginUpdates } from "../clients/tenancy.ts";
 import { service } from "../config.ts";
-import { lateReturnMs, moveAttempt } from "../rules/attempt.ts";
 import { type Decision, type Device, decide as gate, type PastAttempt, recheckMaxMs } from "../rules/gate.ts";
-import { budgetOf } from "../rules/rollout.ts";
-import { parseVersion } from "../rules/version.ts";
 import {
   type AttemptRow,
   attemptsOf,
   dropRequests,
-  endAttempts,
-  insertAttempts,
-  lockOpen,
-  markReturned,
   type NewAttempt,
   noteHeard,
-  removeAttempts,
   requestsOf,
 } from "../store/attempts.ts";
-import { countersOf, limitsOf, lockRollouts, soaksOf, updateRollout } from "../store/rollouts.ts";
-import { countOutcomes, type Outcome } from "./count-outcomes.ts";
+import { type Begin, beginAll, grant } from "./grant-offers.ts";
+import { missedMax, moveAttempts, type Report } from "./move-attempts.ts";
 import type { Plan, PlanMemory } from "./plan-memory.ts";
 
 export type Question = {
   device: Device;
-  report: { component: string; version: string; state: string; error: string } | null;
+  report: Report | null;
 };
 
 export type Offer = {
@@ -37,6 +29,8 @@ export type Offer = {
   size: number;
   sha256: string;
   manifest: string | null;
+  /** How the keys of manifests were exchanged, oldest first; none beside an unsigned release. */
+  rootNotes: readonly string[];
 };
 export type Answer = { offers: Offer[]; validForMs: number; updating: boolean };
 
@@ -81,7 +75,6 @@ export async function decideForDevices(
 
 const nothing: Answer = { offers: [], validForMs: 0, updating: false };
 
-type Begin = { attemptId: string; deviceId: string; component: string; version: string; isNew: boolean };
 type Decided = { answers: Map<string, Answer>; begins: Begin[]; epoch: number };
 
 async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]): Promise<Decided> {
@@ -171,143 +164,6 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
 }
 
 const fullBudgetMs = 30_000;
-/** Heartbeats that a device may miss while it soaks. */
-const missedMax = 3;
-
-/** Takes offers out of the budgets of their rollouts, under the lock of each; the ids of the attempts that got one. */
-async function grant(
-  tx: Tx,
-  { timeoutSeconds }: DecideDeps,
-  attempts: readonly NewAttempt[],
-  now: Date,
-): Promise<Set<string>> {
-  if (attempts.length === 0) return new Set();
-  const rollouts = await lockRollouts(tx, [...new Set(attempts.map(({ rollout_id: id }) => id))]);
-  const taken: NewAttempt[] = [];
-  for (const rollout of rollouts) {
-    const budget = rollout.state === "running" ? budgetOf(limitsOf(rollout), countersOf(rollout)) : 0;
-    taken.push(...attempts.filter(({ rollout_id: id }) => id === rollout.id).slice(0, budget));
-  }
-  if (taken.length === 0) return new Set();
-  const opened = await insertAttempts(tx, taken, timeoutSeconds);
-  for (const rollout of rollouts) {
-    const n = taken.filter(({ id, rollout_id: of }) => of === rollout.id && opened.has(id)).length;
-    if (n > 0) await updateRollout(tx, { ...rollout, in_flight: rollout.in_flight + n }, now);
-  }
-  return opened;
-}
-
-/** Moves open attempts by what their devices said, and turns failures whose device has returned after all. */
-async function moveAttempts(
-  tx: Tx,
-  deps: DecideDeps,
-  questions: readonly Question[],
-  byDevice: Map<string, AttemptRow[]>,
-  now: Date,
-): Promise<void> {
-  const outcomes: Outcome[] = [];
-  const candidates = questions.flatMap(({ device }) =>
-    (byDevice.get(device.id) ?? []).filter((row) => row.ended_at === null || hasReturnedLate(row, device, now)),
-  );
-  if (candidates.length === 0) return;
-  const locked = new Map(
-    (
-      await lockOpen(
-        tx,
-        candidates.map(({ id }) => id),
-      )
-    ).map((row) => [row.id, row]),
-  );
-  const soaks = await soaksOf(tx, [...new Set([...locked.values()].map(({ rollout_id: id }) => id))]);
-  for (const { device, report } of questions) {
-    const attempts = byDevice.get(device.id) ?? [];
-    for (const [index, row] of attempts.entries()) {
-      const open = locked.get(row.id);
-      if (!open) continue;
-      attempts[index] = open;
-      if (open.ended_at !== null) {
-        if (!hasReturnedLate(open, device, now)) continue;
-        outcomes.push({ attempt: open, state: "succeeded", reason: "late", late: true });
-        attempts[index] = { ...open, state: "succeeded" };
-        continue;
-      }
-      const soakSeconds = soaks.get(open.rollout_id) ?? 0;
-      const about =
-        report !== null &&
-        report.component === open.component &&
-        (report.version === "" || parseVersion(report.version) === open.version);
-      const deferred = attempts.filter(
-        (each) => each.state === "deferred" && each.release_id === open.release_id,
-      ).length;
-      const move = moveAttempt(
-        {
-          state: open.state as "offered" | "returned",
-          version: open.version,
-          fromVersion: open.from_version,
-          returnedAt: open.returned_at,
-        },
-        { current: device.versions[open.component], report: about ? report : null },
-        { now, soakSeconds, deferred },
-      );
-      if (move === null) continue;
-      if (move.to === "returned") {
-        await markReturned(tx, open.id, soakSeconds + missedMax * deps.heartbeatIntervalSeconds);
-        const patienceMs = (soakSeconds + missedMax * deps.heartbeatIntervalSeconds) * 1_000;
-        attempts[index] = {
-          ...open,
-          state: "returned",
-          returned_at: now,
-          deadline: new Date(now.getTime() + patienceMs),
-        };
-        continue;
-      }
-      const reason = "reason" in move ? move.reason : move.to === "deferred" ? "locked" : null;
-      outcomes.push({ attempt: open, state: move.to, reason });
-      attempts[index] = { ...open, state: move.to, ended_at: now };
-    }
-    byDevice.set(device.id, attempts);
-  }
-  await endAttempts(
-    tx,
-    outcomes.map(({ attempt, state, reason }) => ({ id: attempt.id, state, reason })),
-  );
-  await countOutcomes(tx, outcomes, { now, log: deps.log });
-}
-
-function hasReturnedLate(row: AttemptRow, device: Device, now: Date): boolean {
-  if (row.state !== "failed" || row.ended_at === null || now.getTime() - row.ended_at.getTime() > lateReturnMs)
-    return false;
-  const current = device.versions[row.component];
-  return current !== null && parseVersion(current) === row.version;
-}
-
-/** Tells tenancy; grants that it does not know of are taken back, so that they hold no place. */
-async function beginAll(deps: DecideDeps, begins: readonly Begin[]): Promise<Set<string>> {
-  if (begins.length === 0) return new Set();
-  const { timeoutSeconds } = deps;
-  let begun: Set<string>;
-  try {
-    begun = await deps.begin(
-      begins.map(({ deviceId, component, version }) => ({ deviceId, component, version, timeoutSeconds })),
-    );
-  } catch (err) {
-    deps.log.warn({ err, updates: begins.length }, "tenancy does not take updates: they are taken back");
-    begun = new Set();
-  }
-  const back = begins.filter(({ deviceId, isNew }) => isNew && !begun.has(deviceId)).map(({ attemptId }) => attemptId);
-  if (back.length > 0) {
-    await deps.db.tx({ caller: systemCaller(service) }, async (tx) => {
-      const removed = await removeAttempts(tx, back);
-      const now = deps.now();
-      for (const rollout of await lockRollouts(tx, [...new Set(removed.map(({ rollout_id: id }) => id))])) {
-        const n = removed.filter(({ rollout_id: id }) => id === rollout.id).length;
-        await updateRollout(tx, { ...rollout, in_flight: Math.max(0, rollout.in_flight - n) }, now);
-      }
-    });
-  }
-  return begun;
-}
-
 function offerOf(
   plan: Plan,
   attempt: { id: string; component: string; version: string; release_id: string; rollout_id: string },
@@ -320,7 +176,14 @@ function offerOf(
   if (stopped || !artifact) return null;
   const { component, version } = attempt;
   const manifest = plan.offered.get(attempt.release_id)?.manifest ?? null;
-  return { attemptId: attempt.id, component, version, ...artifact, manifest };
+  return {
+    attemptId: attempt.id,
+    component,
+    version,
+    ...artifact,
+    manifest,
+    rootNotes: manifest ? plan.rootNotes : [],
+  };
 }
 
 /** Until the soak ends there is nothing to ask: a device that goes back is heard by its version. */

@@ -5,6 +5,7 @@ import { type Merged, mergeSettings, nothingSet, type Settings } from "../rules/
 import { compareVersions } from "../rules/version.ts";
 import { changesSince, readEpoch } from "../store/plan.ts";
 import { liveRollouts, type RolloutRow } from "../store/rollouts.ts";
+import { rootNotes } from "../store/root-notes.ts";
 import { settingsOf, settingsOfPartners } from "../store/settings.ts";
 
 /** A file as an offer names it. */
@@ -16,6 +17,8 @@ export type Plan = {
   epoch: number;
   catalogue: Catalogue;
   offered: ReadonlyMap<string, OfferedRelease>;
+  /** How the keys of manifests were exchanged, oldest first. */
+  rootNotes: readonly string[];
   mergedOf(partnerId: string, orgId: string): Merged;
 };
 
@@ -25,7 +28,7 @@ export type PlanMemory = {
 };
 
 type PartnerSettings = { own: Settings; organizations: Map<string, Settings>; merged: Map<string, Merged> };
-type CatalogueAt = { catalogue: Catalogue; offered: Map<string, OfferedRelease> };
+type CatalogueAt = Pick<Plan, "catalogue" | "offered" | "rootNotes">;
 
 const partnersMax = 5_000;
 const changesMax = 1_000;
@@ -70,11 +73,9 @@ export function createPlanMemory(): PlanMemory {
           });
         }
       }
-      const { catalogue, offered } = held as CatalogueAt;
       return {
         epoch: now,
-        catalogue,
-        offered,
+        ...(held as CatalogueAt),
         mergedOf: (partnerId, orgId) => mergedOf(partners.get(partnerId), orgId),
       };
     },
@@ -135,7 +136,7 @@ async function readCatalogue(tx: Tx): Promise<CatalogueAt> {
     const files = new Map(artifacts.map((each) => [`${each.os}/${each.arch}`, each]));
     return [id, { manifest, artifacts: files }] as const;
   });
-  return { catalogue, offered: new Map(offered) };
+  return { catalogue, offered: new Map(offered), rootNotes: await rootNotes(tx) };
 }
 
 function plannedOf(row: CatalogueRow, rollouts: readonly RolloutRow[]): PlannedRelease[] {

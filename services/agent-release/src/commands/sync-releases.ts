@@ -6,14 +6,15 @@ import {
   type Caller,
   keepWorking,
   type Logger,
+  type NoteVerifier,
   sleep,
   systemCaller,
   uuidv7,
 } from "@muster/kit";
 import { type ReleaseSource, SourceBusy } from "../clients/release-source.ts";
 import { service } from "../config.ts";
-import type { CheckDeps } from "./check-files.ts";
-import { checkRelease, SyncFailed } from "./check-files.ts";
+import { type CheckDeps, checkRelease, SyncFailed } from "./check-files.ts";
+import { exchangeKeys, readRoot } from "./exchange-keys.ts";
 import { registerRelease } from "./register-release.ts";
 
 const kind = "sync";
@@ -31,7 +32,9 @@ type Failure = {
 };
 type Input = { source: string; version: string | null; caller: Caller; meta: CallContext["meta"] };
 
-export type SyncDeps = Omit<CheckDeps, "onProgress"> & {
+export type SyncDeps = Omit<CheckDeps, "onProgress" | "root"> & {
+  /** Keys of manifests as they are set; root notes exchange them. */
+  keys: readonly NoteVerifier[];
   db: Database;
   log: Logger;
   sources: readonly ReleaseSource[];
@@ -109,10 +112,13 @@ async function sync(deps: SyncDeps, input: Input): Promise<SyncResult> {
   if (!source) throw new AppError("release_source_not_found", "Release source not found");
   const found = await source.find(input.version);
   if (!found) throw new AppError("agent_version_not_found", "Agent version not found");
-  const prepared = await checkRelease(deps, source.name, found);
+  const itself = { caller: systemCaller(service) };
+  const root = await deps.db.tx(itself, (tx) => readRoot(tx, deps.keys), { readOnly: true });
+  const { prepared, root: exchanged } = await checkRelease({ ...deps, root }, source.name, found);
   const at = deps.now();
   const who = { caller: input.caller, meta: input.meta };
-  await deps.db.tx({ caller: systemCaller(service) }, async (tx) => {
+  await deps.db.tx(itself, async (tx) => {
+    await exchangeKeys(tx, who, exchanged, at);
     for (const each of prepared) {
       await registerRelease(tx, who, each, { autoPromote: deps.autoPromote, action: "agent_version.sync" }, at);
     }

@@ -1,15 +1,19 @@
 import type { Database } from "@muster/db";
-import { type Logger, type Repeating, repeatEvery, systemCaller } from "@muster/kit";
+import { gauge, type Logger, type Repeating, repeatEvery, systemCaller } from "@muster/kit";
 import { countOutcomes, type Outcome } from "../commands/count-outcomes.ts";
 import { service } from "../config.ts";
 import { endAttempts, forgetAttempts, forgetRequests, isHeard, lockDue, openAttempts } from "../store/attempts.ts";
 import { forgetChanges } from "../store/plan.ts";
+import { inFlightOf } from "../store/rollouts.ts";
 
 type Deps = { db: Database; log: Logger; now: () => Date };
 
 const everyMs = 1_000;
+const countEveryMs = 5_000;
 const cleanEveryMs = 600_000;
 const batchRows = 500;
+
+const inFlight = gauge("agent_release_in_flight", "Updates under way, by rollout.", ["rollout"]);
 
 /**
  * Ends the attempts whose time is over as failures of their rollouts; how many. None while no gateway is heard of: then the silence is
@@ -41,6 +45,13 @@ export async function endDueOnce({ db, log, now }: Deps): Promise<number> {
   }
 }
 
+/** Shows how many updates are under way, whichever replica grants and ends them. */
+export async function countInFlight(db: Database): Promise<void> {
+  const rows = await db.tx({ caller: systemCaller(service) }, inFlightOf, { readOnly: true });
+  inFlight.reset();
+  for (const { id, in_flight: count } of rows) inFlight.set({ rollout: id }, count);
+}
+
 /** Looks each second until stopped, and removes every ten minutes what is kept no longer. */
 export function startEndingAttempts(deps: Deps): Repeating {
   const { db, log } = deps;
@@ -50,6 +61,11 @@ export function startEndingAttempts(deps: Deps): Repeating {
     () => endDueOnce(deps),
     (err) => log.warn({ err }, "due updates cannot be ended now"),
   );
+  const counting = repeatEvery(
+    countEveryMs,
+    () => countInFlight(db),
+    (err) => log.warn({ err }, "updates under way cannot be counted now"),
+  );
   const clean = async () => {
     await db.tx(who, forgetChanges);
     await db.tx(who, forgetRequests);
@@ -58,7 +74,7 @@ export function startEndingAttempts(deps: Deps): Repeating {
   const cleaning = repeatEvery(cleanEveryMs, clean, (err) => log.warn({ err }, "old update attempts not removed"));
   return {
     async stop() {
-      await Promise.all([ending.stop(), cleaning.stop()]);
+      await Promise.all([ending.stop(), counting.stop(), cleaning.stop()]);
     },
   };
 }

@@ -7,12 +7,14 @@ import { callContext } from "@muster/rpc";
 import { idempotentTx, reachedBefore, requireMfa, requirePermission } from "@muster/service";
 import type { ReleaseSource } from "../clients/release-source.ts";
 import type { Storage } from "../clients/storage.ts";
+import { exchangeKeys, readRoot } from "../commands/exchange-keys.ts";
 import { promoteVersion, versionNotFound } from "../commands/promote.ts";
 import { registerRelease } from "../commands/register-release.ts";
 import { syncReleases } from "../commands/sync-releases.ts";
 import { auditRelease } from "../emits/audit.ts";
 import { isComponent } from "../rules/component.ts";
 import { ManifestError, openManifest } from "../rules/manifest.ts";
+import { newRoot } from "../rules/manifest-root.ts";
 import { parseVersion } from "../rules/version.ts";
 import { bumpPlan } from "../store/plan.ts";
 import { promotedVersions } from "../store/promotions.ts";
@@ -73,7 +75,11 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
       const context = callContext(handler);
       requirePlatform(context, deps.mfaMaxAgeMinutes);
       const at = now();
-      const { manifest, signed } = readManifest(request.manifest, deps.keys, at);
+      const before = await db.tx(asService(context), (tx) => readRoot(tx, deps.keys), { readOnly: true });
+      const { rootNote } = request;
+      const root = rootNote === "" ? null : trusted("rootNote", () => newRoot(before, rootNote));
+      const { keys } = root ?? before;
+      const { manifest, signed } = trusted("manifest", () => openManifest(request.manifest, keys, at));
       const files = filesOf(manifest.artifacts, request.urls);
       if (request.notesUrl.length > notesUrlMax)
         throw validationError({ notesUrl: [`At most ${notesUrlMax} characters`] });
@@ -87,6 +93,7 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
           files,
         };
         const options = { autoPromote: deps.autoPromote, action: "agent_version.register" as const };
+        await exchangeKeys(tx, context, root, at);
         const row = await registerRelease(tx, context, prepared, options, at);
         if (!row) throw new AppError("release_exists", "This version is registered already");
         return shown(tx, row.id);
@@ -176,9 +183,10 @@ function wantedVersion(text: string): string {
   return version;
 }
 
-function readManifest(text: string, keys: readonly NoteVerifier[], at: Date) {
+/** What is wrong with a note is the field's fault, or nobody's whom we trust. */
+function trusted<T>(field: "manifest" | "rootNote", read: () => T): T {
   try {
-    return openManifest(text, keys, at);
+    return read();
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error;
     if (error.untrusted) {
@@ -186,7 +194,7 @@ function readManifest(text: string, keys: readonly NoteVerifier[], at: Date) {
         facts: { reason: error.message },
       });
     }
-    throw validationError({ manifest: [`The manifest ${error.message}`] });
+    throw validationError({ [field]: [`The ${field === "manifest" ? "manifest" : "root note"} ${error.message}`] });
   }
 }
 

@@ -4,7 +4,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
 import { AppError, type CallContext, isUuid, systemCaller, validationError } from "@muster/kit";
 import type { DeviceFacts } from "@muster/proto/muster/common/v1/device_pb";
-import { type Attempt, AttemptSchema, type UpdateService } from "@muster/proto/muster/release/v1/update_pb";
+import { type Attempt, AttemptSchema, Rule, type UpdateService } from "@muster/proto/muster/release/v1/update_pb";
 import { callContext } from "@muster/rpc";
 import { requirePermission } from "@muster/service";
 import type { Tenancy } from "../clients/tenancy.ts";
@@ -58,7 +58,12 @@ export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateServic
       return {
         epoch: BigInt(epoch),
         answers: answers.map(({ offers, validForMs, updating }) => ({
-          offers: offers.map((offer) => ({ ...offer, size: BigInt(offer.size), manifest: offer.manifest ?? "" })),
+          offers: offers.map((offer) => ({
+            ...offer,
+            size: BigInt(offer.size),
+            manifest: offer.manifest ?? "",
+            rootNotes: [...offer.rootNotes],
+          })),
           validForMs: BigInt(Math.floor(validForMs)),
           updating,
         })),
@@ -128,7 +133,7 @@ export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateServic
             current: each.current ?? "",
             target: each.target?.version ?? "",
             targetSource: each.targetSource ?? "",
-            rule: each.rule,
+            rule: Rule[each.rule.toUpperCase() as Uppercase<typeof each.rule>],
             detail: each.detail,
             nextCheckAt: timestampFromDate(each.recheckAt),
           })),

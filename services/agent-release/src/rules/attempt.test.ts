@@ -49,6 +49,20 @@ describe("an open attempt", () => {
       { deferred: 9 },
       { to: "failed", reason: "locked" },
     ],
+    [
+      "ends uncounted when the device's updates are turned off",
+      offered,
+      { ...runs("1.1.0"), stopped: "auto_update_off" as const },
+      {},
+      { to: "cancelled", reason: "auto_update_off" },
+    ],
+    [
+      "soaks on when they are turned off later",
+      soaking(5),
+      { ...runs("1.2.0"), stopped: "auto_update_off" as const },
+      {},
+      null,
+    ],
     ["waits when the version cannot be read", offered, runs("nightly"), {}, null],
   ])("%s", (_name, attempt, said, change, expected) => {
     expect(moveAttempt(attempt, said, { ...around, ...change })).toEqual(expected);

@@ -8,7 +8,12 @@ export type OpenAttempt = {
 };
 
 /** What a heartbeat says of the component that is being updated. */
-export type Said = { current: string | null; report: { state: string; error: string } | null };
+export type Said = {
+  current: string | null;
+  report: { state: string; error: string } | null;
+  /** Why the device is to be offered nothing more: its updates are off, or it may have none. */
+  stopped?: "auto_update_off" | "not_eligible" | null;
+};
 
 export type Move =
   /** Runs the new version; the soak begins. */
@@ -41,6 +46,7 @@ export function moveAttempt(
     const since = now.getTime() - (attempt.returnedAt?.getTime() ?? now.getTime());
     return since >= soakSeconds * 1_000 ? { to: "succeeded" } : null;
   }
+  if (attempt.state === "offered" && said.stopped) return { to: "cancelled", reason: said.stopped };
   if (current === null) return null;
   const from = parseVersion(attempt.fromVersion);
   if (attempt.state === "returned") {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { decide, type GateInput, type PlannedRelease, type PlannedRollout, type Rule } from "./gate.ts";
+import { Rule } from "@muster/proto/muster/release/v1/update_pb";
+import fc from "fast-check";
+import { decide, type GateInput, type PlannedRelease, type PlannedRollout, type Rule as RuleName } from "./gate.ts";
 import { mergeSettings, nothingSet } from "./settings.ts";
 
 const now = new Date("2024-02-29T12:00:00Z");
@@ -66,7 +68,7 @@ const runs = (agent: string) => says({ versions: { agent, watchdog: null, helper
 const ring = { name: "r", partnerIds: [], orgIds: ["other"], siteIds: [], groupIds: [] };
 const closed = set({ windowStart: 0, windowEnd: 60 });
 
-const rows: [Rule, string, Partial<GateInput>][] = [
+const rows: [RuleName, string, Partial<GateInput>][] = [
   ["not_eligible", "a quarantined device", says({ status: "quarantined" })],
   ["not_eligible", "a decommissioned device", says({ status: "decommissioned" })],
   [
@@ -146,5 +148,70 @@ describe("the gate", () => {
   it("looks again when the window opens", () => {
     const soon = set({ windowStart: 12 * 60 + 5, windowEnd: 13 * 60 });
     expect(decide({ ...base, ...soon })[0]?.recheckAt).toEqual(new Date("2024-02-29T12:05:00Z"));
+  });
+
+  it("has a row for each of its rules", () => {
+    const known = Object.keys(Rule).flatMap((name) =>
+      /^[A-Z]/.test(name) && name !== "UNSPECIFIED" ? [name.toLowerCase()] : [],
+    );
+    expect(new Set([...rows.map(([rule]) => rule), "not_reported"])).toEqual(new Set(known));
+  });
+
+  it("offers nothing more when something of the device is turned off", () => {
+    const version = fc.constantFrom("0.9.0", "1.0.0", "1.1.0", "2.0.0", null);
+    const rollout = fc.record({
+      state: fc.constantFrom<PlannedRollout["state"]>("running", "paused", "halted", "completed"),
+      percent: fc.constantFrom(0, 50, 100),
+      budget: fc.constantFrom(null, 0, 5),
+    });
+    const own = fc
+      .record({
+        guard: rollout,
+        staged: rollout,
+        promotedId: fc.constantFrom(null, "1.0.0", "1.1.0"),
+        yanked: fc.boolean(),
+      })
+      .map(({ promotedId, yanked, ...of }) => ({
+        promotedId,
+        releases: [
+          release("2.0.0", { staged: [staged(of.staged)], minimumVersion: "1.0.0" }),
+          release("1.1.0", { guard: guard("1.1.0", of.guard), yanked }),
+          release("1.0.0"),
+        ],
+      }));
+    const input = fc.record<GateInput>({
+      device: fc
+        .record({ agent: version, watchdog: version, helper: version })
+        .map((versions) => ({ ...device, versions })),
+      merged: fc
+        .record({ agentTarget: fc.constantFrom(null, "latest", "1.0.0"), windowEnd: fc.constantFrom(null, 60) })
+        .map((settings) => mergeSettings(nothingSet, { ...nothingSet, ...settings })),
+      catalogue: fc.record({ agent: own, watchdog: own, helper: own }),
+      attempts: fc.constantFrom([], [failed(0.5)], [{ ...failed(0), state: "offered", endedAt: null }]),
+      requested: fc.boolean(),
+      now: fc.constant(now),
+    });
+    const offered = (given: GateInput) =>
+      decide(given).flatMap(({ rule, component }) => (rule === "offered" ? [component] : []));
+    const turnedOff: ((given: GateInput) => GateInput)[] = [
+      (given) => ({ ...given, device: { ...given.device, autoUpdateEnabled: false } }),
+      (given) => ({ ...given, device: { ...given.device, status: "quarantined" } }),
+      (given) => ({ ...given, requested: false }),
+      (given) => ({
+        ...given,
+        merged: mergeSettings({ ...nothingSet, updatePolicy: "manual" }, given.merged.settings),
+      }),
+      (given) => ({
+        ...given,
+        merged: mergeSettings({ ...nothingSet, windowStart: 0, windowEnd: 60 }, given.merged.settings),
+      }),
+    ];
+    fc.assert(
+      fc.property(input, fc.constantFrom(...turnedOff), (given, off) => {
+        const before = offered(given);
+        return offered(off(given)).every((component) => before.includes(component));
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });

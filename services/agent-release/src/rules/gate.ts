@@ -1,3 +1,4 @@
+import type { Rule as RuleNumber } from "@muster/proto/muster/release/v1/update_pb";
 import { type Component, components } from "./component.ts";
 import { isInBucket, isInRing, type Place, type Ring, type RolloutState } from "./rollout.ts";
 import type { Merged } from "./settings.ts";
@@ -47,26 +48,8 @@ export type PastAttempt = {
   endedAt: Date | null;
 };
 
-export const rules = [
-  "not_eligible",
-  "not_reported",
-  "auto_update_off",
-  "policy_manual",
-  "no_target",
-  "current_unparsable",
-  "up_to_date",
-  "no_artifact",
-  "below_minimum",
-  "window_closed",
-  "not_in_ring",
-  "not_in_bucket",
-  "halted",
-  "back_off",
-  "in_progress",
-  "in_flight_cap",
-  "offered",
-] as const;
-export type Rule = (typeof rules)[number];
+/** By the names that clients see. */
+export type Rule = Lowercase<Exclude<keyof typeof RuleNumber, "UNSPECIFIED">>;
 
 export type TargetSource = "organization" | "partner" | "latest" | "rollout" | "minimum";
 

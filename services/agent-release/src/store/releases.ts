@@ -84,14 +84,6 @@ export async function countReleases(tx: Tx, component: Component): Promise<numbe
   return row?.n ?? 0;
 }
 
-/** The highest counter of a component's signed manifests. */
-export async function highestCounter(tx: Tx, component: Component): Promise<number> {
-  const [row] = await tx.query<{ n: number }>(
-    sql`SELECT coalesce(max(counter), 0)::bigint AS n FROM release WHERE component = ${component} AND signed`,
-  );
-  return Number(row?.n ?? 0);
-}
-
 export async function markYanked(tx: Tx, id: string, at: Date): Promise<void> {
   await tx.execute(sql`UPDATE release SET yanked_at = coalesce(yanked_at, ${at}) WHERE id = ${id}::uuid`);
 }

@@ -100,6 +100,11 @@ export function listRollouts(
   return readNewestPage<ShownRollout>(db, who, { table: sql`rollout`, columns: shown, where }, page);
 }
 
+/** Updates under way by rollout; those without any are left out. */
+export function inFlightOf(tx: Tx): Promise<{ id: string; in_flight: number }[]> {
+  return tx.query<{ id: string; in_flight: number }>(sql`SELECT id, in_flight FROM rollout WHERE in_flight > 0`);
+}
+
 /** Offers that each live rollout may make now. */
 export async function budgetsOf(tx: Tx): Promise<Map<string, number>> {
   return new Map((await liveRollouts(tx)).map((row) => [row.id, budgetOf(limitsOf(row), countersOf(row))]));

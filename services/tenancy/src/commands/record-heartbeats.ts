@@ -13,6 +13,9 @@ import {
   writeHeartbeat,
 } from "../store/presence.ts";
 
+/** In place of a known version: nobody can decide about updates now. */
+const noFacts = -1;
+
 export type ToldHeartbeat = Heartbeat & { meta: RequestMeta };
 
 const batchSize = histogram(
@@ -91,7 +94,8 @@ async function heardOf(
 ): Promise<Map<string, HeardDevice>> {
   const changed = heartbeats.filter(({ deviceId, knownVersion }) => {
     const status = known.get(deviceId);
-    return status !== undefined && status !== "decommissioned" && versions.get(deviceId) !== knownVersion;
+    const isWanted = knownVersion !== noFacts && versions.get(deviceId) !== knownVersion;
+    return isWanted && status !== undefined && status !== "decommissioned";
   });
   const ids = changed.map(({ deviceId }) => deviceId);
   const facts = new Map((ids.length > 0 ? await factsOf(tx, ids) : []).map((row) => [row.id, row]));

@@ -1,0 +1,71 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createClient } from "@connectrpc/connect";
+import { systemCaller } from "@muster/kit";
+import type { RunningStack } from "@muster/local";
+import type { DeviceFacts } from "@muster/proto/muster/common/v1/device_pb";
+import { type DeviceAnswer, UpdateService } from "@muster/proto/muster/release/v1/update_pb";
+import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
+import { callOptions, createSigner, createTransport } from "@muster/rpc";
+
+export type Report = { component: string; version: string; state: string; error: string };
+export type Heartbeat = {
+  deviceId: string;
+  orgId: string;
+  agentVersion: string;
+  report: Report | null;
+  knownVersion: bigint;
+};
+/** What a heartbeat came to: facts when the row is not the known one, and what agent-release said of them. */
+export type Heard = { status: string; facts: DeviceFacts | null; answer: DeviceAnswer | null };
+
+const timeoutMs = 10_000;
+
+/** Speaks to tenancy and agent-release of a cluster as its gateway does, without HTTP before it. */
+export function asGateway({ stack, dataDir }: RunningStack) {
+  const secrets = JSON.parse(readFileSync(join(dataDir, "keys", "secrets.json"), "utf8")) as {
+    callers: Record<string, { privateKey: string }>;
+  };
+  const signer = createSigner({ issuer: "gateway", privateKeys: secrets.callers.gateway?.privateKey ?? "" });
+  const to = (service: "tenancy" | "agent-release") =>
+    createTransport({ baseUrls: [stack.services[service]?.rpc ?? ""], callers: { service, signer }, connections: 4 });
+  const [tenancy, release] = [to("tenancy"), to("agent-release")];
+  const presence = createClient(PresenceService, tenancy);
+  const updates = createClient(UpdateService, release);
+  const caller = systemCaller("gateway");
+  const call = () =>
+    callOptions({
+      caller,
+      meta: { requestId: randomUUID(), clientAddress: null, userAgent: null, traceparent: null },
+      deadlineMs: performance.now() + timeoutMs,
+    });
+  const decide = async (devices: readonly { device: DeviceFacts; report?: Report }[]) =>
+    (await updates.decide({ devices: [...devices] }, await call())).answers;
+
+  return {
+    decide,
+    /** Heartbeats of one moment: noted by tenancy, and decided about where that says that something may have changed. */
+    async heartbeats(batch: readonly Heartbeat[]): Promise<Heard[]> {
+      const told = batch.map(({ report, ...heartbeat }) => ({
+        ...heartbeat,
+        updateEnded: report !== null && ["locked", "failed", "rolled_back"].includes(report.state),
+      }));
+      const { results } = await presence.recordHeartbeats({ heartbeats: told }, await call());
+      const asked = results.flatMap(({ facts }, at) => {
+        const report = batch[at]?.report;
+        return facts ? [{ at, device: facts, ...(report ? { report } : {}) }] : [];
+      });
+      const answers = asked.length > 0 ? await decide(asked.map(({ at: _, ...question }) => question)) : [];
+      const byPlace = new Map(asked.map(({ at }, n) => [at, answers[n] ?? null]));
+      return results.map(({ status, facts }, at) => ({
+        status,
+        facts: facts ?? null,
+        answer: byPlace.get(at) ?? null,
+      }));
+    },
+    async close() {
+      await Promise.all([tenancy.close(), release.close()]);
+    },
+  };
+}

@@ -1,0 +1,240 @@
+import { createHash } from "node:crypto";
+import { startStack } from "@muster/local";
+import type { DeviceFacts } from "@muster/proto/muster/common/v1/device_pb";
+import pg from "pg";
+import { administrator, type Call, newOrganization, password } from "./administrator.ts";
+import { type Agent, insertAgents } from "./agent-rows.ts";
+import { asGateway, type Heard, type Report } from "./as-gateway.ts";
+import { loadAverage } from "./process-usage.ts";
+
+type Gateway = ReturnType<typeof asGateway>;
+/** One agent: what it runs, and what it was offered and has not done yet. */
+type Sim = Agent & { version: string; offered: string | null; report: Report | null };
+type Staged = { id: string; version: string; threshold: number; cap: number };
+
+const batchSize = 500;
+const together = 2;
+const badPercent = 5;
+const bucketPercent = 50;
+const cap = 1_000;
+const haltFailures = 50;
+const decideMs = 5_000;
+
+/**
+ * `npm run bench -- rollout [agents]`: a fleet (50,000 when not said) that speaks to tenancy and agent-release as a gateway does. A release
+ * that fails on 5 % of its devices is rolled out to rings, a bucket of 50 %, and organizations with a closed window or a manual policy;
+ * then a good one to everybody. Ends with status 1 when the bad one fails on twice its threshold, or anybody is offered what is not theirs.
+ * Then devices a second that agent-release decides about.
+ */
+export async function run(args: string[] = []): Promise<void> {
+  const count = Math.min(Number(args[0] ?? 50_000), 100_000);
+  const env = { AGENT_AUTO_PROMOTE: "false", PASSWORD_SCRYPT_LOG_N: "10", HEARTBEAT_INTERVAL_SECONDS: "3600" };
+  const running = await startStack({ adminPassword: password, env });
+  const database = new pg.Client({ connectionString: running.stack.databaseUrl });
+  await database.connect();
+  const gateway = asGateway(running);
+  try {
+    const root = await administrator(running.stack.gateways[0]?.url ?? "");
+    const owners = [];
+    for (let i = 0; i < 5; i++) owners.push(await newOrganization(root));
+    const [open, alsoOpen, closed, manual, outside] = owners.map(({ orgId }) => orgId) as [
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    const agents = await insertAgents(running.stack.databaseUrl, owners, count);
+    await database.query(
+      `UPDATE tenancy.devices SET status = 'online', last_seen_at = now(), offline_check_at = now() + interval '1 hour'`,
+    );
+    const fleet = agents.map((agent): Sim => ({ ...agent, version: "1.0.0", offered: null, report: null }));
+    const day = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"][(new Date().getUTCDay() + 3) % 7];
+    await put(root, closed, { windowDays: [day] });
+    await put(root, manual, { updatePolicy: "manual" });
+
+    const ring = { name: "first", orgIds: [open, alsoOpen, closed, manual] };
+    const bad = await stage(root, "1.1.0", { rings: [ring], percent: bucketPercent });
+    const isTheirs = ({ id, orgId }: Sim) => [open, alsoOpen].includes(orgId) && inBucket(bad.id, id);
+    const badRun = await drive({ gateway, database, fleet, rollout: bad, failing: badPercent, isTheirs, sweeps: 3 });
+
+    for (const orgId of [closed, manual]) await put(root, orgId, {});
+    await order(root, "POST", `/agent-versions/rollouts/${bad.id}/cancel`);
+    const good = await stage(root, "1.2.0", {});
+    const goodRun = await drive({
+      gateway,
+      database,
+      fleet,
+      rollout: good,
+      failing: 0,
+      isTheirs: () => true,
+      sweeps: 40,
+    });
+    console.log(
+      `${count} agents in 5 organizations, batches of ${batchSize}, ${together} at a time; load ${loadAverage()}`,
+    );
+    console.table([badRun, goodRun]);
+    const reached = fleet.filter(({ version }) => version === "1.2.0").length;
+    console.log(`${reached} of ${count} run the good release; ${outside} was outside of the bad one's ring`);
+
+    const upToDate = await decisions(gateway, await factsOf(gateway, fleet.slice(0, 5_000)));
+    await stage(root, "1.3.0", { maxInFlight: 1 });
+    const full = await decisions(gateway, await factsOf(gateway, fleet.slice(0, 5_000)));
+    console.table([{ "decisions/s, up to date": upToDate, "decisions/s, budget full": full, load: loadAverage() }]);
+    const isHeld =
+      badRun.state === "halted" &&
+      badRun.failed < 2 * bad.threshold &&
+      badRun.outside + goodRun.outside + badRun["offers after the halt"] === 0 &&
+      Math.max(badRun["most in flight"], goodRun["most in flight"]) <= cap &&
+      badRun.doubled + goodRun.doubled === 0 &&
+      reached === count;
+    if (!isHeld) process.exitCode = 1;
+  } finally {
+    await gateway.close();
+    await database.end();
+    await running.stop();
+  }
+}
+
+/** Heartbeats of the fleet, those first who were offered something, until the rollout halts or everybody was heard so many times. */
+async function drive(of: {
+  gateway: Gateway;
+  database: pg.Client;
+  fleet: Sim[];
+  rollout: Staged;
+  failing: number;
+  isTheirs(agent: Sim): boolean;
+  sweeps: number;
+}) {
+  const { gateway, database, fleet, rollout, failing, isTheirs, sweeps } = of;
+  const waiting = [...fleet];
+  const busy: Sim[] = [];
+  const offers = new Map<string, number>();
+  let [outside, afterHalt, mostInFlight, heard] = [0, 0, 0, 0];
+  let state = { state: "running", in_flight: 0, succeeded: 0, failed: 0 };
+  const startedMs = performance.now();
+
+  const act = (agent: Sim, { answer }: Heard) => {
+    agent.report = null;
+    const offer = answer?.offers[0];
+    if (!offer) return waiting.push(agent);
+    if (agent.offered !== offer.attemptId) {
+      offers.set(agent.id, (offers.get(agent.id) ?? 0) + 1);
+      if (!isTheirs(agent)) outside++;
+      if (state.state === "halted") afterHalt++;
+    }
+    agent.offered = offer.attemptId;
+    if (Number.parseInt(agent.id.slice(0, 8), 16) % 100 < failing) {
+      agent.report = { component: "agent", version: offer.version, state: "failed", error: "" };
+    } else agent.version = offer.version;
+    return busy.push(agent);
+  };
+  const one = async () => {
+    const batch = [...busy.splice(0, batchSize)];
+    batch.push(...waiting.splice(0, batchSize - batch.length));
+    heard += batch.length;
+    const told = batch.map(({ id: deviceId, orgId, version: agentVersion, report }) => {
+      return { deviceId, orgId, agentVersion, report, knownVersion: 0n };
+    });
+    const answers = await gateway.heartbeats(told);
+    answers.forEach((answer, at) => void act(batch[at] as Sim, answer));
+  };
+  const isOver = () =>
+    (busy.length === 0 && state.in_flight === 0 && (state.succeeded >= fleet.length || state.state === "halted")) ||
+    heard > sweeps * fleet.length;
+  let haltedAtHeard = Number.POSITIVE_INFINITY;
+  while (!isOver() || heard < haltedAtHeard + (state.state === "halted" ? fleet.length : 0)) {
+    if (heard > (sweeps + 1) * fleet.length) break;
+    await Promise.all(Array.from({ length: together }, one));
+    const { rows } = await database.query(
+      "SELECT state, in_flight, succeeded, failed FROM agent_release.rollout WHERE id = $1",
+      [rollout.id],
+    );
+    state = rows[0] ?? state;
+    mostInFlight = Math.max(mostInFlight, state.in_flight);
+    // Once more everybody: nobody may be offered it any more.
+    if (state.state === "halted" && haltedAtHeard === Number.POSITIVE_INFINITY) haltedAtHeard = heard;
+    if (state.state !== "halted" && isOver()) break;
+  }
+  return {
+    release: rollout.version,
+    state: state.state,
+    offers: [...offers.values()].reduce((sum, n) => sum + n, 0),
+    succeeded: state.succeeded,
+    failed: state.failed,
+    "twice the threshold": 2 * rollout.threshold,
+    outside,
+    doubled: [...offers.values()].filter((n) => n > 1).length,
+    "offers after the halt": afterHalt,
+    "most in flight": mostInFlight,
+    cap: rollout.cap,
+    heartbeats: heard,
+    seconds: Number(((performance.now() - startedMs) / 1000).toFixed(1)),
+  };
+}
+
+/** Devices a second, in batches, two under way. */
+async function decisions(gateway: Gateway, devices: readonly DeviceFacts[]): Promise<number> {
+  let [done, at] = [0, 0];
+  const startedMs = performance.now();
+  const one = async () => {
+    while (performance.now() - startedMs < decideMs) {
+      const batch = devices.slice(at, at + batchSize).map((device) => ({ device }));
+      at = (at + batchSize) % devices.length;
+      await gateway.decide(batch);
+      done += batch.length;
+    }
+  };
+  await Promise.all(Array.from({ length: together }, one));
+  return Math.round(done / ((performance.now() - startedMs) / 1000));
+}
+
+async function factsOf(gateway: Gateway, agents: readonly Sim[]): Promise<DeviceFacts[]> {
+  const facts: DeviceFacts[] = [];
+  for (let at = 0; at < agents.length; at += batchSize) {
+    const batch = agents.slice(at, at + batchSize).map(({ id: deviceId, orgId, version: agentVersion }) => {
+      return { deviceId, orgId, agentVersion, report: null, knownVersion: 0n };
+    });
+    facts.push(...(await gateway.heartbeats(batch)).flatMap((heard) => (heard.facts ? [heard.facts] : [])));
+  }
+  return facts;
+}
+
+/** Registers a version of the agent and rolls it out in stages. */
+async function stage(root: Call, version: string, change: object): Promise<Staged> {
+  const file = {
+    os: "linux",
+    arch: "amd64",
+    size: 1,
+    sha256: createHash("sha256").update(version).digest("hex"),
+    name: "agent",
+  };
+  const manifest = JSON.stringify({ version, component: "agent", artifacts: [file] });
+  await order(root, "POST", "/agent-versions", { manifest, urls: { agent: "https://releases.example.com/agent" } });
+  const limits = { maxInFlight: cap, haltAfterFailures: haltFailures, haltPercent: 3, soakSeconds: 0 };
+  const { id } = await order(root, "POST", "/agent-versions/rollouts", {
+    component: "agent",
+    version,
+    ...limits,
+    ...change,
+  });
+  return { id: String(id), version, threshold: haltFailures, cap };
+}
+
+const put = (root: Call, orgId: string, body: object) =>
+  order(root, "PUT", `/orgs/organizations/${orgId}/agent-updates`, body);
+
+async function order(root: Call, method: string, path: string, body?: object): Promise<Record<string, unknown>> {
+  const reply = await root(method, path, body);
+  if (reply.status >= 300) throw new Error(`${method} ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
+  return reply.body;
+}
+
+/** As documented, judged apart from the service. */
+function inBucket(rolloutId: string, deviceId: string): boolean {
+  const first = createHash("sha256")
+    .update(rolloutId + deviceId)
+    .digest()
+    .readUInt32BE(0);
+  return first < (bucketPercent * 2 ** 32) / 100;
+}

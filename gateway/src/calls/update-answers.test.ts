@@ -1,0 +1,107 @@
+import { create } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { createLogger } from "@muster/kit";
+import { type DeviceFacts, DeviceFactsSchema } from "@muster/proto/muster/common/v1/device_pb";
+import {
+  DecideResponseSchema,
+  ListChangesResponseSchema,
+  type PlanChange,
+  PlanChangeSchema,
+} from "@muster/proto/muster/release/v1/update_pb";
+import { createUpdateAnswers, type UpdateAnswers } from "./update-answers.ts";
+
+let nowMs: number;
+let asked: string[][];
+let decide: () => Promise<{ validForMs: bigint }>;
+let changes: PlanChange[];
+let epoch: bigint;
+let updates: UpdateAnswers;
+
+beforeEach(() => {
+  [nowMs, asked, changes, epoch] = [1_000, [], [], 7n];
+  decide = async () => ({ validForMs: 60_000n });
+  updates = createUpdateAnswers({
+    updates: {
+      async decide({ devices = [] }) {
+        asked.push(devices.map(({ device }) => device?.id ?? ""));
+        const { validForMs } = await decide();
+        return create(DecideResponseSchema, { epoch, answers: devices.map(() => ({ validForMs })) });
+      },
+      listChanges: async () => create(ListChangesResponseSchema, { epoch, changes }),
+    },
+    call: async () => ({}),
+    max: 100,
+    log: createLogger("test", "fatal"),
+    nowMs: () => nowMs,
+  });
+});
+afterEach(() => updates.stop());
+
+const device = (id: string): DeviceFacts => create(DeviceFactsSchema, { id, orgId: "o", partnerId: "p", version: 3n });
+const change = (scope: string, id = "") => {
+  epoch += 1n;
+  changes = [create(PlanChangeSchema, { epoch, scope, id })];
+  return updates.refresh();
+};
+const never = () => new Promise<{ validForMs: bigint }>(() => undefined);
+
+describe("an answer of `nothing to do`", () => {
+  it("is remembered with the version of the device's row for as long as it is good", async () => {
+    expect(updates.knownVersion("a")).toBe(0n);
+    await updates.ask(device("a"), null);
+    expect(updates.knownVersion("a")).toBe(3n);
+    nowMs += 60_000;
+    expect(updates.knownVersion("a")).toBe(0n);
+  });
+
+  it.each([
+    ["all", "", 0n],
+    ["organization", "o", 0n],
+    ["partner", "p", 0n],
+    ["organization", "other", 3n],
+  ])("after a change of %s %s counts as version %d", async (scope, id, version) => {
+    await updates.ask(device("a"), null);
+    await change(scope, id);
+    expect(updates.knownVersion("a")).toBe(version);
+  });
+
+  it("is not remembered when the device is to be asked about again", async () => {
+    decide = async () => ({ validForMs: 0n });
+    await updates.ask(device("a"), null);
+    expect(updates.knownVersion("a")).toBe(0n);
+  });
+});
+
+describe("an agent-release that does not answer", () => {
+  it("is asked by one heartbeat at a time, ever more seldom, and the others wait for nothing", async () => {
+    decide = never;
+    expect(await Promise.all([updates.ask(device("a"), null), updates.ask(device("b"), null)])).toEqual([null, null]);
+    expect(asked).toEqual([["a", "b"]]);
+    expect([updates.knownVersion("c"), await updates.ask(device("c"), null)]).toEqual([-1n, null]);
+    expect(asked).toHaveLength(1);
+    nowMs += 1_001;
+    // One asks; who comes meanwhile is answered without it.
+    const probe = updates.ask(device("d"), null);
+    const startedMs = performance.now();
+    expect(await updates.ask(device("e"), null)).toBeNull();
+    expect(performance.now() - startedMs).toBeLessThan(250);
+    expect(await probe).toBeNull();
+    expect(asked).toEqual([["a", "b"], ["d"]]);
+    // Two seconds now.
+    nowMs += 1_001;
+    expect(await updates.ask(device("f"), null)).toBeNull();
+    expect(asked).toHaveLength(2);
+  });
+
+  it("is asked by everybody again once it has answered in time", async () => {
+    decide = async () => {
+      throw new Error("away");
+    };
+    await updates.ask(device("a"), null);
+    nowMs += 1_001;
+    decide = async () => ({ validForMs: 60_000n });
+    expect(await updates.ask(device("b"), null)).toMatchObject({ validForMs: 60_000n });
+    await Promise.all([updates.ask(device("c"), null), updates.ask(device("d"), null)]);
+    expect(asked.at(-1)).toEqual(["c", "d"]);
+  });
+});

@@ -1,0 +1,103 @@
+import type { Tx } from "@muster/db";
+import type { Logger } from "@muster/kit";
+import { lateReturnMs, moveAttempt } from "../rules/attempt.ts";
+import type { Device } from "../rules/gate.ts";
+import { parseVersion } from "../rules/version.ts";
+import { type AttemptRow, endAttempts, lockOpen, markReturned } from "../store/attempts.ts";
+import { soaksOf } from "../store/rollouts.ts";
+import { countOutcomes, type Outcome } from "./count-outcomes.ts";
+
+/** What an agent says of its update. */
+export type Report = { component: string; version: string; state: string; error: string };
+
+/** Heartbeats that a device may miss while it soaks. */
+export const missedMax = 3;
+
+/** Moves open attempts by what their devices said, and turns failures whose device has returned after all. */
+export async function moveAttempts(
+  tx: Tx,
+  deps: { log: Logger; heartbeatIntervalSeconds: number },
+  questions: readonly { device: Device; report: Report | null }[],
+  byDevice: Map<string, AttemptRow[]>,
+  now: Date,
+): Promise<void> {
+  const outcomes: Outcome[] = [];
+  const candidates = questions.flatMap(({ device }) =>
+    (byDevice.get(device.id) ?? []).filter((row) => row.ended_at === null || hasReturnedLate(row, device, now)),
+  );
+  if (candidates.length === 0) return;
+  const locked = new Map(
+    (
+      await lockOpen(
+        tx,
+        candidates.map(({ id }) => id),
+      )
+    ).map((row) => [row.id, row]),
+  );
+  const soaks = await soaksOf(tx, [...new Set([...locked.values()].map(({ rollout_id: id }) => id))]);
+  for (const { device, report } of questions) {
+    const attempts = byDevice.get(device.id) ?? [];
+    for (const [index, row] of attempts.entries()) {
+      const open = locked.get(row.id);
+      if (!open) continue;
+      attempts[index] = open;
+      if (open.ended_at !== null) {
+        if (!hasReturnedLate(open, device, now)) continue;
+        outcomes.push({ attempt: open, state: "succeeded", reason: "late", late: true });
+        attempts[index] = { ...open, state: "succeeded" };
+        continue;
+      }
+      const soakSeconds = soaks.get(open.rollout_id) ?? 0;
+      const about =
+        report !== null &&
+        report.component === open.component &&
+        (report.version === "" || parseVersion(report.version) === open.version);
+      const deferred = attempts.filter(
+        (each) => each.state === "deferred" && each.release_id === open.release_id,
+      ).length;
+      const move = moveAttempt(
+        {
+          state: open.state as "offered" | "returned",
+          version: open.version,
+          fromVersion: open.from_version,
+          returnedAt: open.returned_at,
+        },
+        { current: device.versions[open.component], report: about ? report : null, stopped: stoppedBy(device) },
+        { now, soakSeconds, deferred },
+      );
+      if (move === null) continue;
+      if (move.to === "returned") {
+        await markReturned(tx, open.id, soakSeconds + missedMax * deps.heartbeatIntervalSeconds);
+        const patienceMs = (soakSeconds + missedMax * deps.heartbeatIntervalSeconds) * 1_000;
+        attempts[index] = {
+          ...open,
+          state: "returned",
+          returned_at: now,
+          deadline: new Date(now.getTime() + patienceMs),
+        };
+        continue;
+      }
+      const reason = "reason" in move ? move.reason : move.to === "deferred" ? "locked" : null;
+      outcomes.push({ attempt: open, state: move.to, reason });
+      attempts[index] = { ...open, state: move.to, ended_at: now };
+    }
+    byDevice.set(device.id, attempts);
+  }
+  await endAttempts(
+    tx,
+    outcomes.map(({ attempt, state, reason }) => ({ id: attempt.id, state, reason })),
+  );
+  await countOutcomes(tx, outcomes, { now, log: deps.log });
+}
+
+function stoppedBy({ status, autoUpdateEnabled }: Device): "auto_update_off" | "not_eligible" | null {
+  if (status === "quarantined" || status === "decommissioned") return "not_eligible";
+  return autoUpdateEnabled ? null : "auto_update_off";
+}
+
+function hasReturnedLate(row: AttemptRow, device: Device, now: Date): boolean {
+  if (row.state !== "failed" || row.ended_at === null || now.getTime() - row.ended_at.getTime() > lateReturnMs)
+    return false;
+  const current = device.versions[row.component];
+  return current !== null && parseVersion(current) === row.version;
+}

@@ -1,0 +1,186 @@
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { sql } from "@muster/db";
+import { type CallContext, generateNoteKey, noteKeys, signNote } from "@muster/kit";
+import { githubSource } from "../clients/github-source.ts";
+import { asItself } from "../emits/audit.ts";
+import { startRelease, type TestRelease } from "../testing/release.ts";
+import { type Fault, type ReleaseHost, releaseFiles, startReleaseHost } from "../testing/release-host.ts";
+import { type SyncDeps, syncOnce, syncReleases } from "./sync-releases.ts";
+
+const { signer } = noteKeys(generateNoteKey("releases"));
+const token = "secret-token";
+const sha256Of = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
+const binary = "muster-agent-linux-amd64";
+
+let service: TestRelease;
+let host: ReleaseHost;
+let deps: SyncDeps;
+beforeAll(async () => {
+  service = await startRelease();
+  host = await startReleaseHost();
+  const { egress, apiUrl } = host;
+  const source = githubSource({ egress, apiUrl, repository: "o/r", token });
+  const { db, log, now } = service.deps;
+  deps = { db, log, now, keys: [signer], sources: [source], storage: null, storeAll: false, autoPromote: true };
+});
+afterAll(async () => {
+  await host?.close();
+  await service?.stop();
+});
+beforeEach(() => {
+  host.releases.splice(0);
+  host.faults.clear();
+  host.asked.splice(0);
+  host.answer(null);
+});
+
+const context = (): CallContext => ({
+  ...asItself(),
+  deadlineMs: performance.now() + 30_000,
+  signal: new AbortController().signal,
+});
+const sync = (version: string | null = null) =>
+  syncReleases(deps, context(), { source: "github", version }, () => void syncOnce(deps));
+const publish = (tag: string, more: object = {}) =>
+  host.releases.push({ tag_name: tag, files: releaseFiles(tag.replace(/^v/, ""), signer), ...more });
+const rows = (version: string) =>
+  service.deps.db.read<{ source_url: string; stored: boolean; notes_url: string; signed: boolean }>(
+    asItself(),
+    sql`SELECT a.source_url, a.stored, r.notes_url, r.signed FROM release r JOIN artifact a ON a.release_id = r.id
+        WHERE r.version = ${version}`,
+  );
+
+describe("a sync from a GitHub-style host", () => {
+  it("takes the newest stable version, past drafts and pre-releases, and follows redirects without the token", async () => {
+    publish("v1.9.0");
+    publish("v1.10.0");
+    publish("v1.11.0", { draft: true });
+    publish("v1.12.0", { prerelease: true });
+    publish("v1.13.0-rc.1");
+    publish("nightly");
+    expect(await sync()).toEqual({ version: "1.10.0", synced: ["agent:linux/amd64"] });
+    const [row] = await rows("1.10.0");
+    expect(row).toMatchObject({ stored: false, signed: true, notes_url: "https://api.example.test/notes/v1.10.0" });
+    expect(row?.source_url).toMatch(/\/o\/r\/releases\/download\/v1\.10\.0\/muster-agent-linux-amd64$/);
+    const byHost = (name: string) =>
+      new Set(host.asked.filter((each) => each.host === name).map((each) => each.authorization));
+    expect(byHost("api.example.test")).toEqual(new Set([`Bearer ${token}`]));
+    // The other host learns nothing of the token.
+    expect(byHost("files.example.test")).toEqual(new Set([undefined]));
+  });
+
+  it("takes a version by name, with or without its v; a draft and an unknown one are not found", async () => {
+    publish("2.0.0");
+    publish("v2.0.1", { draft: true });
+    expect(await sync("2.0.0")).toMatchObject({ version: "2.0.0" });
+    await expect(sync("2.0.1")).rejects.toMatchObject({ code: "agent_version_not_found" });
+    await expect(sync("7.7.7")).rejects.toMatchObject({ code: "agent_version_not_found" });
+  });
+
+  it.each<[Fault, string]>([
+    ["cut", "cut after 5 bytes"],
+    ["gone", "answered 404"],
+    ["other bytes", "wrong digest"],
+    ["other digest", "wrong digest"],
+    ["redirect to a private address", "its address is not allowed"],
+    ["redirect loop", "more than 3 redirects"],
+  ])("with a file that is served with %s registers nothing and names it", async (fault, reason) => {
+    publish("v3.0.0", { files: { ...releaseFiles("3.0.0", signer), ...releaseFiles("3.0.0", signer, "watchdog") } });
+    host.faults.set(binary, fault);
+    await expect(sync()).rejects.toMatchObject({
+      code: "release_sync_failed",
+      facts: { failed: [{ asset: binary, reason: expect.stringContaining(reason) }] },
+    });
+    expect(await rows("3.0.0")).toEqual([]);
+  });
+
+  it("with a file that is missing registers nothing", async () => {
+    const { [binary]: _, ...files } = releaseFiles("3.1.0", signer);
+    publish("v3.1.0", { files });
+    await expect(sync()).rejects.toMatchObject({ facts: { failed: [{ asset: binary, reason: "missing" }] } });
+    expect(await rows("3.1.0")).toEqual([]);
+  });
+
+  it.each([
+    [429, { "retry-after": "7" }, 7],
+    [403, { "x-ratelimit-reset": String(Math.ceil(Date.now() / 1_000) + 100_000) }, 3_600],
+    [403, {}, 60],
+  ])("is asked to come back when the host is out of patience: %d %j", async (status, headers, retryAfterSeconds) => {
+    publish("v3.2.0");
+    host.answer(status, headers);
+    await expect(sync()).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds });
+  });
+
+  it("is asked to come back when a file's host is, too", async () => {
+    publish("v3.3.0");
+    host.faults.set(binary, "busy");
+    await expect(sync()).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 9 });
+    expect(await rows("3.3.0")).toEqual([]);
+  });
+
+  it("that fails says so when the host is broken", async () => {
+    host.answer(500);
+    await expect(sync()).rejects.toMatchObject({ code: "release_sync_failed" });
+  });
+
+  it("that is asked for three times at once is done once, and answered thrice", async () => {
+    publish("v4.0.0");
+    const wanted = { version: "4.0.0", synced: ["agent:linux/amd64"] };
+    expect(await Promise.all([sync(), sync(), sync()])).toEqual([wanted, wanted, wanted]);
+    expect(host.asked.filter(({ path }) => path.endsWith(`/files/v4.0.0/${binary}`))).toHaveLength(1);
+    const count = sql`SELECT count(*)::int AS n FROM outbox WHERE subject LIKE 'audit.%'`;
+    const [before] = await service.deps.db.read<{ n: number }>(asItself(), count);
+    expect(await sync()).toEqual(wanted);
+    const [after] = await service.deps.db.read<{ n: number }>(asItself(), count);
+    expect(after).toEqual(before);
+  });
+
+  it("of two versions at once registers both, and promotes the newer", async () => {
+    publish("v4.1.0");
+    publish("v4.2.0");
+    await Promise.all([sync("4.2.0"), sync("4.1.0")]);
+    const [row] = await service.deps.db.read<{ version: string }>(
+      asItself(),
+      sql`SELECT r.version FROM promotion p JOIN release r ON r.id = p.release_id WHERE p.component = 'agent'`,
+    );
+    expect(row?.version).toBe("4.2.0");
+  });
+
+  it("of a version whose files have changed since is refused", async () => {
+    publish("v4.3.0");
+    await sync();
+    host.releases.splice(0);
+    const other = releaseFiles("4.3.0", signer, "agent");
+    const bytes = Buffer.from("other");
+    const artifacts = [{ os: "darwin", arch: "arm64", name: "agent", size: 5, sha256: sha256Of(bytes) }];
+    const note = signNote(`${JSON.stringify({ version: "4.3.0", component: "agent", artifacts })}\n`, signer);
+    publish("v4.3.0", { files: { ...other, agent: bytes, "agent.manifest": Buffer.from(note) } });
+    await expect(sync()).rejects.toMatchObject({ code: "release_exists" });
+  });
+});
+
+describe("keys of manifests", () => {
+  it("are exchanged by a root note of old and new, which offers carry from then on", async () => {
+    const next = noteKeys(generateNoteKey("next")).signer;
+    const line = `${JSON.stringify({ root: 2, keys: [next.text] })}\n`;
+    const signed = (...by: (typeof next)[]) =>
+      Buffer.from(`${line}\n${by.map((key) => signNote(line, key).split("\n\n")[1]).join("")}`);
+    publish("v5.0.0", { files: { ...releaseFiles("5.0.0", next), "root.note": signed(next) } });
+    // The new key alone cannot: neither the note nor what it signed is trusted.
+    await expect(sync()).rejects.toMatchObject({
+      code: "release_untrusted",
+      facts: { failed: [{ asset: "root.note" }] },
+    });
+    host.releases.splice(0);
+    const note = signed(signer, next);
+    publish("v5.0.0", { files: { ...releaseFiles("5.0.0", next), "root.note": note } });
+    expect(await sync()).toMatchObject({ version: "5.0.0" });
+    publish("v5.1.0");
+    await expect(sync("5.1.0")).rejects.toMatchObject({ code: "release_untrusted" });
+    publish("v5.2.0", { files: { ...releaseFiles("5.2.0", next), "root.note": note } });
+    expect(await sync()).toMatchObject({ version: "5.2.0" });
+    const { answers } = await service.decide(service.question());
+    expect(answers[0]?.offers).toMatchObject([{ version: "5.2.0", rootNotes: [note.toString()] }]);
+  });
+});

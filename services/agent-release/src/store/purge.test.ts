@@ -1,0 +1,73 @@
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { askPurge, purgeAll, tenantMigrations } from "@muster/service";
+import { asOwner, type TestDatabase, tenantRows, testDatabase } from "@muster/testing";
+import { migrations, service } from "../config.ts";
+import { purgePlan } from "./purge.ts";
+
+const log = createLogger("purge-test", "fatal");
+let database: TestDatabase;
+beforeAll(async () => {
+  const dirs = [tenantMigrations, { label: service, path: fileURLToPath(migrations) }];
+  database = await testDatabase({ service, dirs });
+});
+afterAll(() => database?.drop());
+
+type Tenant = { partnerId: string; orgId: string };
+
+/** An organization with settings, many attempts of its devices, and a request. */
+async function filled(partnerId = uuidv7()): Promise<Tenant> {
+  const tenant = { partnerId, orgId: uuidv7() };
+  await asOwner(database, async (owner) => {
+    const of = [tenant.partnerId, tenant.orgId];
+    await owner.query("INSERT INTO update_settings (partner_id, org_id, updated_at) VALUES ($1, $2, now())", of);
+    await owner.query(
+      `INSERT INTO update_request (device_id, partner_id, org_id, requested_by, expires_at)
+       VALUES (gen_random_uuid(), $1, $2, 'test', now())`,
+      of,
+    );
+    await owner.query(
+      `INSERT INTO update_attempt (id, device_id, partner_id, org_id, component, release_id, version, rollout_id, from_version, state,
+                                   offered_at, deadline, ended_at)
+       SELECT gen_random_uuid(), gen_random_uuid(), $1, $2, 'agent', gen_random_uuid(), '1.0.0', gen_random_uuid(), '0.9.0',
+              'succeeded', now(), now(), now() FROM generate_series(1, 1500)`,
+      of,
+    );
+  });
+  return tenant;
+}
+
+const ask = (kind: "organization" | "partner", id: string) =>
+  database.db.tx({ caller: systemCaller(service) }, (tx) => askPurge(tx, { kind, id }));
+const purge = () => purgeAll({ db: database.db, service, log, plan: purgePlan });
+const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, n) => total + n, 0);
+
+describe("a purged tenant", () => {
+  it("has nothing left of its settings, updates and requests, and its neighbour has all of its own", async () => {
+    const gone = await filled();
+    const neighbour = await filled(gone.partnerId);
+    const before = await tenantRows(database, gone.orgId);
+    expect([Object.keys(before).length, sum(before)]).toEqual([3, 1_502]);
+    await ask("organization", gone.orgId);
+    expect(await purge()).toBe(1);
+    expect(sum(await tenantRows(database, gone.orgId))).toBe(0);
+    expect(await tenantRows(database, neighbour.orgId)).toEqual(before);
+  });
+
+  it("that is a partner takes its own settings and all of its organizations along", async () => {
+    const first = await filled();
+    const second = await filled(first.partnerId);
+    const other = await filled();
+    await asOwner(database, (owner) =>
+      owner.query("INSERT INTO update_settings (partner_id, updated_at) VALUES ($1, now())", [first.partnerId]),
+    );
+    await ask("partner", first.partnerId);
+    await purge();
+    for (const { orgId } of [first, second]) expect(sum(await tenantRows(database, orgId))).toBe(0);
+    const left = await asOwner(database, (owner) =>
+      owner.query("SELECT FROM update_settings WHERE partner_id = $1", [first.partnerId]),
+    );
+    expect([left.rowCount, sum(await tenantRows(database, other.orgId))]).toEqual([0, 1_502]);
+  });
+});
