@@ -1,8 +1,17 @@
-// Tests run from the TypeScript sources (export condition "source"), in the worker itself: no build is needed first.
+// Tests run from the TypeScript sources (export condition "source"): no build is needed first. Test files are imported into the worker
+// itself; with TEST_ISOLATED=1 each has a vm context with packages of its own: slower, for a test that another one disturbs.
+const isolated = {
+  testEnvironmentOptions: { customExportConditions: ["source", "node", "node-addons"] },
+  extensionsToTreatAsEsm: [".ts"],
+  transform: {
+    "\\.ts$": ["@swc/jest", { jsc: { parser: { syntax: "typescript" }, target: "es2023" }, module: { type: "es6" } }],
+  },
+};
+const together = { testRunner: "./deploy/local/jest/native-runner.mjs", transform: {} };
+
 export default {
   testEnvironment: "node",
-  testRunner: "./deploy/local/jest/native-runner.mjs",
-  transform: {},
+  ...(process.env.TEST_ISOLATED === "1" ? isolated : together),
   moduleFileExtensions: ["ts", "js", "mjs", "cjs", "json", "node"],
   testMatch: ["**/*.test.ts"],
   testPathIgnorePatterns: ["/node_modules/", "/dist/", "/.muster/"],

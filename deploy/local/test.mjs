@@ -6,7 +6,8 @@ const { join } = await import("node:path");
 const { prepare, root } = await import("./prepare.mjs");
 prepare({ client: true });
 const jest = join(root, "node_modules", "jest", "bin", "jest.js");
-const child = spawn(process.execPath, [jest, ...process.argv.slice(2)], { cwd: root, stdio: "inherit" });
+const args = ["--experimental-vm-modules", "--no-warnings", jest, ...process.argv.slice(2)];
+const child = spawn(process.execPath, args, { cwd: root, stdio: "inherit" });
 // jest stops its database on these; this process must outlive it to pass its status on.
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(name, () => child.kill(name));
 child.once("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 1)));
