@@ -49,17 +49,22 @@ export function makeConsole() {
 function makeClient() {
   const folder = join(root, "libs", "client");
   const stamp = join(modules, ".muster-client");
-  const sources = ["gateway/src", "libs/kit/src", "libs/client/src"].flatMap((path) => sourcesOf(join(root, path)));
+  const sources = ["gateway/src", "libs/kit/src", "libs/client/src", "deploy/cli/src"].flatMap((path) =>
+    sourcesOf(join(root, path)),
+  );
   const wanted = hash([...sources, join(folder, "generate.mjs"), join(root, "package-lock.json")]);
   const outputs = [
     "src/generated/schema.ts",
     "src/generated/operations.ts",
     "src/generated/access.ts",
     "dist/index.js",
+    "../../deploy/cli/dist/main.js",
   ];
   if (outputs.every((file) => existsSync(join(folder, file))) && read(stamp) === wanted) return;
   step("Making the types of the client", process.execPath, [join(folder, "generate.mjs")], { quietStart: true });
-  step("Compiling the client", process.execPath, [join(modules, "typescript", "bin", "tsc"), "-b", folder], {
+  // The command line stands on the client: both are compiled.
+  const cli = join(root, "deploy", "cli");
+  step("Compiling the client", process.execPath, [join(modules, "typescript", "bin", "tsc"), "-b", cli], {
     quietStart: true,
   });
   remember(stamp, wanted);

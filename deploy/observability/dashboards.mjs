@@ -49,7 +49,7 @@ const dashboards = {
       ],
       ["Memory", "bytes", { "{{service}}": "max by (service) (process_resident_memory_bytes)" }],
       ["CPU", "short", { "{{service}}": "sum by (service) (rate(process_cpu_seconds_total[$__rate_interval]))" }],
-      ["Event loop, p99", "s", { "{{service}}": "max by (service) (nodejs_eventloop_lag_p99_seconds)" }],
+      ["Event loop, p99", "s", { "{{service}}": "max by (service) (nodejs_eventloop_lag_p99_seconds) - 0.25" }],
     ],
   },
   "muster-webhooks": {

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
-import { copyFile, mkdir, rename, rm, stat } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { copyFile, mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
 import type { Api } from "./api.ts";
 import { type Offer, UpdateRefused } from "./update-offer.ts";
 
@@ -42,9 +41,14 @@ export function createBinaries(deps: {
     if (reply.status === 404 || reply.status === 400) return null;
     if (reply.status === 416) await rm(part, { force: true });
     if (reply.body) {
-      const isRest = reply.status === 206;
-      // What was cut off is kept: the next try goes on from there.
-      await pipeline(reply.body, createWriteStream(part, { flags: isRest ? "a" : "w" })).catch(() => undefined);
+      const file = await open(part, reply.status === 206 ? "a" : "w");
+      try {
+        for await (const chunk of reply.body) await file.write(chunk as Buffer);
+      } catch {
+        // What arrived before the cut is kept: the next try goes on from there.
+      } finally {
+        await file.close();
+      }
     }
     return { bytes: await sizeOf(part), retryAfterMs: reply.retryAfterMs };
   };

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -89,6 +89,7 @@ function start(change: Partial<SimOptions> = {}): Fleet {
   fleets.push(fleet);
   return fleet;
 }
+const sizeOf = (name: string) => statSync(join(folder, "state.files", "0", name), { throwIfNoEntry: false })?.size ?? 0;
 const installed = () => readFileSync(join(folder, "state.files", "0", "agent"), "utf8");
 const inAYear = () => new Date(Date.now() + 365 * 86_400_000).toISOString();
 /** Why the agent says that it has failed, and what it runs. */
@@ -106,7 +107,9 @@ describe("an agent that is offered an update", () => {
     serve = (request, response) => {
       if (downloads.length > 1) return whole(request, response);
       response.writeHead(200, { "content-length": bytes.length });
-      response.write(bytes.subarray(0, 50_000), () => request.socket.end());
+      response.write(bytes.subarray(0, 50_000));
+      // Cut when some of it is on the disk.
+      void until("the first bytes", () => sizeOf("agent.part") > 0).then(() => request.socket.destroy());
     };
     const fleet = start();
     // Its interval is an hour: it does not wait for the next heartbeat.

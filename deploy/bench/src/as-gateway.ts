@@ -20,7 +20,7 @@ export type Heartbeat = {
 /** What a heartbeat came to: facts when the row is not the known one, and what agent-release said of them. */
 export type Heard = { status: string; facts: DeviceFacts | null; answer: DeviceAnswer | null };
 
-const timeoutMs = 10_000;
+const timeoutMs = 30_000;
 
 /** Speaks to tenancy and agent-release of a cluster as its gateway does, without HTTP before it. */
 export function asGateway({ stack, dataDir }: RunningStack) {

@@ -16,11 +16,11 @@ const clientsMax = 64;
 const sampleMs = 50;
 
 /**
- * `npm run bench -- download [MiB]`: 64 clients that download a binary (32 MiB when not said) from the platform's own store through one
- * gateway, three times each: MB/s, and how much the memory of gateway and agent-release grows meanwhile. One client before them.
+ * `npm run bench -- download [MiB]`: 64 clients that download a binary (16 MiB when not said) from the platform's own store through one
+ * gateway, twice each: MB/s, and how much the memory of gateway and agent-release grows meanwhile. One client before them.
  */
 export async function run(args: string[] = []): Promise<void> {
-  const size = Math.min(Number(args[0] ?? 32), 512) * mebi;
+  const size = Math.min(Number(args[0] ?? 16), 512) * mebi;
   const folder = mkdtempSync(join(tmpdir(), "muster-bench-"));
   publish(folder, size);
   const env = {
@@ -62,7 +62,7 @@ async function measure(port: string, clients: number, pids: Record<string, numbe
     const sampling = setInterval(() => {
       for (const each of before) each.most = Math.max(each.most, rssOf(each.pid));
     }, sampleMs);
-    const { bytes, refused, seconds } = await round(client, 3);
+    const { bytes, refused, seconds } = await round(client, 2);
     clearInterval(sampling);
     const memory = before.flatMap(({ name, rss, most }) => [
       [`${name} MiB before`, Math.round(rss / mebi)],

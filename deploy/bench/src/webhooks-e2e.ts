@@ -13,6 +13,8 @@ import { type Arrivals, endpointsOfTenant, type ReceiverAsk } from "./webhooks-e
 const tenantCount = 50;
 const connections = 16;
 const warmSeconds = 5;
+/** Until relays and gateways have given their leases back. */
+const restSeconds = 25;
 const drainSeconds = 60;
 const hotTenant = 17;
 const receiverProgram = fileURLToPath(new URL("./webhooks-e2e-receiver.js", import.meta.url));
@@ -74,7 +76,7 @@ async function measure(bench: Bench, step: Step): Promise<Row> {
   };
   await receiver.reset(run, step === "hanging" ? hotTenant * endpointsOfTenant : -1);
   const loadBefore = loadAverage();
-  const fromMs = clockMs() + warmSeconds * 1_000;
+  const fromMs = clockMs() + (step === "idle" ? restSeconds : warmSeconds) * 1_000;
   const toMs = fromMs + seconds * 1_000;
   const posting = step === "idle" ? Promise.resolve([]) : post(plan);
   await sleep(fromMs - clockMs());

@@ -62,6 +62,12 @@ export type Surroundings = {
   admin: { email: string; password: string | undefined };
 };
 
+/** In development, what `muster webhooks listen` needs: the one port of this machine, unless the person names others. */
+export function reachable({ NODE_ENV, EGRESS_TEST_EXCEPTIONS }: NodeJS.ProcessEnv): Record<string, string> {
+  if (NODE_ENV === "production" || EGRESS_TEST_EXCEPTIONS !== undefined) return {};
+  return { EGRESS_TEST_EXCEPTIONS: "http://muster-listen.test:8499=127.0.0.1" };
+}
+
 /** The settings one process gets beside the person's own environment. */
 export function environmentOf(instance: Instance, around: Surroundings): Record<string, string> {
   const { program } = instance;
@@ -100,8 +106,9 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     DATABASE_URL_APP: around.database.app[program],
     ...serviceUrls(around.instances),
   };
-  if (program === "webhook-dispatcher")
-    return { ...service, SECRET_ENCRYPTION_KEY: keys.secretEncryptionKeys[program] };
+  if (program === "webhook-dispatcher") {
+    return { ...service, SECRET_ENCRYPTION_KEY: keys.secretEncryptionKeys[program], ...reachable(process.env) };
+  }
   if (program === "audit") {
     return {
       ...service,

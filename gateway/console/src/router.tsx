@@ -19,6 +19,7 @@ const routeTree = root.addChildren([
   page("/welcome", () => import("./pages/welcome/welcome.tsx"), "Welcome"),
   page("/devices", () => import("./pages/devices/devices.tsx"), "Devices"),
   page("/devices/$id", () => import("./pages/devices/device.tsx"), "DevicePage"),
+  page("/devices/$id/live", () => import("./pages/devices/live-logs.tsx"), "LiveLogs"),
   page("/audit", () => import("./pages/audit/audit.tsx"), "Audit"),
   page("/audit/$id", () => import("./pages/audit/audit-row.tsx"), "AuditRow"),
   page("/webhooks", () => import("./pages/webhooks/webhooks.tsx"), "Webhooks"),

@@ -79,7 +79,8 @@ function validBody(subject: Subject, actor: Actor): Record<string, unknown> {
 }
 
 /** What is wrong with a refusal; null when it is one, with the error body. */
-function problem({ status, body }: Answer, mayBeTaken = false): string | null {
+function problem({ status, body, deviation }: Answer, mayBeTaken = false): string | null {
+  if (deviation) return `is not as documented: ${deviation}`;
   if (mayBeTaken && status === 200) return null;
   if (status < 400 || status >= 500) return `answered ${status}`;
   const has = (field: string) => typeof body[field] === "string" && body[field] !== "";

@@ -17,6 +17,7 @@ import { makeWorld, type World } from "./targets.ts";
 const withoutPlace: Record<string, string> = {
   "POST /orgs/partners": "for system callers alone",
   "POST /orgs/organizations": "for callers of all organizations of a partner",
+  "POST /agents/:id/rotate-token": "of the agent itself",
   "POST /agent-versions": "for the platform's administrators alone",
   "POST /agent-versions/rollouts": "for the platform's administrators alone",
 };

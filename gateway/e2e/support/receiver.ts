@@ -15,8 +15,10 @@ export type Receiver = {
   close(): Promise<void>;
 };
 
-/** An HTTPS receiver with a certificate of the test CA, on one of the ports that the cluster lets webhooks reach. */
-export async function startReceiver(cluster: Cluster): Promise<Receiver> {
+export type ReceiverPort = { port: number; url: string; release(): Promise<void> };
+
+/** One of the ports that the cluster lets webhooks reach, for a test that listens there by itself. */
+export async function claimReceiverPort(cluster: Cluster): Promise<ReceiverPort> {
   const folder = dirname(cluster.dataDir);
   const ports = JSON.parse(await readFile(join(folder, "receivers.json"), "utf8")) as number[];
   // Test files run beside each other: a port belongs to whoever made its file.
@@ -31,6 +33,12 @@ export async function startReceiver(cluster: Cluster): Promise<Receiver> {
     }
     return null;
   });
+  return { port, url: `https://${receiverHost}:${port}/hook`, release: () => rm(join(folder, `receiver-${port}`)) };
+}
+
+/** An HTTPS receiver with a certificate of the test CA, on one of the ports that the cluster lets webhooks reach. */
+export async function startReceiver(cluster: Cluster): Promise<Receiver> {
+  const { port, url, release } = await claimReceiverPort(cluster);
   const received: Received[] = [];
   let answer: Parameters<Receiver["answer"]>[0] = (_received, response) => void response.end("ok");
   const server = createServer(testCertificate(), (request, response) => {
@@ -44,14 +52,14 @@ export async function startReceiver(cluster: Cluster): Promise<Receiver> {
   });
   const { close } = await listening(server, port);
   return {
-    url: `https://${receiverHost}:${port}/hook`,
+    url,
     received,
     answer(given) {
       answer = given;
     },
     async close() {
       await close();
-      await rm(join(folder, `receiver-${port}`));
+      await release();
     },
   };
 }

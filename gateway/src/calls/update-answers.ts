@@ -21,6 +21,7 @@ export type UpdateAnswers = {
 type Nothing = { version: bigint; epoch: bigint; untilMs: number; orgId: string; partnerId: string };
 
 const pollEveryMs = 1_000;
+const restPollMs = 10_000;
 const callMs = 2_000;
 /** A heartbeat waits no longer: what was granted meanwhile is offered again with the next one. */
 const patienceMs = 500;
@@ -91,7 +92,14 @@ export function createUpdateAnswers(options: {
     epoch = at;
   };
   const poll = async () => take(await updates.listChanges({ since: epoch }, await call(callMs)));
-  const polling = keepWorking(pollEveryMs, poll, (err) => log.debug({ err }, "changes of updates not read now"));
+  // Without an answer to keep true it only shows that this gateway is there.
+  let polledMs = Number.NEGATIVE_INFINITY;
+  const look = async () => {
+    if (nothing.size === 0 && nowMs() - polledMs < restPollMs) return;
+    polledMs = nowMs();
+    await poll();
+  };
+  const polling = keepWorking(pollEveryMs, look, (err) => log.debug({ err }, "changes of updates not read now"));
 
   return {
     knownVersion(deviceId) {

@@ -36,6 +36,9 @@ export type Bodies = {
 export const overrunBytes = 8 * 1024 * 1024;
 
 const sweepMs = 250;
+/** Bodies that are given up are answered by so many: whoever comes again for each costs no more than that. */
+const answeredAtOnce = 5;
+const answerEveryMs = 50;
 /** Younger bodies are not compared by their speed. */
 const comparedAfterMs = 1_000;
 
@@ -43,7 +46,17 @@ const underWay = gauge("gateway_bodies_under_way", "Request bodies being receive
 const keptBytes = gauge("gateway_bodies_bytes", "Bytes kept of request bodies being received.");
 const cuts = counter("gateway_bodies_cut_total", "Request bodies given up, by reason.", ["reason"]);
 
-type Receiving = { owner: Owner; startedMs: number; received: number; kept: number; giveUp(error: Error): void };
+type Receiving = {
+  owner: Owner;
+  startedMs: number;
+  received: number;
+  kept: number;
+  /** Given up, and not answered yet. */
+  isCut: boolean;
+  giveUp(error: Error): void;
+  /** Lets go of its bytes. */
+  drop(): void;
+};
 type Owner = { key: string; bodies: Set<Receiving>; kept: number };
 
 /**
@@ -59,16 +72,26 @@ export function createBodies(options: BodiesOptions): Bodies {
   let kept = 0;
   let watching = false;
 
+  const unanswered: Receiving[] = [];
+  const answerSome = () => {
+    for (const body of unanswered.splice(0, answeredAtOnce)) body.giveUp(tooSlow());
+    if (unanswered.length > 0) setTimeout(answerSome, answerEveryMs).unref();
+  };
+  // Its place and its bytes are free at once; its client hears of it when it is its turn.
   const cut = (body: Receiving | null, reason: "slow" | "share" | "all") => {
     if (body === null) return;
     cuts.inc({ reason });
-    body.giveUp(new EdgeError("request_timeout", "Request body did not arrive in time"));
+    body.isCut = true;
+    body.drop();
+    end(body);
+    unanswered.push(body);
+    if (unanswered.length === 1) setTimeout(answerSome, answerEveryMs).unref();
   };
 
   const sweep = () => {
     watching = false;
     const atMs = now();
-    for (const body of all) {
+    for (const body of [...all]) {
       if (atMs - body.startedMs > graceMs + (body.received * 1_000) / minBytesPerSecond) cut(body, "slow");
     }
     underWay.set(all.size);
@@ -81,7 +104,7 @@ export function createBodies(options: BodiesOptions): Bodies {
     setTimeout(sweep, sweepMs).unref();
   };
 
-  const begin = (key: string, giveUp: Receiving["giveUp"]): Receiving => {
+  const begin = (key: string, { giveUp, drop }: Pick<Receiving, "giveUp" | "drop">): Receiving => {
     const before = owners.get(key);
     if (before !== undefined && before.bodies.size >= ownerMax) cut(slowestOf(before.bodies, now()), "share");
     else if (all.size >= max) cut(slowestOf(all, now()), "all");
@@ -90,7 +113,7 @@ export function createBodies(options: BodiesOptions): Bodies {
       owner = { key, bodies: new Set(), kept: 0 };
       owners.set(key, owner);
     }
-    const body: Receiving = { owner, startedMs: now(), received: 0, kept: 0, giveUp };
+    const body: Receiving = { owner, startedMs: now(), received: 0, kept: 0, isCut: false, giveUp, drop };
     owner.bodies.add(body);
     all.add(body);
     watch();
@@ -98,9 +121,9 @@ export function createBodies(options: BodiesOptions): Bodies {
   };
 
   const end = (body: Receiving) => {
+    if (!all.delete(body)) return;
     const { owner } = body;
     keep(body, -body.kept);
-    all.delete(body);
     owner.bodies.delete(body);
     if (owner.bodies.size === 0) owners.delete(owner.key);
   };
@@ -126,15 +149,19 @@ export function createBodies(options: BodiesOptions): Bodies {
           if (over) return;
           over = true;
           end(body);
-          if (error === null) resolve(Buffer.concat(chunks));
+          if (body.isCut) reject(tooSlow());
+          else if (error === null) resolve(Buffer.concat(chunks));
           else reject(error);
           chunks = [];
         };
-        const body = begin(ownerKey, settle);
+        const drop = () => {
+          chunks = [];
+        };
+        const body = begin(ownerKey, { giveUp: settle, drop });
         const tooLarge = () => settle(payloadTooLarge(limitBytes));
         // Listens on after the end: what still comes is thrown away, and the reply can leave.
         request.on("data", (chunk: Buffer) => {
-          if (over) return;
+          if (over || body.isCut) return;
           body.received += chunk.length;
           if (body.received > limitBytes) {
             chunks = [];
@@ -164,12 +191,17 @@ export function createBodies(options: BodiesOptions): Bodies {
           over = true;
           end(body);
           gunzip.destroy();
-          if (error === null) resolve(Buffer.concat(chunks));
+          if (body.isCut) reject(tooSlow());
+          else if (error === null) resolve(Buffer.concat(chunks));
           else reject(error);
           chunks = [];
         };
-        const body = begin(ownerKey, settle);
+        const drop = () => {
+          chunks = [];
+        };
+        const body = begin(ownerKey, { giveUp: settle, drop });
         gunzip.on("data", (chunk: Buffer) => {
+          if (body.isCut) return settle(null);
           body.received += chunk.length;
           chunks.push(chunk);
           keep(body, chunk.length);
@@ -185,6 +217,8 @@ export function createBodies(options: BodiesOptions): Bodies {
     },
   };
 }
+
+const tooSlow = () => new EdgeError("request_timeout", "Request body did not arrive in time");
 
 export function payloadTooLarge(limitBytes: number): EdgeError {
   return new EdgeError("payload_too_large", `Request body is larger than ${limitBytes} bytes`);

@@ -1,16 +1,24 @@
-import { monitorEventLoopDelay } from "node:perf_hooks";
+import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 
 const everyMs = 1_000;
 /** How often the loop is sampled; each sample includes it. */
 const resolutionMs = 10;
+/** A loop that was busy for less of the last second is not late, and sampling it would be most of what it does. */
+const restingShare = 0.05;
 
-/** Tells each second by how many milliseconds the event loop was late at most in 99 of 100 samples. */
+/** Tells each second by how many milliseconds the event loop was late at most in 99 of 100 samples; 0 while it rests. */
 export function watchLoopLag(tell: (p99Ms: number) => void): { stop(): void } {
   const delays = monitorEventLoopDelay({ resolution: resolutionMs });
-  delays.enable();
+  let isSampling = false;
+  let before = performance.eventLoopUtilization();
   const timer = setInterval(() => {
-    tell(Math.max(0, delays.percentile(99) / 1e6 - resolutionMs));
+    tell(isSampling ? Math.max(0, delays.percentile(99) / 1e6 - resolutionMs) : 0);
     delays.reset();
+    const now = performance.eventLoopUtilization();
+    isSampling = performance.eventLoopUtilization(now, before).utilization >= restingShare;
+    before = now;
+    if (isSampling) delays.enable();
+    else delays.disable();
   }, everyMs);
   timer.unref();
   return {

@@ -14,8 +14,8 @@ const noQuery = {};
 // One tree for all methods: a path is found whatever the method, so that another method is a 405, not a 404.
 const anyMethod: HTTPMethod = "GET";
 
-/** Longest value of a path parameter; a longer one matches no route. */
-const maxParamLength = 500;
+/** Longest value of a path parameter: as long as a request's head may be, so that the row's schema judges it. */
+const maxParamLength = 16_384;
 
 /** Builds the look-up from normalised path to rows. Throws when two rows have the same method and path. */
 export function buildRouteTable(rows: readonly Route[]): FindRoute {

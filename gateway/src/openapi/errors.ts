@@ -71,7 +71,7 @@ export function errorCodesOf(row: Route): PublicCode[] {
   if (row.method === "PATCH") codes.push("no_updates");
   if (row.idempotent) codes.push("idempotency_conflict");
   if (row.perAddressPerMinute !== undefined) codes.push("rate_limited");
-  if (row.params || row.query || row.body || row.method === "POST") codes.push("validation_failed");
+  if (row.params || row.query || row.method !== "GET") codes.push("validation_failed");
   if (row.method !== "GET")
     codes.push("invalid_json", "payload_too_large", "unsupported_media_type", "request_timeout");
   if (row.load !== "vital") codes.push("overloaded");

@@ -17,7 +17,7 @@ const exportLogs = route({
   summary: "The newest audit rows that the filters leave as a file, at most 10,000",
   description:
     "CSV (RFC 4180) whose cells no spreadsheet takes for a formula, or JSON lines with checksums, checkpoints and a signed digest, which " +
-    "verify by themselves (`npx muster-audit verify`). A connection that ends without its last chunk is an incomplete export. " +
+    "verify by themselves (`npx muster audit verify`). A connection that ends without its last chunk is an incomplete export. " +
     "Each export is an audit row of its own, `data.export`.",
   query: auditQuery
     .omit({ page: true, limit: true, cursor: true, skipCount: true })

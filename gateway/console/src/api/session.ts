@@ -57,7 +57,13 @@ export async function restore(): Promise<string | null> {
 
 /** Ends the session everywhere and in every tab. */
 export async function signOut(): Promise<Failure | null> {
-  const token = await accessToken().catch(() => null);
+  let token: string | null;
+  try {
+    token = await accessToken();
+  } catch (failure) {
+    // Without a reply nobody is signed out: the cookie would still be there.
+    return failure as Failure;
+  }
   if (token !== null) {
     const { failure } = await call("POST", "/auth/logout", {}, token);
     if (failure && failure.status !== 401) return failure;

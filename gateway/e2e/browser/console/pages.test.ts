@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
+import { openChannel, syntheticEventStore } from "@muster/agent-sim";
 import { until } from "@muster/testing";
 import { enrollAgent } from "../../support/enrolled-agent.ts";
 import { enroller } from "../../support/enroller.ts";
@@ -44,6 +45,39 @@ inChromium("the console's pages", (visit) => {
     await visitor.expectAccessible();
     const kept = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href])");
     expect(kept).not.toContain(key);
+    const store = syntheticEventStore({ os: "windows", hostname: "sim-1", records: 120 });
+    const channel = openChannel({
+      baseUrl: () => cluster.url,
+      agentId: agent.id,
+      token: () => agent.token,
+      store,
+      retryMs: 200,
+      onState: () => undefined,
+    });
+    try {
+      await until("the channel", () => channel.connected);
+      await page.getByRole("link", { name: "Live event logs" }).click();
+      await page.getByRole("combobox", { name: "Log" }).selectOption("Microsoft-Windows-PowerShell/Operational");
+      await page.getByRole("row").nth(50).waitFor();
+      await page.getByRole("button", { name: "Following" }).click();
+      await page.getByRole("button", { name: "Paused: follow" }).waitFor();
+      await page.getByRole("button", { name: "Older" }).click();
+      await page.getByText(/Page 2 of/).waitFor();
+      await visitor.expectAccessible();
+    } finally {
+      channel.stop();
+    }
+    for (const [path, heading] of [
+      ["/releases", "Releases"],
+      ["/releases/rollouts", "Rollouts"],
+    ] as const) {
+      await visitor.open(path, heading);
+      await page
+        .getByText(/^Loading/)
+        .first()
+        .waitFor({ state: "detached" });
+      await visitor.expectAccessible();
+    }
   });
 
   visit(

@@ -20,7 +20,7 @@ import { registerRelease } from "./register-release.ts";
 const kind = "sync";
 const lookEveryMs = 100;
 const heartbeatEveryMs = 5_000;
-const everyMs = 1_000;
+const everyMs = 5_000;
 const farewellMs = 1_000;
 
 export type SyncResult = { version: string; synced: string[] };

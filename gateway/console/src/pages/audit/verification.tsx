@@ -2,8 +2,8 @@ import { useState } from "react";
 import { api } from "../../api/api.ts";
 import type { Failure } from "../../api/call.ts";
 import { dataOf, Failed, useGet } from "../../api/queries.ts";
+import { Operation } from "../../parts/operation.tsx";
 import { FailureState } from "../../parts/states.tsx";
-import { Operation } from "../devices/device.tsx";
 
 /** Verifies the organization's chain from this row on, and says what was found. */
 export function Verification({ orgId, seq }: { orgId: string; seq: number }) {

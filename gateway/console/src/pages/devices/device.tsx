@@ -1,10 +1,10 @@
 import { Link, useParams } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import { api } from "../../api/api.ts";
-import { useWhyNot } from "../../api/me.tsx";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
+import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { FailureState, Loading, Said } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -113,6 +113,10 @@ export function DevicePage() {
         ) : null}
         <Link to="/audit" search={{ orgId: data.orgId, resource: data.hostname } as never}>
           Its audit rows
+        </Link>{" "}
+        ·{" "}
+        <Link to="/devices/$id/live" params={{ id }}>
+          Live event logs
         </Link>
       </Section>
       {data.reported ? (
@@ -158,23 +162,5 @@ export function DevicePage() {
         </Confirm>
       ) : null}
     </>
-  );
-}
-
-/** A button for an operation; whoever may not use it reads why. */
-export function Operation({ name, onClick, children }: { name: string; onClick(): void; children: ReactNode }) {
-  const why = useWhyNot(name);
-  return (
-    <button
-      type="button"
-      aria-disabled={why !== null}
-      title={why ?? undefined}
-      onClick={() => {
-        if (why === null) onClick();
-      }}
-    >
-      {children}
-      {why ? <span className="visually-hidden"> ({why})</span> : null}
-    </button>
   );
 }

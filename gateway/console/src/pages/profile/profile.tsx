@@ -19,6 +19,7 @@ import { FailureState, Loading, Said } from "../../parts/states.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { useWrite } from "../../parts/use-write.ts";
 import { ssoReasonSentence } from "../../rules/sso-reasons.ts";
+import { LinkedProviders } from "./linked-providers.tsx";
 
 /** One's own account: who, factors, password, sessions, keys of this browser. */
 export function Profile() {
@@ -42,6 +43,7 @@ export function Profile() {
         />
       </Section>
       <Factors />
+      <LinkedProviders />
       <ChangePassword />
       <Sessions />
       <Section title="This browser">

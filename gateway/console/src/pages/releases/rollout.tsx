@@ -5,12 +5,12 @@ import { dataOf, useForget, useGet, useList } from "../../api/queries.ts";
 import { BarChart } from "../../parts/bar-chart.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
+import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
 import { EmptyState, FailureState, Loading, Said } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
-import { Operation } from "../devices/device.tsx";
 
 type Change = "pause" | "resume" | "complete" | "cancel";
 

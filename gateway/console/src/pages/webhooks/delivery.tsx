@@ -3,13 +3,13 @@ import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
+import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
 import { FailureState, Loading, Said } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { failureSentence } from "../../rules/failure-sentence.ts";
-import { Operation } from "../devices/device.tsx";
 
 /** One delivery with each of its attempts. */
 export function DeliveryPage() {

@@ -4,6 +4,7 @@ import { api } from "../../api/api.ts";
 import { dataOf, Failed, useForget, useGet, useList } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
+import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
 import { SecretOnce } from "../../parts/secret-once.tsx";
@@ -11,7 +12,6 @@ import { EmptyState, FailureState, Loading, Said } from "../../parts/states.tsx"
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { failureSentence } from "../../rules/failure-sentence.ts";
-import { Operation } from "../devices/device.tsx";
 
 /** One webhook: its endpoint's health, its deliveries, and what can be done with it. */
 export function WebhookPage() {

@@ -1,0 +1,66 @@
+import { createWriteStream } from "node:fs";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ApiError, components } from "@muster/client";
+import { connect } from "../connection.ts";
+import { done, exits, Failure, refusal } from "../failure.ts";
+import type { Globals, Io } from "../io.ts";
+import { visible } from "../table.ts";
+
+type Verification = components["schemas"]["AuditVerification"];
+type Verdict = components["schemas"]["AuditVerdict"];
+
+const pollMs = 250;
+
+/** Has the API verify a chain, waits for the verdicts and fails when one of them is a problem. */
+export async function verifyChain(io: Io, options: Globals & { org?: string; from?: string }): Promise<void> {
+  const { muster } = connect(io, options);
+  const body = {
+    ...(options.org ? { orgId: options.org } : {}),
+    ...(options.from ? { from: Number(options.from) } : {}),
+  };
+  let job: Verification = await done(muster.POST("/api/v1/audit-logs/verify", { body }));
+  while (job.status === "queued" || job.status === "running") {
+    await sleep(pollMs);
+    job = await done(muster.GET("/api/v1/audit-logs/verify/{id}", { params: { path: { id: job.id } } }));
+  }
+  const isSound = job.status === "done" && !job.verdicts.some(isProblem);
+  if (options.json) io.stdout.write(`${JSON.stringify(job, null, 2)}\n`);
+  else {
+    const lines = job.verdicts.map(lineOf);
+    const more = job.more > 0 ? [`and ${job.more} more`] : [];
+    io.stdout.write(
+      `${[`chain ${job.chainId}, ${job.rows} rows`, ...lines, ...more, isSound ? "OK" : "NOT OK"].join("\n")}\n`,
+    );
+  }
+  if (job.status === "failed") throw new Failure(exits.unavailable, "the verification could not be finished");
+  if (!isSound) throw new Failure(exits.failed, "the chain does not verify");
+}
+
+/** docs/operations/audit-verify.md, "Verdicts". */
+function isProblem({ verdict, reason }: Verdict): boolean {
+  if (verdict === "PRUNED_PREFIX") return reason !== null;
+  return !["OK", "ERASED", "UNPROTECTED_TAIL"].includes(verdict);
+}
+
+function lineOf({ verdict, seq, lastSeq, expected, have, rows, reason }: Verdict): string {
+  const place = seq === null ? [] : [lastSeq === null ? `row ${seq}` : `rows ${seq}-${lastSeq}`];
+  const heads = expected === null ? [] : [`expected ${expected}, have ${have}`];
+  const count = rows === null ? [] : [`${rows} rows`];
+  return ["  ", verdict, ...place, ...heads, ...count, ...(reason ? [`(${visible(reason)})`] : [])].join(" ");
+}
+
+export type ExportOptions = Globals & { org?: string; output?: string; format: string };
+
+/** Writes an export as it streams: signed JSON lines that `muster audit verify FILE` checks, or CSV. */
+export async function exportLogs(io: Io, options: ExportOptions): Promise<void> {
+  const { muster } = connect(io, options);
+  const query = { format: options.format as "jsonl" | "csv", ...(options.org ? { orgId: options.org } : {}) };
+  const reply = await muster.GET("/api/v1/audit-logs/export", { params: { query }, parseAs: "stream" });
+  const { data, error, response } = reply as { data?: ReadableStream; error?: ApiError; response: Response };
+  if (error) throw refusal(response.status, error);
+  const source = Readable.fromWeb(data as Parameters<typeof Readable.fromWeb>[0]);
+  if (options.output) await pipeline(source, createWriteStream(options.output, { mode: 0o600 }));
+  else await pipeline(source, io.stdout, { end: false });
+}

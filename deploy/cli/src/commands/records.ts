@@ -1,0 +1,148 @@
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import type { ApiError, MusterClient } from "@muster/client";
+import { connect } from "../connection.ts";
+import { done, wrongUsage } from "../failure.ts";
+import { bodyOf, idAndFilters, type JsonObject, jsonOf } from "../fields.ts";
+import type { Globals, Io } from "../io.ts";
+import { type Resource, resourceOf } from "../resources.ts";
+import { recordText, tableWriter } from "../table.ts";
+
+type Method = "GET" | "POST" | "PATCH" | "DELETE";
+type Call = (path: string, init: object) => Promise<{ data?: JsonObject; error?: ApiError; response: Response }>;
+/** The table of resources was checked when it was compiled: here a path is a text. */
+const call = (muster: MusterClient, method: Method, path: string, init: object) =>
+  done((muster[method] as unknown as Call)(path, init));
+
+export type GetOptions = Globals & { org?: string; of?: string; limit: string; all?: boolean; columns?: string };
+
+/** One record, or the rows of a list as they come. */
+export async function get(io: Io, typed: string, args: readonly string[], options: GetOptions): Promise<void> {
+  const resource = resourceOf(typed, "list");
+  const { id, filters } = idAndFilters(args, resource.filters);
+  const { muster } = connect(io, options);
+  if (id !== null) {
+    resourceOf(typed, "get");
+    return show(io, options, await call(muster, "GET", `${resource.path}/{id}`, { params: { path: { id } } }));
+  }
+  const query = { ...(options.org ? withOrg(resource, options.org) : {}), ...filters };
+  const rows = rowsOf(muster, resource, { query, of: options.of, limit: limitOf(options) });
+  await (options.json ? showJson(io, rows) : showTable(io, rows, options.columns?.split(",") ?? resource.columns));
+}
+
+function withOrg(resource: Resource, orgId: string): JsonObject {
+  if (!resource.filters.includes("orgId")) throw wrongUsage(`${resource.name} are not listed by organization`);
+  return { orgId };
+}
+
+function limitOf({ all, limit }: GetOptions): number {
+  if (all) return Number.POSITIVE_INFINITY;
+  const most = Number(limit);
+  if (!Number.isInteger(most) || most < 1) throw wrongUsage(`--limit takes a whole number from 1 on, not "${limit}"`);
+  return most;
+}
+
+type Wanted = { query: JsonObject; of: string | undefined; limit: number };
+type Row = { row: JsonObject } | { more: true };
+
+/** Rows up to the limit, and whether there is one beyond it. */
+async function* rowsOf(muster: MusterClient, resource: Resource, { query, of, limit }: Wanted): AsyncGenerator<Row> {
+  const isInside = resource.path.includes("{id}");
+  if (isInside && !of) throw wrongUsage(`${resource.name} belong to a record: name it with --of ID`);
+  if (!isInside && of) throw wrongUsage(`${resource.name} belong to no record: leave --of out`);
+  const params = { query: { ...query, limit: String(Math.min(100, limit + 1)) }, ...(of ? { path: { id: of } } : {}) };
+  const pages = muster.pages as unknown as (path: string, init: object) => AsyncGenerator<JsonObject>;
+  let count = 0;
+  for await (const row of pages(resource.path, { params })) {
+    if (count++ === limit) return yield { more: true };
+    yield { row };
+  }
+}
+
+const aboutMore = "There are more: --limit N or --all shows them.\n";
+
+async function showTable(io: Io, rows: AsyncGenerator<Row>, columns: readonly string[]): Promise<void> {
+  const write = tableWriter(columns);
+  let held: JsonObject[] = [];
+  let count = 0;
+  for await (const next of rows) {
+    if ("more" in next) {
+      io.stdout.write(write(held));
+      held = [];
+      io.stderr.write(aboutMore);
+      break;
+    }
+    count += 1;
+    if (held.push(next.row) === 100) io.stdout.write(write(held.splice(0)));
+  }
+  if (held.length > 0) io.stdout.write(write(held));
+  if (count === 0) io.stderr.write("None.\n");
+}
+
+/** An array, written row by row: of a long list no more than a page is held. */
+async function showJson(io: Io, rows: AsyncGenerator<Row>): Promise<void> {
+  let head = "[\n";
+  for await (const next of rows) {
+    if ("more" in next) {
+      io.stderr.write(aboutMore);
+      break;
+    }
+    io.stdout.write(`${head}  ${JSON.stringify(next.row)}`);
+    head = ",\n";
+  }
+  io.stdout.write(head === "[\n" ? "[]\n" : "\n]\n");
+}
+
+export function show(io: Io, { json }: Globals, record: object): void {
+  io.stdout.write(json ? `${JSON.stringify(record, null, 2)}\n` : recordText(record));
+}
+
+export type BodyOptions = Globals & { org?: string; file?: string };
+
+async function bodyFrom(io: Io, fields: readonly string[], { org, file }: BodyOptions): Promise<JsonObject> {
+  const content = file === undefined ? "{}" : file === "-" ? await text(io.stdin) : await readFile(file, "utf8");
+  const start = jsonOf(content, file ?? "");
+  if (typeof start !== "object" || start === null || Array.isArray(start))
+    throw wrongUsage(`${file} holds no JSON object`);
+  return bodyOf(fields, { ...(org ? { orgId: org } : {}), ...start });
+}
+
+export async function create(io: Io, typed: string, fields: readonly string[], options: BodyOptions): Promise<void> {
+  const resource = resourceOf(typed, "create");
+  const body = await bodyFrom(io, fields, options);
+  show(io, options, await call(connect(io, options).muster, "POST", resource.path, { body }));
+}
+
+export async function update(io: Io, typed: string, id: string, fields: readonly string[], options: BodyOptions) {
+  const resource = resourceOf(typed, "update");
+  const body = await bodyFrom(io, fields, options);
+  const init = { params: { path: { id } }, body };
+  show(io, options, await call(connect(io, options).muster, "PATCH", `${resource.path}/{id}`, init));
+}
+
+export async function remove(io: Io, typed: string, id: string, options: Globals): Promise<void> {
+  const resource = resourceOf(typed, "delete");
+  await call(connect(io, options).muster, "DELETE", `${resource.path}/{id}`, { params: { path: { id } } });
+  if (!options.json) io.stderr.write(`Deleted ${id} of ${resource.name}\n`);
+}
+
+const rotations = {
+  api: "/api/v1/api-keys/{id}/rotate",
+  principal: "/api/v1/service-principals/{id}/rotate",
+  enrollment: "/api/v1/enrollment-keys/{id}/rotate",
+} as const;
+
+export type RotateOptions = Globals & { kind: string; grace?: string };
+
+/** Replaces the secret of a key; the new one is in what is shown, this once. */
+export async function rotate(io: Io, id: string, options: RotateOptions): Promise<void> {
+  if (!Object.hasOwn(rotations, options.kind))
+    throw wrongUsage(`--kind is one of ${Object.keys(rotations).join(", ")}`);
+  const graceSeconds = options.grace === undefined ? null : Number(options.grace);
+  if (graceSeconds !== null && options.kind !== "api") throw wrongUsage("--grace is for API keys alone");
+  const body = graceSeconds === null ? {} : { graceSeconds };
+  const path = rotations[options.kind as keyof typeof rotations];
+  const record = await call(connect(io, options).muster, "POST", path, { params: { path: { id } }, body });
+  show(io, options, record);
+  if (!options.json) io.stderr.write("Store this key now: it cannot be shown again.\n");
+}

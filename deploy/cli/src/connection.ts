@@ -1,0 +1,45 @@
+import { createMusterClient, type MusterClient } from "@muster/client";
+import { type Credentials, credentialsOf } from "./credentials.ts";
+import { exits, Failure, wrongUsage } from "./failure.ts";
+import type { Globals, Io } from "./io.ts";
+
+const defaultUrl = "http://localhost:3000";
+/** Longer than any answer in JSON may take at the API. */
+const deadlineMs = 60_000;
+
+export type Place = { url: string; credentials: Credentials };
+
+/** Which deployment is meant: `--url`, `MUSTER_URL`, the newest sign-in, or the one of `npm start`. */
+export function placeOf(io: Io, { url }: Globals): Place {
+  const credentials = credentialsOf(io.env);
+  const given = url ?? (io.env.MUSTER_URL || null) ?? credentials.current() ?? defaultUrl;
+  if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
+    throw wrongUsage(`"${given}" is not an address such as https://muster.example.com`);
+  }
+  return { url: given.replace(/\/+$/, "").replace(/\/api\/v1$/, ""), credentials };
+}
+
+/** A client of nobody, for signing in. */
+export const anonymous = (url: string) => createMusterClient({ baseUrl: url, fetch: ownFetch });
+
+/** A client with the key of `MUSTER_API_KEY`, else with the kept session; throws a Failure without either. */
+export function connect(io: Io, globals: Globals): { muster: MusterClient; url: string } {
+  const { url, credentials } = placeOf(io, globals);
+  const apiKey = io.env.MUSTER_API_KEY;
+  if (apiKey) return { url, muster: createMusterClient({ baseUrl: url, apiKey, fetch: ownFetch }) };
+  const tokens = credentials.session(url);
+  if (!tokens) {
+    throw new Failure(exits.signedOut, `not signed in at ${url}: run \`muster login\`, or set MUSTER_API_KEY`);
+  }
+  return {
+    url,
+    muster: createMusterClient({ baseUrl: url, tokens, refreshWith: credentials.refreshWith(url), fetch: ownFetch }),
+  };
+}
+
+/** With a deadline, and a name by which sessions and audit rows show the program. */
+function ownFetch(...args: Parameters<typeof fetch>): Promise<Response> {
+  const request = new Request(...args);
+  request.headers.set("user-agent", "muster-cli");
+  return fetch(request, { signal: AbortSignal.any([request.signal, AbortSignal.timeout(deadlineMs)]) });
+}

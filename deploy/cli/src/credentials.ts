@@ -1,0 +1,136 @@
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RefreshWith, Tokens } from "@muster/client";
+import { exits, Failure } from "./failure.ts";
+
+export type StoredSession = Tokens & { email: string };
+type Stored = { current: string | null; sessions: Record<string, StoredSession> };
+
+export type Credentials = {
+  file: string;
+  /** The address of the newest sign-in. */
+  current(): string | null;
+  session(url: string): StoredSession | null;
+  /** Keeps or, with null, forgets the session of an address; `makeCurrent` for a sign-in. */
+  keep(url: string, session: StoredSession | null, makeCurrent?: boolean): Promise<void>;
+  /** Spends the refresh token of an address once, however many processes find the access token expired together. */
+  refreshWith(url: string): RefreshWith;
+};
+
+/** A lock that is older than this is of a process that died. */
+const staleMs = 30_000;
+
+/** Where sessions are kept: `MUSTER_CONFIG_DIR`, else `$XDG_CONFIG_HOME/muster`, else `~/.config/muster`. */
+export function credentialsOf(env: Readonly<Record<string, string | undefined>>): Credentials {
+  const folder = env.MUSTER_CONFIG_DIR || join(env.XDG_CONFIG_HOME || join(homedir(), ".config"), "muster");
+  const file = join(folder, "credentials.json");
+  const sessionOf = (url: string) => {
+    const { sessions } = read(file);
+    return Object.hasOwn(sessions, url) ? (sessions[url] as StoredSession) : null;
+  };
+  const change = (alter: (stored: Stored) => void) => {
+    const stored = read(file);
+    alter(stored);
+    write(file, stored);
+  };
+  const put = (url: string, session: StoredSession | null, makeCurrent: boolean) =>
+    change((stored) => {
+      if (session) stored.sessions[url] = session;
+      else delete stored.sessions[url];
+      if (makeCurrent) stored.current = url;
+    });
+  return {
+    file,
+    current: () => read(file).current,
+    session: sessionOf,
+    keep: (url, session, makeCurrent = false) => locked(file, async () => put(url, session, makeCurrent)),
+    refreshWith: (url) => (current, exchange) =>
+      locked(file, async () => {
+        const stored = sessionOf(url);
+        // Another process was first, or somebody has signed out meanwhile.
+        if (!stored) return "ended";
+        if (stored.refreshToken !== current.refreshToken) return stored;
+        const next = await exchange(current);
+        if (next === "ended") put(url, null, false);
+        else if (next !== "later") put(url, { ...next, email: stored.email }, false);
+        return next;
+      }),
+  };
+}
+
+function read(file: string): Stored {
+  let text: string;
+  try {
+    const { mode } = statSync(file);
+    if (process.platform !== "win32" && (mode & 0o077) !== 0) {
+      throw new Failure(
+        exits.failed,
+        `${file} can be read by others: run chmod 600 on it, and sign in again if it was read`,
+      );
+    }
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { current: null, sessions: {} };
+    throw error;
+  }
+  try {
+    const { current = null, sessions = {} } = JSON.parse(text) as Partial<Stored>;
+    return { current, sessions };
+  } catch {
+    throw new Failure(exits.failed, `${file} is not JSON: remove it, then sign in again`);
+  }
+}
+
+/** In one step: a reader finds the old file or the new one, whole. */
+function write(file: string, stored: Stored): void {
+  const next = `${file}.${process.pid}`;
+  writeFileSync(next, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(next, 0o600);
+  renameSync(next, file);
+}
+
+/** Runs alone among all processes that use the same file. */
+async function locked<T>(file: string, work: () => Promise<T>): Promise<T> {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const lock = `${file}.lock`;
+  while (!taken(lock)) {
+    if (isStale(lock)) rmSync(lock, { force: true });
+    else await sleep(20 + Math.random() * 30);
+  }
+  try {
+    return await work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+function taken(lock: string): boolean {
+  try {
+    const descriptor = openSync(lock, "wx", 0o600);
+    writeSync(descriptor, String(process.pid));
+    closeSync(descriptor);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+// Two that remove a dead process's lock together may both go on: the API takes the same refresh token twice within 20 s.
+function isStale(lock: string): boolean {
+  const seen = statSync(lock, { throwIfNoEntry: false });
+  return seen !== undefined && Date.now() - seen.mtimeMs > staleMs;
+}

@@ -1,0 +1,21 @@
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const programs = {
+  /** Programs that work without a server; each also runs by itself, from a copy of its file. */
+  audit: "../muster-audit.mjs",
+  key: "../muster-key.mjs",
+  release: "../muster-release.mjs",
+  /** What belongs to a checkout: keys of a cluster, and its secrets under a new key. */
+  cluster: "../../local/muster.mjs",
+} as const;
+
+/** Runs one of the programs of its own with this one's input and output; resolves to its exit code. */
+export function runProgram(name: keyof typeof programs, args: readonly string[]): Promise<number> {
+  const file = fileURLToPath(new URL(programs[name], import.meta.url));
+  const child = spawn(process.execPath, [file, ...args], { stdio: "inherit" });
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code) => resolve(code ?? 1));
+  });
+}

@@ -1,0 +1,80 @@
+import type { ApiError } from "@muster/client";
+
+/** What the program ends with (docs/cli.md#exit-codes). */
+export const exits = {
+  failed: 1,
+  usage: 2,
+  signedOut: 3,
+  forbidden: 4,
+  missing: 5,
+  unavailable: 6,
+} as const;
+
+/** Ends a command with a message for its caller; `body` is the error of the API, when it is one. */
+export class Failure extends Error {
+  readonly exitCode: number;
+  readonly body: ApiError | null;
+
+  constructor(exitCode: number, message: string, body: ApiError | null = null) {
+    super(message);
+    this.exitCode = exitCode;
+    this.body = body;
+  }
+}
+
+export const wrongUsage = (message: string) => new Failure(exits.usage, message);
+
+/** What an error of the API ends with. */
+export function exitCodeOf(status: number, code: string): number {
+  if (code === "network_error" || status === 429 || status >= 500) return exits.unavailable;
+  if (status === 401) return exits.signedOut;
+  if (status === 403) return exits.forbidden;
+  return status === 404 ? exits.missing : exits.failed;
+}
+
+export const refusal = (status: number, body: ApiError) => new Failure(exitCodeOf(status, body.code), body.error, body);
+
+type Reply<T> = { data?: T; error?: ApiError; response: Response };
+
+/** The data of a reply; throws a Failure when it is an error. */
+export async function done<T>(call: Promise<Reply<T>>): Promise<T> {
+  const { data, error, response } = await call;
+  if (error !== undefined) throw refusal(response.status, asError(error, response));
+  return data as T;
+}
+
+/** A proxy in front of the API may answer with a page. */
+function asError(error: unknown, { status, statusText }: Response): ApiError {
+  const body = error as Partial<ApiError> | null;
+  if (typeof body === "object" && typeof body?.code === "string") return body as ApiError;
+  return {
+    error: `HTTP ${status} ${statusText}`.trim(),
+    code: "unreadable_reply",
+    requestId: "",
+  } as unknown as ApiError;
+}
+
+const signIn = "Sign in with `muster login`.";
+const hints: Record<string, string> = {
+  unauthenticated: signIn,
+  token_expired: signIn,
+  session_revoked: signIn,
+  mfa_required:
+    "This needs a second factor that was completed a short while ago: `muster mfa enroll` once, then `muster login` again.",
+  user_session_required: "API keys are refused here: unset MUSTER_API_KEY and sign in with `muster login`.",
+  network_error: "Nothing answers there: check MUSTER_URL or --url.",
+  organization_context_required: "Name an organization with --org.",
+};
+
+/** Message, code and request id, then faults by field and what to do. */
+export function textOf({ message, body }: Failure): string {
+  if (!body) return `muster: ${message}\n`;
+  const facts = [body.code, ...(body.requestId ? [`request ${body.requestId}`] : [])].join(", ");
+  const fields = Object.entries(body.details?.fieldErrors ?? {}) as [string, string[]][];
+  const lines = [
+    `muster: ${message} (${facts})`,
+    ...fields.map(([field, faults]) => `  ${field}: ${faults.join("; ")}`),
+  ];
+  const hint = hints[body.code];
+  return `${[...lines, ...(hint ? [hint] : [])].join("\n")}\n`;
+}

@@ -1,0 +1,67 @@
+import { wrongUsage } from "./failure.ts";
+
+export type JsonObject = { [name: string]: unknown };
+
+const shape = /^([A-Za-z]\w*(?:\.[A-Za-z]\w*)*)(\[\]=|:=|=)(.*)$/s;
+
+/**
+ * The body that arguments spell: `name=text`, `count:=5` (any JSON), `scopes[]=text` (once per item), `contact.email=text` (nested).
+ * Throws a Failure for anything else.
+ */
+export function bodyOf(args: readonly string[], start: JsonObject = {}): JsonObject {
+  const body: JsonObject = { ...start };
+  for (const arg of args) {
+    const [, path = "", sign, text = ""] = shape.exec(arg) ?? [];
+    if (!sign) throw wrongUsage(`"${arg}" is not name=text, name:=json or name[]=text`);
+    const names = path.split(".");
+    const last = names.pop() as string;
+    const place = names.reduce((object, name) => nested(object, name, arg), body);
+    if (sign === "=") place[last] = text;
+    else if (sign === ":=") place[last] = jsonOf(text, arg);
+    else place[last] = [...listOf(place, last), text];
+  }
+  return body;
+}
+
+function nested(object: JsonObject, name: string, arg: string): JsonObject {
+  if (!Object.hasOwn(object, name)) object[name] = {};
+  const inner = object[name];
+  if (typeof inner !== "object" || inner === null || Array.isArray(inner)) {
+    throw wrongUsage(`"${arg}": ${name} is not an object`);
+  }
+  return inner as JsonObject;
+}
+
+function listOf(place: JsonObject, name: string): unknown[] {
+  const list = Object.hasOwn(place, name) ? place[name] : [];
+  return Array.isArray(list) ? list : [];
+}
+
+export function jsonOf(text: string, where: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw wrongUsage(`"${where}" is not JSON: ${(error as Error).message}`);
+  }
+}
+
+/** Arguments of `get`: at most one id, and filters `name=value` that the resource knows. */
+export function idAndFilters(args: readonly string[], known: readonly string[]) {
+  const filters: Record<string, string> = {};
+  let id: string | null = null;
+  for (const arg of args) {
+    const at = arg.indexOf("=");
+    if (at < 0) {
+      if (id !== null) throw wrongUsage(`one id at a time: "${id}" and "${arg}"`);
+      id = arg;
+      continue;
+    }
+    const name = arg.slice(0, at);
+    if (!known.includes(name)) {
+      const offer = known.length > 0 ? `known are ${known.join(", ")}` : "it has none";
+      throw wrongUsage(`no filter "${name}": ${offer}`);
+    }
+    filters[name] = arg.slice(at + 1);
+  }
+  return { id, filters };
+}

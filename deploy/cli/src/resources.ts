@@ -1,0 +1,92 @@
+import type { ItemOf, ListPath, paths } from "@muster/client";
+import { wrongUsage } from "./failure.ts";
+import { nearest } from "./suggest.ts";
+
+export type Verb = "get" | "create" | "update" | "delete";
+
+export type Resource = {
+  name: string;
+  /** Of its list; one record is `<path>/{id}`. A path with `{id}` belongs to a record that `--of` names. */
+  path: ListPath;
+  columns: readonly string[];
+  filters: readonly string[];
+  /** What may be done with one record, and whether one can be made. */
+  verbs: readonly Verb[];
+};
+
+type One<P extends string> = `${P}/{id}` extends keyof paths ? paths[`${P}/{id}`] : object;
+type VerbOf<P extends ListPath> =
+  | (One<P> extends { get: object } ? "get" : never)
+  | (paths[P] extends { post: object } ? "create" : never)
+  | (One<P> extends { patch: object } ? "update" : never)
+  | (One<P> extends { delete: object } ? "delete" : never);
+type ColumnOf<P extends ListPath> = keyof ItemOf<P> & string;
+type FilterOf<P extends ListPath> = paths[P] extends { get: { parameters: { query?: infer Query } } }
+  ? Exclude<keyof NonNullable<Query>, "page" | "limit" | "cursor" | "skipCount"> & string
+  : never;
+
+/** A column, a filter or a verb that the API does not have does not compile. */
+function resource<P extends ListPath>(
+  name: string,
+  path: P,
+  columns: readonly ColumnOf<P>[],
+  filters: readonly FilterOf<P>[] = [],
+  verbs: readonly VerbOf<P>[] = [],
+): Resource {
+  return { name, path, columns, filters, verbs };
+}
+
+const all = ["get", "create", "update", "delete"] as const;
+
+// biome-ignore format: a line per resource
+/** What `get`, `create`, `update` and `delete` know: a new resource is one line. */
+export const resources: readonly Resource[] = [
+  resource("agent-versions", "/api/v1/agent-versions", ["id", "component", "version", "promoted", "signed", "createdAt"], ["component"], ["delete"]),
+  resource("api-keys", "/api/v1/api-keys", ["id", "name", "keyPrefix", "status", "scopes", "expiresAt", "lastUsedAt"], ["orgId", "status"], all),
+  resource("audit-logs", "/api/v1/audit-logs/logs", ["timestamp", "user", "action", "resource", "result", "ipAddress"], ["orgId", "user", "action", "resource", "from", "to"], ["get"]),
+  resource("audit-streams", "/api/v1/audit-logs/streams", ["id", "name", "type", "status", "lagRows", "lastError"], ["orgId"], all),
+  resource("checkpoints", "/api/v1/audit-logs/checkpoints", ["orgId", "chainId", "seq", "checksum", "createdAt"], ["orgId"]),
+  resource("dead-letters", "/api/v1/webhooks/dead-letters", ["id", "webhookId", "event", "reason", "attempts", "createdAt"], ["orgId", "webhookId"]),
+  resource("deliveries", "/api/v1/webhooks/{id}/deliveries", ["id", "event", "status", "attempt", "responseStatus", "createdAt"], ["status"]),
+  resource("device-events", "/api/v1/devices/{id}/eventlogs", ["timestamp", "level", "category", "source", "message"], ["category", "level", "source", "startDate", "endDate"]),
+  resource("device-groups", "/api/v1/device-groups", ["id", "name", "siteId", "orgId"], ["orgId", "siteId"], all),
+  resource("device-logs", "/api/v1/devices/{id}/diagnostic-logs", ["timestamp", "level", "component", "message"], ["level", "component", "since", "until", "search"]),
+  resource("devices", "/api/v1/devices", ["id", "hostname", "os", "agentVersion", "status", "lastSeenAt"], ["orgId", "siteId", "groupId", "status", "search"], ["get", "update", "delete"]),
+  resource("enrollment-keys", "/api/v1/enrollment-keys", ["id", "name", "usageCount", "maxUsage", "expiresAt"], ["orgId", "expired"], ["get", "create", "delete"]),
+  resource("organizations", "/api/v1/orgs/organizations", ["id", "name", "slug", "status", "type", "partnerId"], ["partnerId"], all),
+  resource("partners", "/api/v1/orgs/partners", ["id", "name", "slug", "status", "plan"], [], all),
+  resource("replays", "/api/v1/webhooks/{id}/replays", ["id", "status", "queued", "skipped", "createdAt", "finishedAt"]),
+  resource("roles", "/api/v1/roles", ["id", "key", "name", "scope"], ["partnerId", "orgId", "scope"], all),
+  resource("rollout-devices", "/api/v1/agent-versions/rollouts/{id}/devices", ["deviceId", "fromVersion", "version", "state", "reason"], ["state", "reason"]),
+  resource("rollouts", "/api/v1/agent-versions/rollouts", ["id", "component", "version", "kind", "state", "percent", "succeeded", "failed"], ["component", "state", "kind"], ["get", "create", "update"]),
+  resource("service-principals", "/api/v1/service-principals", ["id", "name", "keyPrefix", "status", "scopes"], ["orgId", "status"], ["get", "create"]),
+  resource("sessions", "/api/v1/auth/sessions", ["id", "device", "ipAddress", "lastUsedAt", "expiresAt", "current"], [], ["delete"]),
+  resource("sites", "/api/v1/orgs/sites", ["id", "name", "timezone", "orgId"], ["orgId"], all),
+  resource("sso-attempts", "/api/v1/sso/providers/{id}/attempts", ["createdAt", "kind", "outcome", "step", "reason", "email"]),
+  resource("sso-domains", "/api/v1/sso/domains", ["id", "domain", "verifiedAt", "lastError"], ["orgId", "scope"], ["create", "delete"]),
+  resource("sso-providers", "/api/v1/sso/providers", ["id", "name", "type", "status", "enforceSSO"], ["orgId", "scope"], all),
+  resource("users", "/api/v1/users", ["id", "email", "name", "role", "status", "lastLoginAt"], ["partnerId", "orgId", "role", "status", "search"], ["get", "create", "update", "delete"]),
+  resource("webhooks", "/api/v1/webhooks", ["id", "name", "url", "status", "events", "successCount", "failureCount"], ["orgId", "status"], all),
+];
+
+/** The resource of a name, its singular too; throws a Failure that suggests one. */
+export function resourceOf(typed: string, verb: Verb | "list"): Resource {
+  const found = resources.find(({ name }) => name === typed || name === `${typed}s`);
+  if (!found) {
+    const near = nearest(
+      typed,
+      resources.map(({ name }) => name),
+    );
+    throw wrongUsage(
+      `no resource "${typed}"${near ? `; did you mean "${near}"?` : ""}\nKnown: ${namesFor("list").join(", ")}`,
+    );
+  }
+  if (verb !== "list" && !found.verbs.includes(verb)) {
+    throw wrongUsage(`the API cannot ${verb} one of ${found.name}`);
+  }
+  return found;
+}
+
+/** Names of the resources that a verb takes. */
+export const namesFor = (verb: Verb | "list") =>
+  resources.filter(({ verbs }) => verb === "list" || verbs.includes(verb)).map(({ name }) => name);

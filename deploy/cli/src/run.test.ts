@@ -1,0 +1,155 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import type { Command } from "commander";
+import { candidates } from "./completion.ts";
+import { exitCodeOf } from "./failure.ts";
+import { programOf } from "./program.ts";
+import { resources } from "./resources.ts";
+import { run } from "./run.ts";
+
+/** A run without a home: its exit code and what it wrote. */
+async function muster(args: string[], env: Record<string, string> = {}) {
+  const [stdout, stderr, stdin] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const code = await run(args, {
+    env: { MUSTER_CONFIG_DIR: join(tmpdir(), "muster-nowhere"), ...env },
+    stdin,
+    stdout,
+    stderr,
+  });
+  return { code, stdout: String(stdout.read() ?? ""), stderr: String(stderr.read() ?? "") };
+}
+
+const program = programOf({ env: {}, stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() });
+const commandsOf = (command: Command): Command[] =>
+  command.commands.flatMap((each) => (each.commands.length > 0 ? commandsOf(each) : [each]));
+const pathOf = (command: Command): string[] =>
+  command.parent?.parent ? [...pathOf(command.parent), command.name()] : [command.name()];
+
+describe("help", () => {
+  it.each(
+    commandsOf(program)
+      .map(pathOf)
+      .filter(([name]) => name !== "__complete"),
+  )("of %s %s has an example", async (...path: string[]) => {
+    const { code, stdout } = await muster([...path.filter(Boolean), "--help"]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/Example:\n {2}\$ .*muster /)]);
+  });
+
+  it("lists every command, and none that is internal", async () => {
+    const { code, stdout } = await muster([]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining("whoami")]);
+    expect(stdout).not.toContain("__complete");
+  });
+});
+
+describe("wrong usage ends with 2 and says what was meant", () => {
+  it.each([
+    [["whoam"], "Did you mean whoami?"],
+    [["get", "devises"], 'did you mean "devices"?'],
+    [["get", "devices", "--limt", "3"], "Did you mean --limit?"],
+    [["get", "devices", "staus=offline"], 'no filter "staus"'],
+    [["get", "devices", "--limit", "none"], "--limit takes a whole number"],
+    [["get", "deliveries"], "name it with --of ID"],
+    [["create", "devices"], "cannot create one of devices"],
+    [["create", "sites", "Berlin"], '"Berlin" is not name=text'],
+    [["keys"], "rotate"],
+    [["keys", "rotate"], "missing required argument 'id'"],
+    [["keys", "rotate", "id", "--kind", "door"], "--kind is one of api, principal, enrollment"],
+    [["webhooks", "listen", "--cert", "a.pem"], "--cert and --key go together"],
+    [["completion", "fish"], "no completion for fish"],
+    [["whoami", "--url", "muster"], "is not an address"],
+  ])("%j: %s", async (args, message) => {
+    const { code, stdout, stderr } = await muster(args, { MUSTER_API_KEY: "svc_x", MUSTER_URL: "http://127.0.0.1:1" });
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+  });
+});
+
+describe("an exit code", () => {
+  it.each<[number, string, number]>([
+    [400, "validation_failed", 1],
+    [409, "key_not_active", 1],
+    [401, "token_expired", 3],
+    [403, "permission_denied", 4],
+    [404, "device_not_found", 5],
+    [429, "rate_limited", 6],
+    [503, "network_error", 6],
+    [500, "internal", 6],
+  ])("of %d %s is %d", (status, code, exit) => {
+    expect(exitCodeOf(status, code)).toBe(exit);
+  });
+
+  it("without a session is 3, and says how to get one", async () => {
+    const { code, stderr } = await muster(["whoami"], { MUSTER_URL: "http://127.0.0.1:1/api/v1/" });
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringContaining("not signed in at http://127.0.0.1:1: run `muster login`"),
+    ]);
+  });
+});
+
+describe("an error of the API", () => {
+  let server: Server | null = null;
+  afterEach(() => {
+    server?.closeAllConnections();
+    server?.close();
+  });
+  const body = {
+    error: "Invalid request",
+    code: "validation_failed",
+    requestId: "r-1",
+    details: { formErrors: [], fieldErrors: { timezone: ["An IANA time zone"] } },
+  };
+  const refusing = async () => {
+    server = createServer((_request, response) => {
+      response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
+    await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
+    return { MUSTER_API_KEY: "svc_x", MUSTER_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  };
+
+  it("is shown with its code, request id and faults by field", async () => {
+    const { code, stdout, stderr } = await muster(["create", "sites", "timezone=Mars"], await refusing());
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toBe("muster: Invalid request (validation_failed, request r-1)\n  timezone: An IANA time zone\n");
+  });
+
+  it("is JSON on standard error with --json", async () => {
+    const { code, stdout, stderr } = await muster(["create", "sites", "--json"], await refusing());
+    expect([code, stdout, JSON.parse(stderr)]).toEqual([1, "", body]);
+  });
+});
+
+describe("completion", () => {
+  it.each<[string[], string[]]>([
+    [["who"], ["whoami"]],
+    [
+      ["get", "device"],
+      ["device-events", "device-groups", "device-logs", "devices"],
+    ],
+    [["create", "si"], ["sites"]],
+    [["create", "dev"], ["device-groups"]],
+    [
+      ["get", "devices", "s"],
+      ["siteId=", "status=", "search="],
+    ],
+    [["get", "devices", "--li"], ["--limit"]],
+    [["--json", "keys", "r"], ["rotate"]],
+    [["keys", "rotate", "--k"], ["--kind"]],
+    [
+      ["completion", ""],
+      ["bash", "zsh"],
+    ],
+  ])("of %j offers %j", (words, offered) => {
+    expect(candidates(program, words as string[])).toEqual(offered);
+  });
+});
+
+it("resources stand in order, each once", () => {
+  const names = resources.map(({ name }) => name);
+  expect(names).toEqual([...new Set(names)].sort());
+});

@@ -1,0 +1,42 @@
+import { describe, expect, it } from "@jest/globals";
+import { cell, recordText, tableWriter } from "./table.ts";
+
+describe("a cell", () => {
+  it.each<[unknown, string]>([
+    [null, "-"],
+    [undefined, "-"],
+    ["", "-"],
+    [[], "-"],
+    [0, "0"],
+    [false, "false"],
+    [["a", "b"], "a,b"],
+    [{ id: "1", name: "Ada" }, "Ada"],
+    [{ a: 1 }, '{"a":1}'],
+    ["two\nlines\tand a tab", "two lines and a tab"],
+    ["\u001b[2Jcleared\u0007", "\uFFFD[2Jcleared\uFFFD"],
+    ["\u202Eevil", "\uFFFDevil"],
+  ])("of %j is %j", (value, text) => {
+    expect(cell(value)).toBe(text);
+  });
+});
+
+describe("a table", () => {
+  it("has a heading once, and the widths of its first rows", () => {
+    const write = tableWriter(["id", "name"]);
+    expect(
+      write([
+        { id: "1", name: "Berlin" },
+        { id: "200", name: null },
+      ]),
+    ).toBe("ID   NAME\n1    Berlin\n200  -\n");
+    expect(write([{ id: "3", name: "Rome" }])).toBe("3    Rome\n");
+  });
+
+  it("cuts a long text", () => {
+    expect(tableWriter(["message"])([{ message: "x".repeat(200) }]).split("\n")[1]).toBe(`${"x".repeat(79)}…`);
+  });
+});
+
+it("a record is shown a field a line, in whole", () => {
+  expect(recordText({ id: "1", hostname: "y".repeat(100) })).toBe(`id        1\nhostname  ${"y".repeat(100)}\n`);
+});

@@ -1,0 +1,48 @@
+const cellMax = 80;
+
+/** A value as one line of text. What devices and strangers named may hold escape sequences: none reaches the terminal. */
+export function cell(value: unknown): string {
+  if (value === null || value === undefined || value === "") return "-";
+  if (Array.isArray(value)) return value.length === 0 ? "-" : value.map(cell).join(",");
+  if (typeof value === "object") return visible(nameOf(value as Record<string, unknown>));
+  return visible(String(value));
+}
+
+/** Records inside of records, such as the user of an audit row. */
+function nameOf(record: Record<string, unknown>): string {
+  const name = record.name ?? record.email ?? record.id;
+  return typeof name === "string" && name !== "" ? name : JSON.stringify(record);
+}
+
+/** Whitespace becomes a space; other control and formatting characters become U+FFFD. */
+export const visible = (text: string) => text.replace(/\s+/gu, " ").replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\uFFFD");
+
+const cut = (text: string) => (text.length > cellMax ? `${text.slice(0, cellMax - 1)}…` : text);
+
+/** Lays rows out under the widths that the first call found; later rows may be wider, and then shift. */
+export function tableWriter(columns: readonly string[]): (rows: readonly object[]) => string {
+  let widths: number[] | null = null;
+  return (rows) => {
+    const cells = rows.map((row) => columns.map((name) => cut(cell((row as Record<string, unknown>)[name]))));
+    const isFirst = widths === null;
+    widths ??= columns.map((name, index) => Math.max(name.length, ...cells.map((line) => line[index]?.length ?? 0)));
+    const known = widths;
+    const lines = isFirst ? [columns.map((name) => name.toUpperCase()), ...cells] : cells;
+    return lines
+      .map(
+        (line) =>
+          `${line
+            .map((text, index) => text.padEnd(known[index] ?? 0))
+            .join("  ")
+            .trimEnd()}\n`,
+      )
+      .join("");
+  };
+}
+
+/** One record, a field a line. */
+export function recordText(record: object): string {
+  const entries = Object.entries(record);
+  const width = Math.max(0, ...entries.map(([name]) => name.length));
+  return entries.map(([name, value]) => `${name.padEnd(width)}  ${cell(value)}\n`).join("");
+}

@@ -1,0 +1,143 @@
+import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { useGet } from "../../api/queries.ts";
+import { Section } from "../../parts/facts.tsx";
+import { PageTitle } from "../../parts/page-title.tsx";
+import plain from "../../parts/plain-table.module.css";
+import { EmptyState, FailureState, Loading } from "../../parts/states.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
+
+const levels = ["critical", "error", "warning", "information", "verbose"] as const;
+const limit = 50;
+
+/** Event logs as they are on the device this moment: asked of its agent, nothing is stored. */
+export function LiveLogs() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const [{ log, level }, change] = useFilters();
+  const path = { id };
+  const device = useGet("/api/v1/devices/{id}", { params: { path } }, { everyMs: 10_000 });
+  const isOnline = device.data !== undefined && !["offline", "decommissioned"].includes(device.data.status);
+  const logs = useGet("/api/v1/devices/{id}/system-tools/eventlogs", { params: { path } }, { enabled: isOnline });
+  const failure = device.error ?? logs.error;
+  return (
+    <>
+      <PageTitle title={device.data ? `Live logs of ${device.data.hostname}` : "Live logs"} />
+      <p>
+        <Link to="/devices/$id" params={{ id }}>
+          The device
+        </Link>
+      </p>
+      {failure ? (
+        <FailureState failure={failure.failure} onRetry={() => void (device.error ? device : logs).refetch()} />
+      ) : null}
+      {device.data && !isOnline ? (
+        <EmptyState title="The device is offline.">
+          <p>
+            Its agent answers for itself: this page goes on as soon as it is back. Stored logs are on the device's page.
+          </p>
+        </EmptyState>
+      ) : null}
+      {!failure && !logs.data && (isOnline || !device.data) ? <Loading what="Asking the device" /> : null}
+      {logs.data ? (
+        <label>
+          Log{" "}
+          <select value={log ?? ""} onChange={(event) => change({ log: event.target.value || undefined })}>
+            <option value="">Choose one</option>
+            {logs.data.data.map(({ name, displayName, recordCount }) => (
+              <option key={name} value={name}>
+                {displayName} ({recordCount.toLocaleString()})
+              </option>
+            ))}
+          </select>
+        </label>
+      ) : null}
+      {isOnline && log ? <Events key={`${log} ${level}`} id={id} log={log} level={level} /> : null}
+    </>
+  );
+}
+
+function Events({ id, log, level }: { id: string; log: string; level: string | undefined }) {
+  const [, change] = useFilters();
+  const [page, setPage] = useState(1);
+  const [isFollowing, follow] = useState(true);
+  // Only the newest page moves.
+  const isMoving = isFollowing && page === 1;
+  const query = {
+    page: String(page),
+    limit: String(limit),
+    ...(level ? { level: level as (typeof levels)[number] } : {}),
+  };
+  const events = useGet(
+    "/api/v1/devices/{id}/eventlogs/{name}/events",
+    { params: { path: { id, name: log }, query } },
+    isMoving ? { everyMs: 5_000 } : {},
+  );
+  const total = events.data?.pagination.total ?? 0;
+  const pages = Math.max(1, Math.ceil(total / limit));
+  return (
+    <Section
+      title={log}
+      action={
+        <div>
+          <label>
+            Level{" "}
+            <select value={level ?? ""} onChange={(event) => change({ level: event.target.value || undefined })}>
+              <option value="">all</option>
+              {levels.map((each) => (
+                <option key={each}>{each}</option>
+              ))}
+            </select>
+          </label>{" "}
+          <button
+            type="button"
+            aria-pressed={isMoving}
+            onClick={() => (page === 1 ? follow(!isFollowing) : setPage(1))}
+          >
+            {isMoving ? "Following" : "Paused: follow"}
+          </button>
+        </div>
+      }
+    >
+      {events.error ? <FailureState failure={events.error.failure} onRetry={() => void events.refetch()} /> : null}
+      {events.isPending ? <Loading what="Asking the device" /> : null}
+      {events.data && events.data.data.length === 0 ? <EmptyState title="The log has no such event." /> : null}
+      {events.data && events.data.data.length > 0 ? (
+        <>
+          <div className={plain.scroller}>
+            <table className={plain.table}>
+              <thead>
+                <tr>
+                  <th scope="col">Time</th>
+                  <th scope="col">Level</th>
+                  <th scope="col">Source</th>
+                  <th scope="col">Event</th>
+                  <th scope="col">Message</th>
+                </tr>
+              </thead>
+              <tbody>
+                {events.data.data.map((event) => (
+                  <tr key={event.recordId}>
+                    <td>{event.timeCreated}</td>
+                    <td>{event.level}</td>
+                    <td>{event.source}</td>
+                    <td>{event.eventId}</td>
+                    <td className={plain.message}>{event.message}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+          <div>
+            <button type="button" disabled={page === 1} onClick={() => setPage(page - 1)}>
+              Newer
+            </button>{" "}
+            Page {page} of {pages.toLocaleString()}{" "}
+            <button type="button" disabled={page >= pages} onClick={() => setPage(page + 1)}>
+              Older
+            </button>
+          </div>
+        </>
+      ) : null}
+    </Section>
+  );
+}

@@ -1,0 +1,80 @@
+import { useState } from "react";
+import { api } from "../../api/api.ts";
+import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+import { Section } from "../../parts/facts.tsx";
+import plain from "../../parts/plain-table.module.css";
+import { FailureState } from "../../parts/states.tsx";
+import { useWrite } from "../../parts/use-write.ts";
+
+/** Identity providers of one's own place: which are linked with the account, and how to change that. */
+export function LinkedProviders() {
+  const options = useGet("/api/v1/sso/link/options");
+  const write = useWrite();
+  const forget = useForget();
+  const [chosen, choose] = useState<{ id: string; name: string } | null>(null);
+  if (options.error) {
+    return (
+      <Section title="Identity providers">
+        <FailureState failure={options.error.failure} onRetry={() => void options.refetch()} />
+      </Section>
+    );
+  }
+  if (!options.data || options.data.data.length === 0) return null;
+  const link = async (providerId: string) => {
+    const params = { path: { providerId } };
+    const begun = await write.run(() => dataOf(api.POST("/api/v1/sso/link/start/{providerId}", { params })));
+    if (begun) location.assign(begun.authUrl);
+  };
+  return (
+    <Section title="Identity providers">
+      {write.failure ? <FailureState failure={write.failure} /> : null}
+      <div className={plain.scroller}>
+        <table className={plain.table}>
+          <thead>
+            <tr>
+              <th scope="col">Provider</th>
+              <th scope="col">Type</th>
+              <th scope="col">Linked</th>
+              <th scope="col">Actions</th>
+            </tr>
+          </thead>
+          <tbody>
+            {options.data.data.map(({ id, name, type, linked }) => (
+              <tr key={id}>
+                <th scope="row">{name}</th>
+                <td>{type}</td>
+                <td>{linked ? "yes" : "no"}</td>
+                <td>
+                  <button
+                    type="button"
+                    className="link"
+                    disabled={write.isRunning}
+                    onClick={() => (linked ? choose({ id, name }) : void link(id))}
+                  >
+                    {linked ? "Unlink" : "Link"}
+                    <span className="visually-hidden"> {name}</span>
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {chosen ? (
+        <Confirm
+          title={`Unlink ${chosen.name}?`}
+          verb="Unlink"
+          onClose={() => choose(null)}
+          action={async () => {
+            const params = { path: { providerId: chosen.id } };
+            await dataOf(api.DELETE("/api/v1/sso/link/{providerId}", { params }));
+            await forget("/api/v1/sso/link/options");
+          }}
+        >
+          <p>You cannot sign in through it any more, unless you link it again.</p>
+        </Confirm>
+      ) : null}
+    </Section>
+  );
+}

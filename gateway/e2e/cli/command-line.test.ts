@@ -1,0 +1,268 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { testCertificate, until } from "@muster/testing";
+import type { Cluster } from "../support/cluster.ts";
+import { totpAt, totpCode } from "../support/operator.ts";
+import { newOrganization, newPartner, signedInAs, type TestPerson } from "../support/people.ts";
+import { claimReceiverPort } from "../support/receiver.ts";
+import { sharedCluster } from "../support/shared-cluster.ts";
+
+const program = fileURLToPath(new URL("../../../deploy/cli/muster.mjs", import.meta.url));
+
+type Ended = { code: number | null; stdout: string; stderr: string };
+
+let cluster: Cluster;
+let folder: string;
+let orgId: string;
+let ada: TestPerson;
+let secret: string;
+beforeAll(async () => {
+  cluster = await sharedCluster();
+  folder = await mkdtemp(join(tmpdir(), "muster-cli-"));
+  orgId = await newOrganization(cluster, await newPartner(cluster));
+  ada = await signedInAs(cluster, "org-admin", { orgId });
+}, 180_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+function start(args: readonly string[], env: Record<string, string> = {}) {
+  const own = {
+    PATH: process.env.PATH ?? "",
+    HOME: folder,
+    MUSTER_URL: cluster.url,
+    MUSTER_CONFIG_DIR: join(folder, "config"),
+  };
+  const child = spawn(process.execPath, [program, ...args], { env: { ...own, ...env } });
+  const output = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk) => {
+    output.stdout += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    output.stderr += chunk;
+  });
+  const ended = new Promise<Ended>((resolve) => child.once("close", (code) => resolve({ code, ...output })));
+  return { child, output, ended };
+}
+
+async function muster(
+  args: readonly string[],
+  { input = "", env = {} }: { input?: string; env?: Record<string, string> } = {},
+) {
+  const { child, ended } = start(args, env);
+  child.stdin.end(input);
+  return ended;
+}
+
+/** The JSON that a command printed; fails with what it said instead. */
+async function json<T = Record<string, unknown>>(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<T> {
+  const { code, stdout, stderr } = await muster([...args, "--json"], { env });
+  if (code !== 0) throw new Error(`muster ${args.join(" ")} ended with ${code}: ${stderr}`);
+  return JSON.parse(stdout) as T;
+}
+
+/** The code only when it is asked for: a second question at the end of input is wrong usage. */
+const login = (password: string, code?: string) =>
+  muster(["login", "--email", ada.email], { input: `${[password, ...(code ? [code] : [])].join("\n")}\n` });
+const stored = () => join(folder, "config", "credentials.json");
+
+describe("muster login", () => {
+  it("keeps the session in a file of mode 0600, and says who is not signed in", async () => {
+    expect(await muster(["whoami"])).toMatchObject({ code: 3, stderr: expect.stringContaining("muster login") });
+    const wrong = await login("not the password");
+    expect(wrong).toMatchObject({ code: 3, stderr: expect.stringContaining("invalid_credentials") });
+    expect(await login(ada.password)).toMatchObject({ code: 0, stdout: "" });
+    expect((await stat(stored())).mode & 0o777).toBe(0o600);
+    const early = await muster(["create", "api-keys", "--org", orgId, "name=Early"]);
+    expect(early).toMatchObject({ code: 4, stderr: expect.stringMatching(/mfa_required[\s\S]*muster mfa enroll/) });
+  });
+
+  it("asks for the code of an app that muster mfa enroll made known", async () => {
+    const { child, output, ended } = start(["mfa", "enroll"]);
+    child.stdin.write(`${ada.password}\n`);
+    secret = await until("the secret", () => /secret +([A-Z2-7]+)\n/.exec(output.stderr)?.[1] ?? null);
+    child.stdin.end(`${totpCode(secret)}\n`);
+    expect(await ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^(\S+\n){8,}$/) });
+    expect(await muster(["logout"])).toMatchObject({ code: 0 });
+    // The code of this half minute was spent on the enrollment.
+    const right = await login(ada.password, totpAt(secret, Date.now() + 30_000));
+    expect(right).toMatchObject({
+      code: 0,
+      stdout: "",
+      stderr: expect.stringContaining("Code of the authenticator app"),
+    });
+    expect(right.stderr).toContain(`Signed in at ${cluster.url} as ${ada.email}`);
+    expect(await json(["whoami"])).toMatchObject({ url: cluster.url, email: ada.email, orgId, mfaEnabled: true });
+  });
+
+  it("lasts: commands that find the access token expired together all go on, on one session", async () => {
+    const before = JSON.parse(await readFile(stored(), "utf8")) as {
+      sessions: Record<string, { accessToken: string }>;
+    };
+    const session = before.sessions[cluster.url] as { accessToken: string };
+    session.accessToken = `${session.accessToken.slice(0, -8)}AAAAAAAA`;
+    await writeFile(stored(), JSON.stringify(before), { mode: 0o600 });
+    const runs = await Promise.all([1, 2, 3].map(() => muster(["whoami", "--json"])));
+    expect(runs.map(({ code, stderr }) => [code, stderr])).toEqual(Array(3).fill([0, ""]));
+    expect((await stat(stored())).mode & 0o777).toBe(0o600);
+    expect(await json<unknown[]>(["get", "sessions"])).toHaveLength(2);
+  });
+});
+
+describe("records", () => {
+  it("are created, listed page by page, shown, changed and deleted", async () => {
+    const site = await json([
+      "create",
+      "sites",
+      "name=Berlin",
+      "timezone=Europe/Berlin",
+      "contact.email=it@example.com",
+      "--org",
+      orgId,
+    ]);
+    expect(site).toMatchObject({ orgId, name: "Berlin", contact: { email: "it@example.com" } });
+    const id = String(site.id);
+    for (let at = 0; at < 100; at += 20) {
+      const names = Array.from({ length: 20 }, (_, index) => `Site ${at + index}`);
+      await Promise.all(names.map((name) => ada.api.call("POST", "/orgs/sites", { orgId, name })));
+    }
+    const listed = await muster(["get", "sites", "--limit", "2"]);
+    expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining("There are more") });
+    expect(listed.stdout.split("\n")).toEqual([
+      expect.stringMatching(/^ID +NAME +TIMEZONE +ORGID$/),
+      expect.stringMatching(new RegExp(`^${id} +Berlin`)),
+      expect.any(String),
+      "",
+    ]);
+    expect(await json<unknown[]>(["get", "sites", "--all", "--org", orgId])).toHaveLength(101);
+    expect(await json(["update", "site", id, "name=Bonn"])).toMatchObject({ id, name: "Bonn" });
+    expect(await json(["get", "sites", id])).toMatchObject({ id, name: "Bonn" });
+    expect(await muster(["delete", "sites", id])).toMatchObject({ code: 0, stdout: "" });
+    expect(await muster(["get", "sites", randomUUID()])).toMatchObject({
+      code: expect.any(Number),
+      stderr: expect.stringMatching(/\([a-z_]+, request /),
+    });
+  });
+
+  it("that are refused name field, code and request", async () => {
+    const refused = await muster(["create", "sites", "name=", "timezone=Mars", "--org", orgId]);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(/validation_failed, request [^)]+\)\n {2}name: .+\n {2}timezone: .+\n/);
+    expect(await muster(["get", "partners"])).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining("scope_not_allowed"),
+    });
+  });
+});
+
+it("muster keys rotate replaces a key: the old one is refused, the new one is shown once", async () => {
+  const made = await json(["create", "api-keys", "--org", orgId, "name=Inventory", "scopes[]=sites:read"]);
+  const { key } = await json(["keys", "rotate", String(made.id)]);
+  const as = (value: unknown) => ({ MUSTER_API_KEY: String(value) });
+  expect(await muster(["whoami"], { env: as(made.key) })).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining("api_key_invalid"),
+  });
+  expect(await json(["whoami"], as(key))).toMatchObject({ actorType: "api_key", orgId });
+  expect(await muster(["keys", "check"], { input: `${key}\n` })).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("well-formed"),
+  });
+  expect(await muster(["get", "devices"], { env: as(key) })).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining("insufficient_scope"),
+  });
+});
+
+it("muster audit verify judges the chain at the API, and an export without it", async () => {
+  expect(await muster(["audit", "verify", "--org", orgId])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/OK rows 1-\d+[\s\S]*\nOK\n$/),
+  });
+  const file = join(folder, "export.jsonl");
+  expect(await muster(["audit", "export", "--org", orgId, "--output", file])).toMatchObject({ code: 0, stdout: "" });
+  const nowhere = { MUSTER_URL: "http://127.0.0.1:1" };
+  expect(await muster(["audit", "verify", file], { env: nowhere })).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/\nOK\n$/),
+  });
+  await writeFile(file, (await readFile(file, "utf8")).replace("Inventory", "Inventary"));
+  expect(await muster(["audit", "verify", file], { env: nowhere })).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/\nNOT OK\n$/),
+  });
+});
+
+describe("muster webhooks listen", () => {
+  it("shows and verifies deliveries through a webhook of its own, and removes it at the end", async () => {
+    const { port, url, release } = await claimReceiverPort(cluster);
+    const { key, cert } = testCertificate();
+    await writeFile(join(folder, "key.pem"), key);
+    await writeFile(join(folder, "cert.pem"), cert);
+    const tls = ["--cert", join(folder, "cert.pem"), "--key", join(folder, "key.pem")];
+    const listen = ["webhooks", "listen", "--org", orgId, "--port", String(port), "--address", url, ...tls];
+    try {
+      const once = await muster([...listen, "--test", "--count", "1", "--json"]);
+      expect(once).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining("Removed the webhook after 1 deliveries"),
+      });
+      expect(JSON.parse(once.stdout)).toMatchObject({ verified: true, type: "webhook.test", attempt: 1 });
+      const { child, output, ended } = start(listen);
+      await until("the webhook", () => output.stderr.includes("Ctrl-C removes it"));
+      expect(await json<unknown[]>(["get", "webhooks", "--org", orgId])).toHaveLength(1);
+      child.kill("SIGINT");
+      expect(await ended).toMatchObject({ code: 0, stdout: "" });
+      expect(await json(["get", "webhooks", "--org", orgId])).toEqual([]);
+    } finally {
+      await release();
+    }
+  });
+
+  it("says what to do when the deployment does not reach the address", async () => {
+    const { port, release } = await claimReceiverPort(cluster);
+    try {
+      const refused = await muster([
+        "webhooks",
+        "listen",
+        "--org",
+        orgId,
+        "--port",
+        String(port),
+        "--address",
+        `http://127.0.0.1:${port}/`,
+      ]);
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("EGRESS_TEST_EXCEPTIONS=") });
+    } finally {
+      await release();
+    }
+  });
+});
+
+it("completion for bash offers resources and filters", async () => {
+  const script = `muster() { "${process.execPath}" "${program}" "$@"; }
+source <(muster completion bash)
+complete_line() { COMP_LINE=$1; COMP_POINT=\${#COMP_LINE}; read -ra COMP_WORDS <<< "$1"; COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _muster; printf '%s\\n' "\${COMPREPLY[@]}"; }
+complete_line 'muster get webh'
+complete_line 'muster get devices stat'`;
+  const child = spawn("bash", ["-c", script], { env: { PATH: process.env.PATH } });
+  let offered = "";
+  for await (const chunk of child.stdout) offered += String(chunk);
+  expect(offered).toBe("webhooks\nstatus=\n");
+});
+
+it("muster logout ends the session at the API, too", async () => {
+  const session = (
+    JSON.parse(await readFile(stored(), "utf8")) as { sessions: Record<string, { refreshToken: string }> }
+  ).sessions[cluster.url];
+  expect(await muster(["logout"])).toMatchObject({ code: 0 });
+  expect((await muster(["whoami"])).code).toBe(3);
+  const refresh = await ada.api.call("POST", "/auth/refresh", { refreshToken: session?.refreshToken });
+  expect(refresh.status).toBe(401);
+});
