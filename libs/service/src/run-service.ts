@@ -147,7 +147,11 @@ const withoutCopy: LearnTenants = () => Promise.reject(new Error("this service k
 /** The copy of the tenants. It learns single ones from now on, and follows tenancy once it is told to. */
 function tenantCopyOf(deps: TenantCopyDeps, config: CopySettings, proc: Process) {
   const { service } = deps;
-  const snapshot = tenancySnapshot({ service, baseUrls: config.TENANCY_URL ?? [], privateKeys: config.CALLER_PRIVATE_KEYS });
+  const snapshot = tenancySnapshot({
+    service,
+    baseUrls: config.TENANCY_URL ?? [],
+    privateKeys: config.CALLER_PRIVATE_KEYS,
+  });
   proc.onStop("tenancy client", () => snapshot.close());
   return {
     learnTenants: learningFrom(snapshot, deps),
