@@ -160,7 +160,7 @@ describe("partners", () => {
     expect(asked).toBe(id);
     const { status, body } = await call("GET", "/orgs/partners/nonsense");
     expect([status, body.code]).toEqual([400, "validation_failed"]);
-    expect((await call("GET", `/orgs/partners/${"x".repeat(600)}`)).status).toBe(404);
+    expect((await call("GET", `/orgs/partners/${"x".repeat(600)}`)).status).toBe(400);
   });
 
   it("pass typed errors of tenancy on with their facts", async () => {
