@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 /** From the top down: a room imports only from rows below its own. A file of src itself counts as a room of its name. */
 const rows = [
   // What is started: the service, the audit's retention worker, its verifier of exports; and what tests start.
-  ["main", "retention-main", "offline", "testing"],
+  ["main", "restore-main", "retention-main", "offline", "testing"],
   ["rpc", "events", "jobs"],
   ["commands"],
   ["deps"],

@@ -115,7 +115,9 @@ export async function upgrade(session) {
     "--timeout",
     "5m",
   );
-  const logs = await kubectl("logs", "deployment/muster-tenancy", "-c", "migrate");
+  const component = "app.kubernetes.io/component=tenancy";
+  const pods = await kubectl("get", "pods", "-l", component, "--sort-by=.metadata.creationTimestamp", "-o", "name");
+  const logs = await kubectl("logs", pods.split("\n").at(-1), "-c", "migrate");
   must(logs.includes("9999_next_version"), "the upgrade applied the migration");
   say("helm upgrade --wait with a migration");
   await helm("rollback", "muster", "1", "--wait", "--timeout", "5m");

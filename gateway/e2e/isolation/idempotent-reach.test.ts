@@ -98,6 +98,7 @@ describe("a reply stored under an Idempotency-Key", () => {
     const { first, lost, again } = said.get(key) as Said;
     if (mayRefuse.includes(key) && first.status === 409) return;
     expect([first.status, first.text.slice(0, first.status < 300 ? 0 : 300)]).toEqual([expect.any(Number), ""]);
+    expect([first.deviation, lost.deviation]).toEqual([null, null]);
     expect([403, 404]).toContain(lost.status);
     expect(Object.keys(lost.body).sort()).toEqual(expect.arrayContaining(["code", "error", "requestId"]));
     // The reply was there all the time.

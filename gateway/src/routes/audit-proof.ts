@@ -25,6 +25,7 @@ const verdict = z
     verdict: z.enum([
       "OK",
       "PRUNED_PREFIX",
+      "RESTORED",
       "ERASED",
       "UNPROTECTED_TAIL",
       "ALTERED",

@@ -1,5 +1,5 @@
 import type { Privilege } from "@muster/db";
-import { baseUrls, flag, packageVersion, processSettings, whole } from "@muster/kit";
+import { baseUrls, flag, packageVersion, processSettings, serviceSettings, whole } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 
@@ -46,20 +46,7 @@ export const noteSettings = {
     .describe("Name of this deployment in the notes it signs; notes of another name do not verify here."),
 };
 
-export const settings = {
-  ...noteSettings,
-  SEAL_BATCH_ROWS: whole(500, 1, 2_000).describe("Most rows sealed in one transaction of one partition."),
-  SEAL_BATCH_BYTES: whole(1_048_576, 65_536, 16_777_216).describe("Most bytes of messages in one such transaction."),
-  SEAL_CONCURRENCY: whole(4, 1, 16).describe(
-    "Batches that this process seals at a time, one of a partition each; below its pool's connections.",
-  ),
-  CHECKPOINT_INTERVAL_SECONDS: whole(60, 1, 86_400).describe(
-    "Seconds after which a chain that moved gets a new checkpoint.",
-  ),
-  CHECKPOINT_ROWS: whole(1_000, 1, 1_000_000).describe("Rows after which it gets one sooner."),
-  ANCHOR_INTERVAL_SECONDS: whole(3_600, 1, 604_800).describe(
-    "Seconds between two deployment anchors, each over the newest checkpoint of every chain.",
-  ),
+const checkpointCopySettings = {
   CHECKPOINT_DIRECTORY: z.string().optional().describe("Directory for copies of checkpoints and anchors."),
   CHECKPOINT_S3_BUCKET: z
     .string()
@@ -76,6 +63,23 @@ export const settings = {
   CHECKPOINT_LOCK_DAYS: whole(0, 0, 36_500).describe(
     "Days for which these copies are locked (object lock); 0 locks nothing.",
   ),
+};
+
+export const settings = {
+  ...noteSettings,
+  SEAL_BATCH_ROWS: whole(500, 1, 2_000).describe("Most rows sealed in one transaction of one partition."),
+  SEAL_BATCH_BYTES: whole(1_048_576, 65_536, 16_777_216).describe("Most bytes of messages in one such transaction."),
+  SEAL_CONCURRENCY: whole(4, 1, 16).describe(
+    "Batches that this process seals at a time, one of a partition each; below its pool's connections.",
+  ),
+  CHECKPOINT_INTERVAL_SECONDS: whole(60, 1, 86_400).describe(
+    "Seconds after which a chain that moved gets a new checkpoint.",
+  ),
+  CHECKPOINT_ROWS: whole(1_000, 1, 1_000_000).describe("Rows after which it gets one sooner."),
+  ANCHOR_INTERVAL_SECONDS: whole(3_600, 1, 604_800).describe(
+    "Seconds between two deployment anchors, each over the newest checkpoint of every chain.",
+  ),
+  ...checkpointCopySettings,
   ...encryptionSettings,
   WEBHOOK_DISPATCHER_URL: baseUrls("webhook-dispatcher", "streams to webhooks go through it"),
   STREAM_CONCURRENCY: whole(32, 1, 1_024).describe(
@@ -151,7 +155,19 @@ export const retentionSettings = {
   ),
 };
 
-type CopySettings = z.infer<z.ZodObject<typeof settings>>;
+/** Settings of whoever declares a restore, a subset of the service's own. */
+export const restoreSettings = {
+  ...noteSettings,
+  ...checkpointCopySettings,
+  DATABASE_URL_APP: serviceSettings.DATABASE_URL_APP,
+  NATS_URL: serviceSettings.NATS_URL,
+  NATS_NKEY_SEED: serviceSettings.NATS_NKEY_SEED,
+  NATS_STREAM_REPLICAS: serviceSettings.NATS_STREAM_REPLICAS,
+  LOG_LEVEL: serviceSettings.LOG_LEVEL,
+};
+
+type CopySettings = z.infer<z.ZodObject<typeof checkpointCopySettings>>;
+type StreamSettings = z.infer<z.ZodObject<typeof settings>>;
 
 /** Where copies of checkpoints go, as an archive's settings. */
 export function copySettings(config: CopySettings): ArchiveSettings {
@@ -169,7 +185,7 @@ export function copySettings(config: CopySettings): ArchiveSettings {
 }
 
 /** Where streams to the archive write, as an archive's settings. */
-export function streamStorage(config: CopySettings): ArchiveSettings {
+export function streamStorage(config: StreamSettings): ArchiveSettings {
   return {
     ARCHIVE_DIRECTORY: config.STREAM_DIRECTORY,
     ARCHIVE_S3_BUCKET: config.STREAM_S3_BUCKET,

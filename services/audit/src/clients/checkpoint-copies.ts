@@ -16,7 +16,7 @@ export type Outside = {
   /** Whether the stream can be asked. */
   isReady(): boolean;
   /**
-   * What verification compares a chain with: its newest checkpoints, and those that it contradicted once. Not the newest alone: a chain
+   * What verification compares a chain with: its newest checkpoints, those that it contradicted once, and declared restores. Not the newest alone: a chain
    * that was cut and went on has newer ones that agree with it. A place that does not answer is left out and logged: its evidence is
    * missing, the chain's own is not.
    */
@@ -25,6 +25,10 @@ export type Outside = {
   newest(chainId: string): Promise<string | null>;
   /** Keeps a note where no newer checkpoint displaces it. Throws when one of the places does not take it. */
   keep(note: Contradicted): Promise<void>;
+  /** Declared restores, as signed notes. Throws AppError `unavailable`. */
+  restores(): Promise<string[]>;
+  /** Keeps one. Throws when one of the places does not take it. */
+  keepRestore(note: string, declaredAt: Date): Promise<void>;
 };
 
 /** As many as the stream CHECKPOINTS keeps of a subject. */
@@ -33,6 +37,8 @@ const subjectOf = (chainId: string) => `checkpoints.${chainId}`;
 const contradictedSubjectOf = (chainId: string) => `checkpoints.${chainId}-contradicted`;
 const prefixOf = (chainId: string) => `checkpoints/${chainId}/`;
 const contradictedPrefixOf = (chainId: string) => `contradicted/${chainId}/`;
+const restoresSubject = "checkpoints.restores";
+const restoresPrefix = "restores/";
 const stream = "CHECKPOINTS";
 const dayMs = 86_400_000;
 
@@ -58,10 +64,12 @@ export function checkpointsOutside(deps: {
       const places: [string, () => Promise<string[]>][] = [
         [stream, () => kept(subjectOf(chainId))],
         [stream, () => kept(contradictedSubjectOf(chainId))],
+        [stream, () => kept(restoresSubject)],
       ];
       if (objects) {
         places.push([objects.name, () => newestObjects(objects, prefixOf(chainId), mostNotes)]);
         places.push([objects.name, () => newestObjects(objects, contradictedPrefixOf(chainId), mostNotes)]);
+        places.push([objects.name, () => newestObjects(objects, restoresPrefix, mostNotes)]);
       }
       const notes = await Promise.all(
         places.map(async ([place, read]) => {
@@ -89,6 +97,16 @@ export function checkpointsOutside(deps: {
       const lockUntil = deps.lockDays > 0 ? { lockUntil: new Date(deps.now().getTime() + deps.lockDays * dayMs) } : {};
       const key = `${contradictedPrefixOf(chainId)}${String(seq).padStart(16, "0")}-${head}.note`;
       await objects.put(key, body, { contentType: "text/plain", ...lockUntil });
+    },
+    async restores() {
+      const onStream = await kept(restoresSubject);
+      return objects ? [...onStream, ...(await newestObjects(objects, restoresPrefix, mostNotes))] : onStream;
+    },
+    async keepRestore(note, declaredAt) {
+      const place = String(declaredAt.getTime()).padStart(16, "0");
+      const body = Buffer.from(note);
+      await opened().transport.publish({ subject: restoresSubject, msgId: `${restoresSubject}/${place}`, body });
+      await objects?.put(`${restoresPrefix}${place}.note`, body, { contentType: "text/plain" });
     },
   };
 }

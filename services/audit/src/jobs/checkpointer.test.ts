@@ -38,7 +38,7 @@ const deps = (change: Partial<CheckpointerDeps> = {}): CheckpointerDeps => ({
   now: () => new Date(),
   signer,
   verifiers,
-  outside: { isReady: () => true, newest: async () => null, keep: async () => {} },
+  outside: { isReady: () => true, newest: async () => null, keep: async () => {}, restores: async () => [] },
   deployment: "d",
   intervalSeconds: 1,
   rows: 1_000,

@@ -4,6 +4,7 @@ import { counter, gauge, type Logger, type NoteSigner, type NoteVerifier, openNo
 import type { Outside } from "../clients/checkpoint-copies.ts";
 import { checkpointText, parseCheckpoint } from "../rules/checkpoint.ts";
 import { anchorText, merkleRoot } from "../rules/merkle.ts";
+import { parseRestore, wasUndone } from "../rules/restore.ts";
 import {
   anchorDue,
   anchorLeaves,
@@ -35,7 +36,7 @@ export type CheckpointerDeps = {
   verifiers: readonly NoteVerifier[];
   deployment: string;
   /** What was signed before, where the database's owner cannot change it. */
-  outside: Pick<Outside, "isReady" | "newest" | "keep">;
+  outside: Pick<Outside, "isReady" | "newest" | "keep" | "restores">;
   /** A chain that moved gets a checkpoint after this time, or after `rows` rows. */
   intervalSeconds: number;
   rows: number;
@@ -204,10 +205,12 @@ async function contradictedOf(
   };
   for (let n = 0; n < due.length; n += asking) await Promise.all(due.slice(n, n + asking).map(look));
   const chains = places.length === 0 ? new Set<string>() : await contradictedPlaces(deps.db, places);
+  const restores = chains.size === 0 ? [] : await declaredRestores(deps);
   const contradicted = new Map<string, SignedPlace>();
   for (const { note, at, ...place } of places) {
     const { chainId, seq, head } = place;
-    if (!chains.has(chainId)) continue;
+    // What a declared restore took back is no contradiction, and verification says so.
+    if (!chains.has(chainId) || wasUndone(restores, at.getTime())) continue;
     await outside.keep({
       ...place,
       note: note ?? signNote(checkpointText(deps.deployment, { ...place, at }), deps.signer),
@@ -216,6 +219,19 @@ async function contradictedOf(
     log.error({ chainId, seq }, "audit chain contradicts its newest checkpoint");
   }
   return contradicted;
+}
+
+/** Times that declared restores undid; a note that does not verify declares nothing. */
+async function declaredRestores({ outside, verifiers, deployment, log }: CheckpointerDeps) {
+  return (await outside.restores()).flatMap((note) => {
+    try {
+      const said = parseRestore(openNote(note, verifiers).text, deployment);
+      return said ? [{ fromMs: said.restoredTo.getTime(), toMs: said.declaredAt.getTime() }] : [];
+    } catch (err) {
+      log.warn({ err }, "a declared restore does not verify");
+      return [];
+    }
+  });
 }
 
 /** What a note says of the chain; null, and logged, when none of our keys signed it: it tells nothing. */

@@ -8,6 +8,7 @@ import { createLogger, generateNoteKey, noteKeys, openNote, systemCaller, uuidv7
 import { asOwner, type TestDatabase, type TestNats, testNats, until } from "@muster/testing";
 import { directoryArchive } from "../clients/archive/directory.ts";
 import { checkpointsOutside, type Outside } from "../clients/checkpoint-copies.ts";
+import { declareRestore } from "../commands/declare-restore.ts";
 import { sealMessages } from "../events/sealer.ts";
 import { parseCheckpoint } from "../rules/checkpoint.ts";
 import { type VerifyResult, verifyKind } from "../rules/verification-job.ts";
@@ -149,6 +150,40 @@ describe("a chain that was cut and went on", () => {
     },
     120_000,
   );
+
+  it("that an operator declared as a restore is RESTORED, and contradicts nothing", async () => {
+    const objects = directoryArchive(join(directory, "restored"));
+    const outside = checkpointsOutside({ bus: () => bus, objects, log, now: () => new Date(), lockDays: 0 });
+    const orgId = uuidv7();
+    const later = async () => {
+      const at = new Date();
+      await until("another millisecond", async () => Date.now() > at.getTime());
+      return at;
+    };
+    await seal(orgId, 5);
+    await sign(orgId, outside);
+    const restoredTo = await later();
+    await seal(orgId, 5);
+    await sign(orgId, outside);
+    await cut(orgId, 6);
+    await later();
+    const deps = { db: database.db, outside, signer, deployment: "d", now: () => new Date() };
+    await expect(declareRestore(deps, new Date(Date.now() + 60_000))).rejects.toThrow("must have passed");
+    await declareRestore(deps, restoredTo);
+    await later();
+    await seal(orgId, 1);
+    await sign(orgId, outside);
+    expect(await contradictions(orgId)).toHaveLength(0);
+    expect(await verdicts(orgId, outside)).toEqual(["OK 1", "RESTORED 10"]);
+    // The copies alone say so, too, when the stream is lost.
+    const copies = checkpointsOutside({ bus: () => null, objects, log, now: () => new Date(), lockDays: 0 });
+    expect(await copies.copies(orgId)).toHaveLength(1);
+    const said = await database.db.read(
+      system,
+      sql`SELECT 1 FROM outbox WHERE position('audit.restore.declared'::bytea IN body) > 0`,
+    );
+    expect(said).toHaveLength(1);
+  });
 
   it("is not signed again as long as nobody outside answers", async () => {
     const orgId = uuidv7();

@@ -2,6 +2,7 @@
 export const verdicts = [
   "OK",
   "PRUNED_PREFIX",
+  "RESTORED",
   "ERASED",
   "UNPROTECTED_TAIL",
   "ALTERED",
@@ -40,6 +41,7 @@ export function isProblem({ verdict, reason }: Finding): boolean {
   switch (verdict) {
     case "OK":
     case "ERASED":
+    case "RESTORED":
     case "UNPROTECTED_TAIL":
       return false;
     case "PRUNED_PREFIX":

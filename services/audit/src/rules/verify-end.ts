@@ -1,7 +1,7 @@
 import { parseLine } from "./export-line.ts";
 import { addFinding, type Finding } from "./finding.ts";
 import { foundChecksum } from "./seal.ts";
-import { compareCheckpoints } from "./verify-notes.ts";
+import { compareCheckpoints, setRestoredAside } from "./verify-notes.ts";
 import { settleLast } from "./verify-rows.ts";
 import type { Place, Verification } from "./verify-state.ts";
 
@@ -17,6 +17,7 @@ export function endVerification(v: Verification, head: { seq: number; checksum: 
     addFinding(findings, { verdict: "INSERTED", seq, reason: "not a row of this chain" });
   }
   const end = v.last ?? emptyEnd(v, head);
+  setRestoredAside(v, end.trueSeq);
   // Before it is settled: a checkpoint beyond the head tells an honest row from one that was added.
   const covered = Math.max(v.checkpoints.at(-1)?.seq ?? 0, v.protectedTo);
   if (!v.isSelection && head && end.trueSeq > head.seq && end.seq > head.seq) added(v, end, head.seq, covered);
@@ -43,6 +44,10 @@ export function endVerification(v: Verification, head: { seq: number; checksum: 
   if (!isDoubted) compareHead(v, end, have, head);
   if (have > v.protectedTo && v.rows > 0 && !v.isSelection) {
     addFinding(findings, { verdict: "UNPROTECTED_TAIL", rows: have - Math.max(v.protectedTo, (v.firstSeq ?? 1) - 1) });
+  }
+  if (v.restored) {
+    const { seq, lastSeq } = v.restored;
+    addFinding(findings, rangeOf("RESTORED", seq, lastSeq));
   }
   if (findings.problems === 0) findings.list.unshift(whole(v, end));
   return findings.list;

@@ -2,6 +2,7 @@ import { type NoteVerifier, openNote } from "@muster/kit";
 import { parseCheckpoint } from "./checkpoint.ts";
 import { addFinding } from "./finding.ts";
 import { parseReceipt, type Receipt } from "./receipt.ts";
+import { parseRestore, wasUndone } from "./restore.ts";
 import type { Verification } from "./verify-state.ts";
 
 export type Trust = {
@@ -57,12 +58,24 @@ function pruned(v: Verification, { lastSeq, lastChecksum }: Receipt): void {
   else list.unshift({ verdict: "PRUNED_PREFIX", seq: 1, lastSeq });
 }
 
-/** Takes checkpoints of rows that are still to come, in any order. */
+/** Takes checkpoints of rows that are still to come, and declared restores, in any order. */
 export function takeCheckpoints(v: Verification, trust: Trust, notes: readonly KeptNote[]): void {
   for (const { seq, note } of notes) {
-    const checkpoint = opened(v, trust, note, seq, (text) => parseCheckpoint(text, trust.deployment));
-    if (!checkpoint || v.checkpoints.some((c) => c.seq === checkpoint.seq && c.head === checkpoint.head)) continue;
-    v.checkpoints.push({ seq: checkpoint.seq, head: checkpoint.head });
+    const said = opened(
+      v,
+      trust,
+      note,
+      seq,
+      (text) => parseRestore(text, trust.deployment) ?? parseCheckpoint(text, trust.deployment),
+    );
+    if (!said) continue;
+    if ("restoredTo" in said) {
+      v.restores.push({ fromMs: said.restoredTo.getTime(), toMs: said.declaredAt.getTime() });
+      continue;
+    }
+    const { head, at } = said;
+    if (v.checkpoints.some((c) => c.seq === said.seq && c.head === head)) continue;
+    v.checkpoints.push({ seq: said.seq, head, atMs: at.getTime() });
   }
   v.checkpoints.sort((a, b) => a.seq - b.seq);
 }
@@ -70,15 +83,30 @@ export function takeCheckpoints(v: Verification, trust: Trust, notes: readonly K
 /** Compares the row that stands at `trueSeq` with the checkpoints up to it. */
 export function compareCheckpoints(v: Verification, trueSeq: number, checksums: readonly (string | null)[]): void {
   while (v.checkpoints[0] && v.checkpoints[0].seq <= trueSeq) {
-    const { seq, head } = v.checkpoints.shift() as { seq: number; head: string };
+    const { seq, head, atMs } = v.checkpoints.shift() as Verification["checkpoints"][number];
     // Of a row that is not there: its absence was or will be said.
     if (seq < trueSeq) continue;
     if (checksums.includes(head)) v.protectedTo = seq;
+    else if (wasUndone(v.restores, atMs)) restored(v, seq);
     else addFinding(v.findings, { verdict: "CHECKPOINT_MISMATCH", seq });
   }
 }
 
-function opened<T extends { chainId: string }>(
+/** Checkpoints beyond the chain's end that a declared restore explains; the others stay. */
+export function setRestoredAside(v: Verification, endSeq: number): void {
+  v.checkpoints = v.checkpoints.filter(({ seq, atMs }) => {
+    if (seq <= endSeq || !wasUndone(v.restores, atMs)) return true;
+    restored(v, seq);
+    return false;
+  });
+}
+
+function restored(v: Verification, seq: number): void {
+  const { seq: first, lastSeq } = v.restored ?? { seq, lastSeq: seq };
+  v.restored = { seq: Math.min(first, seq), lastSeq: Math.max(lastSeq, seq) };
+}
+
+function opened<T extends { chainId: string } | { restoredTo: Date }>(
   v: Verification,
   trust: Trust,
   note: string,
@@ -97,7 +125,7 @@ function opened<T extends { chainId: string }>(
   }
   const parsed = parse(text);
   if (!parsed) return bad("the note says nothing of this kind or deployment");
-  if (parsed.chainId !== v.chainId) return bad("the note is another chain's");
+  if ("chainId" in parsed && parsed.chainId !== v.chainId) return bad("the note is another chain's");
   const place = "lastSeq" in parsed ? parsed.lastSeq : "seq" in parsed ? parsed.seq : null;
   return seq !== null && place !== seq ? bad("the record beside the note says another place") : parsed;
 }

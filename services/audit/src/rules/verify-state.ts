@@ -37,8 +37,12 @@ export type Verification = {
   strays: string[];
   /** Checksums that some row links to and no row before it has. */
   wanted: string[];
-  /** Valid checkpoints not yet compared, by seq. */
-  checkpoints: { seq: number; head: string }[];
+  /** Valid checkpoints not yet compared, by seq; `atMs` is when they were signed. */
+  checkpoints: { seq: number; head: string; atMs: number }[];
+  /** Times that declared restores undid. */
+  restores: { fromMs: number; toMs: number }[];
+  /** Rows that a declared restore took, as far as checkpoints tell of them. */
+  restored: { seq: number; lastSeq: number } | null;
   /** Newest checkpoint that a row agreed with. */
   protectedTo: number;
   findings: Findings;
@@ -66,6 +70,8 @@ export function newVerification({ chainId, isSelection = false, from = null }: S
     strays: [],
     wanted: [],
     checkpoints: [],
+    restores: [],
+    restored: null,
     protectedTo: 0,
     findings: noFindings(),
   };

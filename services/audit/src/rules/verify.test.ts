@@ -5,6 +5,7 @@ import type { ChainRow } from "./chain-row.ts";
 import { checkpointText } from "./checkpoint.ts";
 import type { Entry } from "./entry.ts";
 import { receiptText } from "./receipt.ts";
+import { restoreText } from "./restore.ts";
 import { foundChecksum, sealChain } from "./seal.ts";
 import { endVerification, type Finding, newVerification, takeCheckpoints, takeReceipts, takeRow } from "./verify.ts";
 
@@ -40,9 +41,10 @@ function entry(n: number, chain = chainId): Entry {
   };
 }
 
-function chainOf(count: number, chain = chainId, from = 1): ChainRow[] {
+function chainOf(count: number, chain = chainId, from = 1, after?: ChainRow): ChainRow[] {
   const entries = Array.from({ length: count }, (_, n) => entry(n + from, chain));
-  const sealed = sealChain({ seq: 0, checksum: null }, entries, randomBytes);
+  const head = { seq: after?.seq ?? 0, checksum: after?.checksum ?? null };
+  const sealed = sealChain(head, entries, randomBytes);
   return sealed.map(({ detailsJson: _, time: _time, personalSalt, ...row }) => ({
     ...row,
     personalSalt: Buffer.from(personalSalt, "hex"),
@@ -53,7 +55,7 @@ function chainOf(count: number, chain = chainId, from = 1): ChainRow[] {
 type Given = {
   rows: ChainRow[];
   head: { seq: number; checksum: string | null } | null;
-  checkpoints: { seq: number; note: string }[];
+  checkpoints: { seq: number | null; note: string }[];
   receipts: { seq: number; note: string }[];
   base: { seq: number; checksum: string | null };
   from?: number;
@@ -109,7 +111,7 @@ describe("verification", () => {
     expect(verify({ ...whole(0, []), head: null })).toEqual(["OK 0"]);
     expect(verify({ ...whole(0, []), head: { seq: 0, checksum: null } })).toEqual(["OK 0"]);
     const given = whole();
-    const later = given.checkpoints.filter(({ seq }) => seq >= 5);
+    const later = given.checkpoints.filter(({ seq }) => Number(seq) >= 5);
     expect(verify({ ...given, from: 5, rows: given.rows.slice(4), checkpoints: later })).toEqual(["OK 6", tail]);
   });
 
@@ -308,6 +310,42 @@ describe("verification", () => {
       "BAD_SIGNATURE 8",
       "UNPROTECTED_TAIL 10",
     ]);
+  });
+
+  describe("of a chain that went back to row 6", () => {
+    const minutes = (n: number) => new Date(at.getTime() + n * 60_000);
+    const declared = (from: number, to: number, by = signer, deployment = "d") => ({
+      seq: null,
+      note: signNote(restoreText(deployment, { restoredTo: minutes(from), declaredAt: minutes(to) }), by),
+    });
+    const before = whole(10, [4, 8, 10]);
+    const kept = before.rows.slice(0, 6);
+    const went = { ...before, rows: kept, head: { seq: 6, checksum: kept[5]?.checksum ?? null } };
+    const onward = [...kept, ...chainOf(6, chainId, 100, kept[5])];
+    const wentOn = { ...before, rows: onward, head: { seq: 12, checksum: onward[11]?.checksum ?? null } };
+    const withNote = (given: Given, note: Given["checkpoints"][number]) => ({
+      ...given,
+      checkpoints: [...given.checkpoints, note],
+    });
+
+    it("says RESTORED when that was declared, also after it went on", () => {
+      expect(verify(withNote(went, declared(-1, 1)))).toEqual(["OK 6", tail, "RESTORED 8-10"]);
+      expect(verify(withNote(wentOn, declared(-1, 1)))).toEqual(["OK 12", "UNPROTECTED_TAIL 8", "RESTORED 8-10"]);
+    });
+
+    it("says TRUNCATED or CHECKPOINT_MISMATCH when it was not, or for another time", () => {
+      for (const given of [went, withNote(went, declared(1, 2)), withNote(went, declared(-2, -1))]) {
+        expect(verify(given)).toEqual(["TRUNCATED 10 6", tail]);
+      }
+      expect(verify(withNote(wentOn, declared(1, 2)))).toContain("CHECKPOINT_MISMATCH 8");
+    });
+
+    it("takes no declaration of another key or deployment, or that ends before it begins", () => {
+      const stranger = noteKeys(generateNoteKey("other")).signer;
+      for (const note of [declared(-1, 1, stranger), declared(-1, 1, signer, "e"), declared(1, -1)]) {
+        expect(verify(withNote(went, note))).toEqual(expect.arrayContaining(["BAD_SIGNATURE", "TRUNCATED 10 6"]));
+      }
+    });
   });
 
   it("takes no checkpoint of another chain, deployment, place or kind", () => {

@@ -74,7 +74,7 @@ async function seal(orgId: string, count: number): Promise<void> {
 }
 
 async function checkpoint(key = signer): Promise<void> {
-  const outside = { isReady: () => true, newest: async () => null, keep: async () => {} };
+  const outside = { isReady: () => true, newest: async () => null, keep: async () => {}, restores: async () => [] };
   const facts = { intervalSeconds: 0, rows: 1, anchorSeconds: 3_600, copies: null, lockDays: 0 };
   const deps = {
     db: database.db,

@@ -1,0 +1,24 @@
+import { linesOf } from "./note-lines.ts";
+
+/** The database went back to `restoredTo`, as an operator declared at `declaredAt`: what was signed between is of rows that went. */
+export type Restore = { restoredTo: Date; declaredAt: Date };
+
+/** Text of a declared restore, to be signed as a note: one for all chains of a deployment. */
+export function restoreText(deployment: string, { restoredTo, declaredAt }: Restore): string {
+  return `${deployment}/audit/restore\n${restoredTo.toISOString()}\n${declaredAt.toISOString()}\n`;
+}
+
+/** Reads what `restoreText` wrote; null when it is none, or another deployment's. `deployment` null takes any. */
+export function parseRestore(text: string, deployment: string | null): Restore | null {
+  const [origin = "", to = "", at = "", ...rest] = linesOf(text);
+  const [, place = ""] = /^(.+)\/audit\/restore$/.exec(origin) ?? [];
+  const [restoredTo, declaredAt] = [new Date(to), new Date(at)];
+  const isRestore = rest.length === 0 && place !== "" && restoredTo.getTime() < declaredAt.getTime();
+  if (!isRestore || (deployment !== null && place !== deployment)) return null;
+  return { restoredTo, declaredAt };
+}
+
+/** Whether what was signed at `atMs` is of the time that one of these restores undid. */
+export function wasUndone(restores: readonly { fromMs: number; toMs: number }[], atMs: number): boolean {
+  return restores.some(({ fromMs, toMs }) => atMs > fromMs && atMs < toMs);
+}
