@@ -1,12 +1,18 @@
-// Tests run from the TypeScript sources (export condition "source"): no build is needed first.
-export default {
-  testEnvironment: "node",
+// Tests run from the TypeScript sources (export condition "source"): no build is needed first. Test files are imported into the worker
+// itself; with TEST_ISOLATED=1 each has a vm context with packages of its own: slower, for a test that another one disturbs.
+const isolated = {
   testEnvironmentOptions: { customExportConditions: ["source", "node", "node-addons"] },
   extensionsToTreatAsEsm: [".ts"],
-  moduleFileExtensions: ["ts", "js", "mjs", "cjs", "json", "node"],
   transform: {
     "\\.ts$": ["@swc/jest", { jsc: { parser: { syntax: "typescript" }, target: "es2023" }, module: { type: "es6" } }],
   },
+};
+const together = { testRunner: "./deploy/local/jest/native-runner.mjs", transform: {} };
+
+export default {
+  testEnvironment: "node",
+  ...(process.env.TEST_ISOLATED === "1" ? isolated : together),
+  moduleFileExtensions: ["ts", "js", "mjs", "cjs", "json", "node"],
   testMatch: ["**/*.test.ts"],
   testPathIgnorePatterns: ["/node_modules/", "/dist/", "/.muster/"],
   modulePathIgnorePatterns: ["/dist/", "/.muster/"],
@@ -15,6 +21,6 @@ export default {
   globalTeardown: "./deploy/local/jest/global-teardown.mjs",
   testTimeout: 60_000,
   maxWorkers: 2,
-  // Modules of finished files are never given back (node --experimental-vm-modules): a worker that holds this much is started anew.
+  // A worker that holds as much after a file is started anew.
   workerIdleMemoryLimit: "1200MB",
 };

@@ -131,8 +131,8 @@ export type RouteDefinition<
   noReferrer?: true;
   /** Action of the audit row that the change leaves (docs/behaviour.md#audit-events); the isolation suite looks for it. */
   audit?: string;
-  /** As `audit`, of a change that is also audited, with result `denied`, when the gateway itself refuses somebody it knows. */
-  refusedAs?: string;
+  /** The change is also audited, with result `denied`, when the gateway itself refuses a caller whom it knows. */
+  auditsRefusals?: true;
   /** 200 when absent; 101 for what is an upgrade; 302 and 303 have no body, so that `reply` is `noBody`. */
   status?: 101 | 200 | 201 | 202 | 302 | 303;
   /** What each further status means with which the handler may answer, and what its header lines are. */

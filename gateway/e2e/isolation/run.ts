@@ -198,8 +198,25 @@ export function complaints(world: World, { cell, answer }: Performed): string[] 
 
 const invisible: readonly State[] = ["deleted"];
 
-/** Texts of the records that an actor must never see. A trail names whoever acted in it, wherever they belong. */
+const hiddenTexts = new WeakMap<World, Map<string, string[]>>();
+
+/**
+ * Texts of the records that an actor must never see. A trail names whoever acted in it, wherever they belong. The same in each of an
+ * actor's thousand answers, so it is worked out once.
+ */
 function hiddenFrom(world: World, actor: Actor, kind: Kind | null): string[] {
+  let known = hiddenTexts.get(world);
+  if (known === undefined) {
+    known = new Map();
+    hiddenTexts.set(world, known);
+  }
+  const key = `${actor.name} ${kind}`;
+  const texts = known.get(key) ?? hiddenTextsOf(world, actor, kind);
+  known.set(key, texts);
+  return texts;
+}
+
+function hiddenTextsOf(world: World, actor: Actor, kind: Kind | null): string[] {
   const seenAs = (t: Target): Target =>
     kind === "audit_log" && t.kind !== "partner" ? { ...t, kind: "audit_log" } : t;
   const isHidden = (t: Target) => (invisible.includes(t.state) && kind !== "audit_log") || !reaches(actor, seenAs(t));

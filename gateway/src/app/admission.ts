@@ -86,7 +86,7 @@ export function startAdmission(options: {
       for (const sessionId of await edge.revokedSessions()) sessions.revoked(sessionId);
     },
     async stop() {
-      keys.close();
+      await keys.close();
       // Without identity the lease runs out, and what is unspent leaves with its minute.
       const goodbye = (err: unknown) => log.info({ err }, "identity not told that this gateway stops");
       await rates.stop().catch(goodbye);

@@ -54,7 +54,7 @@ function verifier(load: () => Promise<string> = () => Promise.resolve(jwks)) {
     log,
     nowMs: () => nowMs,
   });
-  keys.close();
+  void keys.close();
   const tokens = createAccessTokens({ keys, max: 10, now: () => nowMs });
   return {
     tokens,

@@ -1,4 +1,4 @@
-import { AppError, type Logger } from "@muster/kit";
+import { AppError, type Logger, repeatEvery } from "@muster/kit";
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 
 /** Keys are read again after this long, so that a withdrawn one stops counting. */
@@ -15,7 +15,7 @@ export type KeySet = {
   refreshed(): Promise<Loaded | null>;
   /** Called after a reading that differs from the one before. */
   onChange(listener: () => void): void;
-  close(): void;
+  close(): Promise<void>;
 };
 
 /** Public keys of access tokens as identity gives them (`load`: JWKS text), kept up to date every 5 min. */
@@ -40,10 +40,9 @@ export function createKeySet(options: { load: () => Promise<string>; log: Logger
       });
     return reading;
   };
-  const timer = setInterval(() => {
-    read().catch((err: unknown) => log.warn({ err }, "access token keys not readable, keeping the last reading"));
-  }, refreshMs);
-  timer.unref();
+  const refreshing = repeatEvery(refreshMs, read, (err) =>
+    log.warn({ err }, "access token keys not readable, keeping the last reading"),
+  );
 
   return {
     current: async () => loaded ?? (await read()),
@@ -52,7 +51,7 @@ export function createKeySet(options: { load: () => Promise<string>; log: Logger
       return nowMs() - readAtMs < minIntervalMs ? null : read();
     },
     onChange: (listener) => void listeners.push(listener),
-    close: () => clearInterval(timer),
+    close: () => refreshing.stop(),
   };
 }
 

@@ -1,4 +1,4 @@
-import { AppError, counter, gauge, type Logger } from "@muster/kit";
+import { AppError, counter, gauge, type Logger, repeatEvery } from "@muster/kit";
 import {
   type Bucket,
   type Counted,
@@ -199,15 +199,9 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     }
   };
 
-  let settling: Promise<void> | null = null;
-  const timer = setInterval(() => {
-    settling ??= settleAll()
-      .catch((err: unknown) => log.warn({ err }, "use of credentials not settled, trying again"))
-      .finally(() => {
-        settling = null;
-      });
-  }, settleEveryMs);
-  timer.unref();
+  const settling = repeatEvery(settleEveryMs, settleAll, (err) =>
+    log.warn({ err }, "use of credentials not settled, trying again"),
+  );
 
   const bucketOf = (credential: Counted): Bucket => {
     let bucket = buckets.get(credential.id);
@@ -255,8 +249,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       if (bucket) bucket.refusal = null;
     },
     async stop() {
-      clearInterval(timer);
-      await settling;
+      await settling.stop();
       for (const bucket of buckets.values()) returnExpired(bucket, Number.POSITIVE_INFINITY);
       await settleAll();
     },

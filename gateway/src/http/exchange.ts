@@ -258,15 +258,15 @@ function publicError(thrown: unknown): AppError | EdgeError {
 
 /** A change refused to somebody who is known is for the audit trail; their answer does not wait for it. */
 function noteRefusal(options: ExchangeOptions, exchange: Exchange, credential: Credential, error: unknown): void {
-  const { refusedAs } = exchange.served.row;
-  if (refusedAs === undefined || !(error instanceof AppError)) return;
+  const { audit, auditsRefusals } = exchange.served.row;
+  if (!auditsRefusals || audit === undefined || !(error instanceof AppError)) return;
   if (!["permission_denied", "mfa_required", "user_session_required", "scope_not_allowed"].includes(error.code)) return;
   const id = exchange.rawParams.id ?? "";
   const meta = { ...metaOf(options, exchange), idempotencyKey: null };
   const rpc = async () => {
     return callOptions({ caller: credential.caller, meta, deadlineMs: performance.now() + noteTimeoutMs });
   };
-  options.noteRefusal({ action: refusedAs, id, credential, error, rpc });
+  options.noteRefusal({ action: audit, id, credential, error, rpc });
 }
 
 function rpcOf(

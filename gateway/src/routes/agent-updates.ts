@@ -84,7 +84,8 @@ const putOrganization = route({
   params: idParams,
   body,
   example,
-  refusedAs: "agent_update.settings.update",
+  audit: "agent_update.settings.update",
+  auditsRefusals: true,
   reply: settings,
   errors: ["organization_not_found", "site_restricted"],
   async handle({ params, body: sent, rpc }, { services, updates }) {
@@ -115,7 +116,8 @@ const putPartner = route({
   description: "Needs access to all of its organizations. Every field is replaced: one that is left out is unset.",
   body,
   example,
-  refusedAs: "agent_update.settings.update",
+  audit: "agent_update.settings.update",
+  auditsRefusals: true,
   reply: settings,
   errors: ["scope_not_allowed", "site_restricted"],
   async handle({ body: sent, rpc }, { services, updates }) {

@@ -34,6 +34,29 @@ describe("jobs", () => {
     await expect(queue.progress(job, 2)).rejects.toThrow(/taken over or has ended/);
   });
 
+  it("are removed 30 days after their end, and not before; an open one stays whatever its age", async () => {
+    const queue = jobs(test.db);
+    const [old, recent, open] = [await queue.enqueue({ kind: "old" }), uuidv7(), uuidv7()];
+    await queue.finish(some(await queue.claim({ kinds: ["old"] })));
+    await queue.enqueue({ kind: "recent", id: recent });
+    await queue.fail(some(await queue.claim({ kinds: ["recent"] })), "no luck");
+    await queue.enqueue({ kind: "never claimed", id: open });
+    const age = (id: string, days: number) =>
+      test.db.tx(system, (t) =>
+        t.execute(sql`update job set created_at = now() - ${days} * interval '1 day',
+                        finished_at = finished_at - ${days} * interval '1 day' where id = ${id}`),
+      );
+    await age(old, 31);
+    await age(recent, 29);
+    await age(open, 100);
+    expect(await queue.removeFinished()).toBe(1);
+    expect([await queue.get(old), (await queue.get(recent))?.state, (await queue.get(open))?.state]).toEqual([
+      null,
+      "failed",
+      "queued",
+    ]);
+  });
+
   it("are claimed by one of many at once, oldest first", async () => {
     const queue = jobs(test.db);
     const ids = [];

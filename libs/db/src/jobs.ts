@@ -35,6 +35,9 @@ export type OfferedJob = {
 const columns = sql`id, kind, state, input, cursor, result, error, attempts, created_at as "createdAt",
                     finished_at as "finishedAt"`;
 const defaultStaleMs = 30_000;
+/** A verification or synchronization is shown for as long after its end. */
+const keptDays = 30;
+const chunkRows = 1_000;
 
 /** Long, resumable work as rows, for system callers only. */
 export function jobs(db: Database) {
@@ -140,6 +143,21 @@ export function jobs(db: Database) {
 
     fail: (job: Job, error: string, t?: Tx): Promise<void> =>
       change(job, sql`state = 'failed', finished_at = now(), error = ${error.replaceAll("\0", " ")}`, t),
+
+    /** Removes jobs that ended more than 30 days ago, in chunks; resolves to how many. */
+    async removeFinished(): Promise<number> {
+      for (let removed = 0; ; ) {
+        const rows = await db.tx(who, (t) =>
+          t.execute(sql`
+            delete from job where id in (
+              select id from job
+              where state in ('done', 'failed') and finished_at < now() - ${keptDays} * interval '1 day'
+              limit ${chunkRows} for update skip locked)`),
+        );
+        removed += rows;
+        if (rows < chunkRows) return removed;
+      }
+    },
 
     async get(id: string): Promise<Job | null> {
       const [job] = await db.read<Job>(who, sql`select ${columns} from job where id = ${id}`);

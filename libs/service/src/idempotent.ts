@@ -8,7 +8,7 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { type Database, removeExpiredReplies, storeReply, type Tx, takeIdempotencyKey } from "@muster/db";
+import { type Database, jobs, removeExpiredReplies, storeReply, type Tx, takeIdempotencyKey } from "@muster/db";
 import { AppError, type CallContext, type Logger, type Repeating, repeatEvery, validationError } from "@muster/kit";
 import type { SealedColumn } from "./sealed-column.ts";
 
@@ -79,11 +79,14 @@ const inClear: ReplyBox = { seal: (plain) => plain, open: (stored) => stored };
 
 const cleanMs = 10 * 60_000;
 
-/** Every ten minutes removes stored replies that count no longer. */
-export function startIdempotencyCleanup({ db, log }: { db: Database; log: Logger }): Repeating {
+/** Every ten minutes removes stored replies that count no longer, and jobs that ended 30 days ago. */
+export function startCleanup({ db, log }: { db: Database; log: Logger }): Repeating {
   return repeatEvery(
     cleanMs,
-    () => removeExpiredReplies(db),
-    (err) => log.warn({ err }, "stored replies not cleaned up"),
+    async () => {
+      await removeExpiredReplies(db);
+      await jobs(db).removeFinished();
+    },
+    (err) => log.warn({ err }, "stored replies and finished jobs not cleaned up"),
   );
 }

@@ -4,7 +4,7 @@ import { checkSchema, type Database, migrate, openDatabase, type Privilege, star
 import { baseUrls, type Process, redactConfig, runProcess, serviceSettings, sleep, startConfig } from "@muster/kit";
 import { createVerifier, type Registration, servePort } from "@muster/rpc";
 import { z } from "zod";
-import { startIdempotencyCleanup } from "./idempotent.ts";
+import { startCleanup } from "./idempotent.ts";
 import { type LearnTenants, learningFrom } from "./learn-tenants.ts";
 import { migrateOnly } from "./migrate-only.ts";
 import { reencryptOnly } from "./reencrypt-only.ts";
@@ -54,6 +54,9 @@ const farewellMs = 500;
 const tenantCopySettings = {
   TENANCY_URL: baseUrls("tenancy", "asked for its snapshot"),
 };
+/** What a service has of its own settings once they are read; TENANCY_URL where it keeps a copy of the tenants. */
+type CopySettings = z.infer<z.ZodObject<typeof serviceSettings>> &
+  Partial<z.infer<z.ZodObject<typeof tenantCopySettings>>>;
 
 /**
  * The one way a service runs: settings, migrations, checks of role and schema, database, bus and relay, RPC port.
@@ -66,7 +69,7 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
   if (process.argv[2] === "migrate") return migrateOnly(name, dirs);
   if (process.argv[2] === "reencrypt") return reencryptOnly(name, definition.sealed ?? []);
   type Config = z.infer<z.ZodObject<S & typeof serviceSettings>>;
-  type Settings = Config & z.infer<z.ZodObject<typeof serviceSettings>>;
+  type Settings = Config & CopySettings;
   const own = { ...(tenantCopy ? tenantCopySettings : {}), ...definition.settings };
   const config = startConfig(name, z.object({ ...serviceSettings, ...own })) as Settings | null;
   if (!config) return;
@@ -102,8 +105,8 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
       });
       proc.onStop("database", () => db.close());
       proc.readiness.addCheck("postgresql", () => db.check());
-      const cleanup = startIdempotencyCleanup({ db, log });
-      proc.onStop("clean-up of stored replies", () => cleanup.stop());
+      const cleanup = startCleanup({ db, log });
+      proc.onStop("clean-up of stored replies and finished jobs", () => cleanup.stop());
 
       const busUsers: Parameters<ServiceContext<Config>["onBus"]>[0][] = [];
       const copy = tenantCopy ? tenantCopyOf({ db, service: name, log, ...tenantCopy }, config, proc) : null;
@@ -142,10 +145,13 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
 const withoutCopy: LearnTenants = () => Promise.reject(new Error("this service keeps no copy of the tenants"));
 
 /** The copy of the tenants. It learns single ones from now on, and follows tenancy once it is told to. */
-function tenantCopyOf(deps: TenantCopyDeps, config: z.infer<z.ZodObject<typeof serviceSettings>>, proc: Process) {
-  const { TENANCY_URL } = config as unknown as { TENANCY_URL: string[] };
+function tenantCopyOf(deps: TenantCopyDeps, config: CopySettings, proc: Process) {
   const { service } = deps;
-  const snapshot = tenancySnapshot({ service, baseUrls: TENANCY_URL, privateKeys: config.CALLER_PRIVATE_KEYS });
+  const snapshot = tenancySnapshot({
+    service,
+    baseUrls: config.TENANCY_URL ?? [],
+    privateKeys: config.CALLER_PRIVATE_KEYS,
+  });
   proc.onStop("tenancy client", () => snapshot.close());
   return {
     learnTenants: learningFrom(snapshot, deps),

@@ -32,4 +32,8 @@ describe("categories and emitters", () => {
   ])("%s may emit %s: %s", (service, action, allowed) => {
     expect(mayEmit(service, action)).toBe(allowed);
   });
+
+  it.each(["__proto__", "constructor", "toString", "nobody"])("a service called %s emits nothing", (service) => {
+    expect(mayEmit(service, "user.login")).toBe(false);
+  });
 });
