@@ -1,0 +1,150 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { api } from "../support/client.ts";
+import { startDns, verifiedDomain } from "../support/dns.ts";
+import { type Account, type Idp, startIdp } from "../support/identity-provider.ts";
+import { ownTenant } from "../support/own-tenant.ts";
+import { asDatabaseOwner } from "../support/owner-rows.ts";
+import { enrollTotp, operator, roleId, signedInAs, tokenOf } from "../support/people.ts";
+import { codeOf, linkThrough, newProvider, reasonOf, roundTrip, signInThrough } from "../support/sso-round-trip.ts";
+import { tenantWithAdmins } from "../support/tenant-with-admins.ts";
+
+const { cluster, tenant } = ownTenant();
+let idp: Idp;
+beforeAll(async () => {
+  idp = await startIdp(cluster);
+}, 60_000);
+afterAll(() => idp?.close());
+
+const person = (change: Partial<Account> = {}): Account => {
+  const name = randomUUID().slice(0, 8);
+  return { sub: `sub-${name}`, email: `${name}@sso.example`, email_verified: true, name: `Person ${name}`, ...change };
+};
+const checkOf = async (orgId: string) => (await api(cluster).call("GET", `/sso/check/${orgId}`)).body;
+const login = (email: string, password: string) => api(cluster).call("POST", "/auth/login", { email, password });
+
+describe("enforced single sign-on of an organization, from its beginning", () => {
+  it("waits for an administrator's own sign-in, then closes the password door, and leaves a way in", async () => {
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const viewer = await signedInAs(cluster, "org-viewer", { orgId });
+    const provider = await newProvider(admin.api, idp, { enforceSSO: true });
+    expect(provider.enforcement).toEqual({ inForce: false, reason: "not_proven" });
+    expect((await checkOf(orgId)).enforceSSO).toBe(false);
+    expect((await login(viewer.email, viewer.password)).status).toBe(200);
+
+    // Somebody who could not mend the provider proves nothing.
+    idp.become(person());
+    await signInThrough(cluster, orgId);
+    expect((await checkOf(orgId)).enforceSSO).toBe(false);
+
+    idp.become(person({ email: admin.email }));
+    expect(reasonOf(await roundTrip(cluster, orgId))).toBe("link_required");
+    expect((await linkThrough(cluster, admin.api, provider.id)).location).toMatch(/ssoLinked=1$/);
+    const proven = await signInThrough(cluster, orgId);
+    expect(proven.user.id).toBe(admin.id);
+    expect(await checkOf(orgId)).toMatchObject({ ssoEnabled: true, enforceSSO: true });
+
+    const refused = await login(viewer.email, viewer.password);
+    const unknown = await login(`nobody-${randomUUID()}@sso.example`, viewer.password);
+    expect([refused.status, refused.body.code, refused.body.error]).toEqual([
+      401,
+      unknown.body.code,
+      unknown.body.error,
+    ]);
+    const change = { currentPassword: viewer.password, newPassword: "another password for tests" };
+    const changed = await viewer.api.call("POST", "/auth/change-password", change);
+    expect([changed.status, changed.body.code, changed.body.loginUrl]).toEqual([
+      403,
+      "sso_required",
+      `/api/v1/sso/login/${orgId}`,
+    ]);
+    const refreshed = await api(cluster).call("POST", "/auth/refresh", { refreshToken: viewer.refreshToken });
+    expect(refreshed.status).toBe(401);
+    const roles = await roleId(proven.api, "org-viewer").catch(() => null);
+    expect(roles).not.toBeNull();
+
+    // Nobody who enforces locks themselves out: platform administrators are governed by no provider.
+    const root = await signedInAs(cluster, "platform-admin");
+    await enrollTotp(root);
+    const repaired = await root.api.call("PATCH", `/sso/providers/${provider.id}`, { enforceSSO: false });
+    expect(repaired.status).toBe(200);
+    expect((await login(viewer.email, viewer.password)).status).toBe(200);
+  });
+
+  it("takes an invitation by single sign-on alone", async () => {
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const provider = await newProvider(admin.api, idp, { enforceSSO: true });
+    idp.become(person({ email: admin.email }));
+    await linkThrough(cluster, admin.api, provider.id);
+    const { api: by } = await signInThrough(cluster, orgId);
+    const root = await operator(cluster);
+    const wanted = {
+      email: `${randomUUID()}@sso.example`,
+      name: "Invited",
+      roleId: await roleId(by, "org-viewer"),
+      orgId,
+    };
+    const invited = await root.call("POST", "/users", wanted);
+    const body = { token: tokenOf(invited.body.inviteUrl), password: "a password for tests only" };
+    const accepted = await api(cluster).call("POST", "/auth/accept-invite", body);
+    expect([accepted.status, accepted.body.code, accepted.body.loginUrl]).toEqual([
+      403,
+      "sso_required",
+      `/api/v1/sso/login/${orgId}`,
+    ]);
+    idp.become(person({ email: wanted.email }));
+    expect((await signInThrough(cluster, orgId)).user.id).toBe(invited.body.id);
+  });
+});
+
+describe("a verified domain", () => {
+  it("stands in for a provider's silence about addresses, in its own place alone", async () => {
+    const [{ orgId, admin }, other] = [await tenantWithAdmins(cluster), await tenantWithAdmins(cluster)];
+    for (const by of [admin.api, other.admin.api]) await newProvider(by, idp);
+    const domain = `${randomUUID()}.example`;
+    const silent = () => {
+      const { email_verified: _, ...who } = person({ email: `${randomUUID().slice(0, 8)}@${domain}` });
+      return who as Account;
+    };
+    idp.become(silent());
+    expect(reasonOf(await roundTrip(cluster, orgId))).toBe("domain_not_verified");
+    await verifiedDomain(cluster, admin.api, domain);
+    codeOf(await roundTrip(cluster, orgId));
+    idp.become(silent());
+    expect(reasonOf(await roundTrip(cluster, other.orgId))).toBe("domain_not_verified");
+    const viewer = await signedInAs(cluster, "org-viewer", { orgId });
+    await asDatabaseOwner(cluster, "UPDATE identity.users SET email = $2 WHERE id = $1", [
+      viewer.id,
+      `known@${domain}`,
+    ]);
+    idp.become({ ...silent(), email: `known@${domain}` });
+    expect((await signInThrough(cluster, orgId)).user.id).toBe(viewer.id);
+  }, 120_000);
+
+  it("is one place's, whoever else claims it, and says what is missing", async () => {
+    const other = await tenantWithAdmins(cluster);
+    const domain = `${randomUUID()}.example`;
+    const claims = await Promise.all(
+      [tenant.admin.api, other.admin.api].map((by) => by.call("POST", "/sso/domains", { domain })),
+    );
+    expect(claims.map(({ status }) => status)).toEqual([201, 201]);
+    const [mine, theirs] = claims.map(({ body }) => body);
+    expect(mine?.recordName).toBe(`_service-verify.${domain}`);
+    const records = new Map([[String(mine?.recordName), String(mine?.recordValue)]]);
+    const dns = await startDns(cluster, records);
+    try {
+      const wrong = await other.admin.api.call("POST", `/sso/domains/${theirs?.id}/verify`);
+      expect([wrong.body.verifiedAt, wrong.body.lastError]).toEqual([null, "The TXT record has another value"]);
+      const verified = await tenant.admin.api.call("POST", `/sso/domains/${mine?.id}/verify`);
+      expect(verified.body).toMatchObject({ lastError: null, verifiedAt: expect.any(String) });
+      records.set(String(theirs?.recordName), String(theirs?.recordValue));
+      const taken = await other.admin.api.call("POST", `/sso/domains/${theirs?.id}/verify`);
+      expect([taken.status, taken.body.code]).toEqual([409, "domain_taken"]);
+      records.clear();
+      const lost = await tenant.admin.api.call("POST", `/sso/domains/${mine?.id}/verify`);
+      expect(lost.body).toMatchObject({ lastError: "There is no such TXT record", verifiedAt: expect.any(String) });
+    } finally {
+      await dns.close();
+    }
+  });
+});

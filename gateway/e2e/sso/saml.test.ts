@@ -1,0 +1,306 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { until } from "@muster/testing";
+import { api } from "../support/client.ts";
+import { verifiedDomain } from "../support/dns.ts";
+import { ownTenant } from "../support/own-tenant.ts";
+import { asDatabaseOwner } from "../support/owner-rows.ts";
+import { type SamlAccount, type SamlIdp, startSamlIdp } from "../support/saml-identity-provider.ts";
+import {
+  codeOf,
+  lastAttempt,
+  linkThrough,
+  newSamlProvider,
+  type ProviderBody,
+  publicUrl,
+  reasonOf,
+  roundTrip,
+  setStatus,
+  signInThrough,
+  upToAnswer,
+} from "../support/sso-round-trip.ts";
+import { tenantWithAdmins } from "../support/tenant-with-admins.ts";
+import { formIn, newVisitor, type Visit, type Visitor } from "../support/visitor.ts";
+
+const { cluster, tenant, call } = ownTenant();
+const domain = `${randomUUID()}.example`;
+let idp: SamlIdp;
+let provider: ProviderBody;
+beforeAll(async () => {
+  idp = await startSamlIdp(cluster);
+  provider = await newSamlProvider(tenant.admin.api, idp);
+  await verifiedDomain(cluster, tenant.admin.api, domain);
+}, 90_000);
+afterAll(() => idp?.close());
+
+const person = (change: Partial<SamlAccount> = {}): SamlAccount => {
+  const name = randomUUID().slice(0, 8);
+  const email = `${name}@${domain}`;
+  return { nameId: email, email, name: `Person ${name}`, ...change };
+};
+
+/** Posts a form to us, as a page of another site makes a browser do it. */
+const post = (visitor: Visitor, fields: Record<string, string>): Promise<Visit> =>
+  visitor.get(`${publicUrl(cluster)}/api/v1/sso/saml/acs`, {
+    method: "POST",
+    crossSite: true,
+    headers: {
+      "content-type": "application/x-www-form-urlencoded",
+      origin: new URL(idp.ssoUrl).origin,
+      "sec-fetch-site": "cross-site",
+    },
+    body: new URLSearchParams(fields).toString(),
+  });
+const fieldsOf = (visit: Visit) => Object.fromEntries(formIn(visit)?.fields ?? []);
+
+describe("a SAML provider", () => {
+  it("is made from metadata, with our own metadata in return", async () => {
+    expect(provider).toMatchObject({
+      type: "saml",
+      status: "active",
+      samlEntityId: idp.entityId,
+      samlSsoUrl: idp.ssoUrl,
+      samlMetadataError: null,
+      samlAcsUrl: expect.stringMatching(/\/api\/v1\/sso\/saml\/acs$/),
+      samlCertificates: [{ pem: expect.stringContaining("BEGIN CERTIFICATE"), source: "metadata" }],
+    });
+    const address = new URL(String(provider.samlSpMetadataUrl));
+    const reply = await fetch(`${cluster.url}${address.pathname}`);
+    expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "application/samlmetadata+xml"]);
+    const xml = await reply.text();
+    expect(xml).toContain(`entityID="${address.href}"`);
+    expect(xml).toContain('WantAssertionsSigned="true"');
+    for (const id of [randomUUID(), tenant.orgId]) {
+      const missing = await api(cluster).call("GET", `/sso/saml/metadata/${id}`);
+      expect([missing.status, missing.body.code]).toEqual([404, "sso_provider_not_found"]);
+    }
+  });
+
+  it("is tested as sign-in would use it, and says what it lacks", async () => {
+    const tested = await call("POST", `/sso/providers/${provider.id}/test`);
+    expect([tested.status, tested.body.success]).toEqual([200, true]);
+    const bare = await call("POST", "/sso/providers", { name: "Bare", type: "saml" });
+    const refused = await call("POST", `/sso/providers/${bare.body.id}/status`, { status: "active" });
+    expect([refused.status, refused.body.missing]).toEqual([409, ["samlEntityId", "samlSsoUrl", "samlCertificates"]]);
+    const filled = await call("PATCH", `/sso/providers/${bare.body.id}`, { samlMetadataXml: idp.metadata() });
+    expect(filled.body).toMatchObject({ samlEntityId: idp.entityId, samlSsoUrl: idp.ssoUrl });
+    await call("DELETE", `/sso/providers/${bare.body.id}`);
+  });
+
+  it("is not made from metadata that is none, of a certificate that is none, or at a private address", async () => {
+    const create = (fields: object) => call("POST", "/sso/providers", { name: "Bad", type: "saml", ...fields });
+    const xml = await create({ samlMetadataXml: "<a/>" });
+    expect([xml.status, xml.body.code, xml.body.reason]).toEqual([
+      400,
+      "saml_metadata_invalid",
+      expect.stringMatching(/EntityDescriptor/),
+    ]);
+    const local = await create({ samlMetadataXml: idp.metadata().replace(idp.ssoUrl, "https://127.0.0.1/sso") });
+    expect([local.status, local.body.code]).toEqual([400, "saml_metadata_invalid"]);
+    const certificate = await create({ samlCertificates: ["nothing"] });
+    expect([certificate.status, certificate.body.code]).toEqual([400, "validation_failed"]);
+    const address = await create({ samlMetadataUrl: "https://169.254.169.254/metadata" });
+    expect([address.status, address.body.code]).toEqual([400, "validation_failed"]);
+    const both = await create({ samlMetadataUrl: idp.metadataUrl, samlMetadataXml: idp.metadata() });
+    expect([both.status, both.body.code]).toEqual([400, "validation_failed"]);
+  });
+});
+
+describe("a sign-in by SAML", () => {
+  it("makes an account with the default role, the second time finds it, and logs out", async () => {
+    const who = person();
+    idp.become(who);
+    const first = await signInThrough(cluster, tenant.orgId);
+    expect(first.user).toMatchObject({ email: who.email, name: who.name, orgId: tenant.orgId });
+    const second = await signInThrough(cluster, tenant.orgId);
+    expect(second.user.id).toBe(first.user.id);
+    expect((await second.api.call("GET", "/auth/me")).body.role).toBe("org-viewer");
+    expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({
+      outcome: "success",
+      step: "code",
+      email: who.email,
+    });
+    expect((await second.api.call("POST", "/auth/logout")).status).toBe(200);
+    expect((await second.api.call("GET", "/auth/me")).body.code).toBe("session_revoked");
+  });
+
+  it("needs the browser that began it: the handle of another's answer is worth nothing", async () => {
+    idp.become(person());
+    const { visitor, last } = await upToAnswer(cluster, tenant.orgId);
+    const answered = await post(visitor, fieldsOf(last));
+    expect([answered.status, answered.headers["cache-control"]]).toEqual([303, "no-store"]);
+    expect(answered.location).toMatch(/\/api\/v1\/sso\/callback\?state=[\w-]{43}&saml=[\w-]{43}$/);
+    expect(reasonOf(await newVisitor().get(answered.location ?? ""))).toBe("invalid_callback");
+    const wrong = new URL(answered.location ?? "");
+    wrong.searchParams.set("saml", "x".repeat(43));
+    const other = await upToAnswer(cluster, tenant.orgId);
+    const mine = await post(other.visitor, fieldsOf(other.last));
+    const state = new URL(mine.location ?? "").searchParams.get("state") ?? "";
+    wrong.searchParams.set("state", state);
+    expect(reasonOf(await other.visitor.get(wrong.href))).toBe("invalid_callback");
+    expect(codeOf(await visitor.get(answered.location ?? ""))).toBeTruthy();
+  });
+
+  it("is answered once: again, in parallel and for another sign-in the same assertion lets nobody in", async () => {
+    idp.become(person());
+    const { visitor, last } = await upToAnswer(cluster, tenant.orgId);
+    const fields = fieldsOf(last);
+    const both = await Promise.all([post(visitor, fields), post(visitor, fields)]);
+    const accepted = both.filter(({ location }) => location?.includes("&saml="));
+    expect(accepted).toHaveLength(1);
+    const refused = both.map((visit) => reasonOf(visit)).filter((reason) => reason !== null);
+    expect(refused).toEqual([expect.stringMatching(/assertion_invalid|session_expired/)]);
+    const next = await upToAnswer(cluster, tenant.orgId);
+    const mixed = { SAMLResponse: fields.SAMLResponse ?? "", RelayState: fieldsOf(next.last).RelayState ?? "" };
+    expect(reasonOf(await post(next.visitor, mixed))).toBe("assertion_invalid");
+    expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({
+      step: "assertion",
+      detail: expect.stringMatching(/another request/),
+    });
+    // Its own answer comes too late: what was refused is over.
+    expect(reasonOf(await post(next.visitor, fieldsOf(next.last)))).toBe("session_expired");
+    expect(codeOf(await visitor.get(accepted[0]?.location ?? ""))).toBeTruthy();
+    expect(reasonOf(await post(visitor, fields))).toBe("session_expired");
+  });
+
+  it("is worth nothing at another organization's provider of the same identity provider", async () => {
+    const other = await tenantWithAdmins(cluster);
+    const elsewhere = await newSamlProvider(other.admin.api, idp);
+    idp.become(person());
+    const [mine, theirs] = [await upToAnswer(cluster, tenant.orgId), await upToAnswer(cluster, other.orgId)];
+    const { id, assertionConsumerServiceURL } = (await idp.parsed(mine.last.url)).request;
+    const forged = await idp.respond({
+      id: (await idp.parsed(theirs.last.url)).request.id,
+      issuer: String(provider.samlSpMetadataUrl),
+      assertionConsumerServiceURL,
+    });
+    expect(id).toBeTruthy();
+    expect(
+      reasonOf(
+        await post(theirs.visitor, { SAMLResponse: forged, RelayState: fieldsOf(theirs.last).RelayState ?? "" }),
+      ),
+    ).toBe("assertion_invalid");
+    expect(await lastAttempt(other.admin.api, elsewhere.id)).toMatchObject({
+      detail: expect.stringMatching(/another audience/),
+    });
+  });
+
+  it("ends when the provider was changed meanwhile, or it took longer than ten minutes", async () => {
+    idp.become(person());
+    const changed = await upToAnswer(cluster, tenant.orgId);
+    await call("PATCH", `/sso/providers/${provider.id}`, { name: "Renamed" });
+    expect(reasonOf(await post(changed.visitor, fieldsOf(changed.last)))).toBe("provider_changed");
+    const slow = await upToAnswer(cluster, tenant.orgId);
+    await asDatabaseOwner(
+      cluster,
+      "UPDATE identity.sso_login_sessions SET expires_at = now() - interval '1 second' WHERE provider_id = $1 AND consumed_at IS NULL",
+      [provider.id],
+    );
+    expect(reasonOf(await post(slow.visitor, fieldsOf(slow.last)))).toBe("session_expired");
+  });
+
+  it("ends with the provider's own error, for an unsigned assertion, and for junk, each with a page and no session", async () => {
+    const before = await asDatabaseOwner(cluster, "SELECT count(*)::int AS n FROM identity.users WHERE org_id = $1", [
+      tenant.orgId,
+    ]);
+    idp.become(person());
+    idp.alter((options) => ({ ...options, signAssertion: false }));
+    expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("assertion_invalid");
+    expect(await lastAttempt(tenant.admin.api, provider.id)).toMatchObject({ detail: "the assertion is not signed" });
+    idp.alter((options) => ({ ...options, samlStatusCode: "urn:oasis:names:tc:SAML:2.0:status:Responder" }));
+    expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("idp_error");
+    idp.alter();
+    for (const SAMLResponse of ["", "%%%", "PGE+", "A".repeat(150_000)]) {
+      const { visitor, last } = await upToAnswer(cluster, tenant.orgId);
+      expect(reasonOf(await post(visitor, { ...fieldsOf(last), SAMLResponse }))).toBe("assertion_invalid");
+    }
+    const visitor = newVisitor();
+    const junk: Record<string, string>[] = [
+      {},
+      { SAMLResponse: "PGE+" },
+      { SAMLResponse: "PGE+", RelayState: "x".repeat(43) },
+      { RelayState: "x".repeat(5_000) },
+    ];
+    for (const fields of junk) {
+      const visit = await post(visitor, fields);
+      expect([visit.status, reasonOf(visit)]).toEqual([303, "invalid_callback"]);
+    }
+    const large = await post(visitor, { SAMLResponse: "A".repeat(260_000) });
+    expect(large.status).toBe(413);
+    const after = await asDatabaseOwner(cluster, "SELECT count(*)::int AS n FROM identity.users WHERE org_id = $1", [
+      tenant.orgId,
+    ]);
+    expect(after).toEqual(before);
+  });
+
+  it("goes on when the provider changes its key: the metadata is read daily, and old certificates overlap", async () => {
+    const who = person();
+    idp.become(who);
+    await signInThrough(cluster, tenant.orgId);
+    await idp.rotate();
+    expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("assertion_invalid");
+    await call("PATCH", `/sso/providers/${provider.id}`, {
+      samlMetadataUrl: idp.metadataUrl,
+      samlCertificates: (provider.samlCertificates as { pem: string }[]).map(({ pem }) => pem),
+    });
+    await signInThrough(cluster, tenant.orgId);
+    const { body } = await call("GET", `/sso/providers/${provider.id}`);
+    expect(body.samlCertificates).toHaveLength(2);
+  });
+});
+
+describe("an account of one's own", () => {
+  it("is linked through a provider that is only tried out, which makes every check", async () => {
+    const trial = await newSamlProvider(tenant.admin.api, idp, { status: "testing" });
+    idp.become(person({ email: tenant.admin.email, nameId: tenant.admin.email }));
+    const end = await linkThrough(cluster, tenant.admin.api, trial.id);
+    expect(end.location).toMatch(/\/profile\?ssoLinked=1$/);
+    expect(await lastAttempt(tenant.admin.api, trial.id)).toMatchObject({
+      kind: "link",
+      outcome: "success",
+      step: "link",
+    });
+    idp.become(person());
+    expect((await linkThrough(cluster, tenant.admin.api, trial.id)).location).toMatch(/ssoLinkError=email_mismatch$/);
+    idp.alter((options) => ({ ...options, signAssertion: false }));
+    expect((await linkThrough(cluster, tenant.admin.api, trial.id)).location).toMatch(
+      /ssoLinkError=assertion_invalid$/,
+    );
+    idp.alter();
+    await setStatus(tenant.admin.api, trial.id, "inactive");
+  });
+
+  it("is of a partner's people, too, and a partner's provider makes nobody", async () => {
+    const by = tenant.partnerAdmin.api;
+    await newSamlProvider(by, idp, { ownerScope: "partner" });
+    const staff = `${randomUUID()}.example`;
+    await verifiedDomain(cluster, by, staff, { ownerScope: "partner" });
+    idp.become(person({ email: `new@${staff}`, nameId: `new@${staff}` }));
+    expect(reasonOf(await roundTrip(cluster, `partner/${tenant.partnerId}`))).toBe("invite_required");
+    const roles = (await by.call("GET", "/roles")).body.data as { id: string; key: string }[];
+    const roleId = roles.find(({ key }) => key === "partner-technician")?.id;
+    const invited = await by.call("POST", "/users", {
+      email: `new@${staff}`,
+      name: "Invited",
+      roleId,
+      partnerId: tenant.partnerId,
+      orgAccess: "all",
+    });
+    expect(invited.status).toBe(201);
+    const signedIn = await signInThrough(cluster, `partner/${tenant.partnerId}`);
+    expect(signedIn.user.id).toBe(invited.body.id);
+  });
+});
+
+it("leaves an audit row for what failed, and for who came in", async () => {
+  const actions = await until("the audit rows", async () => {
+    const { body } = await call("GET", "/audit-logs/logs?limit=100");
+    const found = (body.data as { action: string }[]).map(({ action }) => action);
+    return ["user.login.failed", "user.login", "user.create", "sso.provider.create"].every((each) =>
+      found.includes(each),
+    )
+      ? found
+      : null;
+  });
+  expect(actions).toContain("user.login.failed");
+});
