@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { defaultOptions, type Fleet, type SimOptions, startFleet } from "@muster/agent-sim";
 import { generateNoteKey, noteKeys, signNote } from "@muster/kit";
@@ -352,10 +353,16 @@ describe("a process that is killed between the grant and the reply", () => {
       const version = `3.${["agent-release", "tenancy", "gateway"].indexOf(name)}.0`;
       await release(version, "agent");
       // The process that was killed before has just come back: the first calls may still find it gone.
-      await until("a heartbeat to be taken", async () => {
-        const { body } = await agent.heartbeat({ agentVersion: version });
-        return body.status === "online" && body.upgradeTo === null;
-      });
+      await until(
+        "a heartbeat to be taken",
+        async () => {
+          const { status, body } = await agent.heartbeat({ agentVersion: version });
+          // A device has 120 calls a minute: those of a gateway that just came back are not spent in one second.
+          if (status !== 200) await delay(500);
+          return body.status === "online" && body.upgradeTo === null;
+        },
+        patienceMs,
+      );
       // Tenancy cannot note that the update begins, which it tells its outbox: the grant is committed by then.
       const holder = new pg.Client({ connectionString: (await cluster.stack()).databaseUrl });
       await holder.connect();

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort } from "@muster/local";
 import { testCaFile, until } from "@muster/testing";
+import { freeUdpPort } from "./udp-port.ts";
 
 /** `stack.json` of the local stack, as far as tests need it. */
 export type StackFile = {
@@ -58,7 +59,7 @@ export async function startCluster(
   const dataDir = join(directory, "data");
   const receiverPorts = await Promise.all(Array.from({ length: receivers }, () => freePort()));
   await writeFile(join(directory, "receivers.json"), JSON.stringify(receiverPorts));
-  const dnsPort = await freePort(new Set(receiverPorts));
+  const dnsPort = await freeUdpPort();
   await writeFile(join(directory, "dns.json"), JSON.stringify(dnsPort));
   const output = await open(join(directory, "launcher.log"), "a");
   const child = spawn(process.execPath, [launcher], {

@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import { type CSSProperties, type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
 import { useShortcut } from "./shortcuts.ts";
 import styles from "./table.module.css";
 
@@ -28,6 +28,8 @@ type TableProps<Row> = {
 };
 
 const rowPx = 40;
+/** As a property of its own, which narrow screens leave unused. */
+const widthOf = (width: string | undefined) => (width ? ({ "--column-width": width } as CSSProperties) : undefined);
 
 /** Rows of any number: those in sight are in the page, the next page is asked for before its end is reached. The first cell has the row's link. */
 export function Table<Row>(props: TableProps<Row>) {
@@ -66,7 +68,7 @@ export function Table<Row>(props: TableProps<Row>) {
       <table className={styles.table} aria-rowcount={total ?? -1} onKeyDown={onKeyDown}>
         <colgroup>
           {columns.map(({ id, width, isMinor }) => (
-            <col key={id} style={width ? { width } : undefined} className={isMinor ? styles.minor : undefined} />
+            <col key={id} style={widthOf(width)} className={isMinor ? styles.minor : undefined} />
           ))}
         </colgroup>
         <thead>
