@@ -109,6 +109,10 @@ function onNothing(actor: Actor, { key, route }: Subject): Outcome | null {
     return actor.as === "anonymous" ? refused(401, "unauthenticated") : refused(409, "mfa_not_enabled");
   }
   if (key === "GET /agents/download/:os/:arch") return refused(404, "agent_version_not_found");
+  // It reads the browser's cookie, which none of these has.
+  if (key === "POST /auth/refresh") return refused(401, "invalid_refresh_token");
+  // It takes a form.
+  if (key === "POST /sso/saml/acs") return refused(415, "unsupported_media_type");
   if (key === "POST /agent-versions/sync-:source") return refused(404, "release_source_not_found");
   return route.method === "GET" ? null : invalid;
 }

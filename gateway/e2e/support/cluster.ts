@@ -83,6 +83,7 @@ export async function startCluster(
       UNKNOWN_TOKENS_PER_MINUTE: "100000",
       EVENT_LOOP_LAG_MAX_MS: "10000",
       IN_FLIGHT_MAX_EXPORT: "1000",
+      DOWNLOADS_PER_NETWORK: "1000",
       NATS_SERVER_BIN: process.env.MUSTER_TEST_NATS_BIN,
       // What webhooks reach on this machine: see receiver.ts.
       STREAMS_PER_ORGANIZATION: "1000",

@@ -7,6 +7,7 @@ import {
 } from "@muster/proto/muster/identity/v1/edge_pb";
 import type { Agent } from "./credential.ts";
 import { createFreshCache } from "./fresh-cache.ts";
+import { placesAreKnown } from "./known-places.ts";
 import type { Lease } from "./lease.ts";
 
 export type AgentCache = {
@@ -64,7 +65,12 @@ export function createAgentCache(options: AgentCacheOptions): AgentCache {
     agentOf(await resolve(Buffer.from(digest, "base64"), clientAddress));
 
   return {
-    get: (digest, clientAddress = noAddress) => cache.get(digest, () => ask(digest, clientAddress())),
+    get: (digest, clientAddress = noAddress) =>
+      cache.get(
+        digest,
+        () => ask(digest, clientAddress()),
+        ({ record }) => placesAreKnown(record),
+      ),
     changed(digests) {
       for (const digest of digests) cache.drop(digest);
     },

@@ -118,6 +118,19 @@ describe("an agent token", () => {
     expect((await call("POST", `/agents/${record.deviceId}/heartbeat`, bearer(token))).status).toBe(200);
   });
 
+  it("is asked for anew while identity does not know its organization yet", async () => {
+    const { token, record } = services.newAgent();
+    const path = `/agents/${record.deviceId}/logs`;
+    const known = services.edge.resolveAgent;
+    services.edge.resolveAgent = () => ({ agent: { ...record, partnerStatus: "unknown" } });
+    try {
+      expect(await call("POST", path, bearer(token))).toMatchObject({ status: 503, code: "unavailable" });
+    } finally {
+      if (known) services.edge.resolveAgent = known;
+    }
+    expect((await call("POST", path, bearer(token))).status).toBe(200);
+  });
+
   it("is asked for once while nothing changes, and anew after a change was announced", async () => {
     const { token, record } = services.newAgent();
     const path = `/agents/${record.deviceId}/logs`;

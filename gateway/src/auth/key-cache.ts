@@ -15,6 +15,7 @@ import { type FoundKey, type KeyRecord, KeyRecordSchema } from "@muster/proto/mu
 import { cidrList } from "../inbound/client-address.ts";
 import type { KeyHolder } from "./credential.ts";
 import { createFreshCache } from "./fresh-cache.ts";
+import { placesAreKnown } from "./known-places.ts";
 import type { Lease } from "./lease.ts";
 
 export type KeyCache = {
@@ -73,7 +74,7 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
         digest,
         () => ask(digest, clientAddress()),
         // Identity says why, and notes it.
-        ({ endsAtMs }) => endsAtMs > now(),
+        ({ endsAtMs, record }) => endsAtMs > now() && placesAreKnown(record),
       ),
     changed({ keyId, version, digests }) {
       for (const digest of digests) cache.drop(digest);

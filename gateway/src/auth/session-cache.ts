@@ -5,6 +5,7 @@ import { LRUCache } from "lru-cache";
 import type { AccessToken } from "./access-token.ts";
 import type { Session } from "./credential.ts";
 import { createFreshCache } from "./fresh-cache.ts";
+import { placesAreKnown } from "./known-places.ts";
 import type { Lease } from "./lease.ts";
 import { sessionOf } from "./principal.ts";
 
@@ -68,7 +69,8 @@ export function createSessionCache(options: SessionCacheOptions): SessionCache {
         sessionId,
         () => ask(sessionId, userId),
         // A token minted after a change of the person must not be served with what was true before it.
-        ({ principal }) => principal.userId === userId && principal.userVersion >= userVersion,
+        ({ principal }) =>
+          principal.userId === userId && principal.userVersion >= userVersion && placesAreKnown(principal),
       );
     },
     revoked(sessionId) {

@@ -14,11 +14,16 @@ export type TenantReader = { db: Database; learnTenants: LearnTenants };
 
 export function learningFrom(snapshot: Pick<TenancySnapshot, "tenants">, deps: TenantCopyDeps): LearnTenants {
   return async (ids) => {
-    const tenants = await snapshot.tenants(ids).catch((thrown: unknown) => {
-      throw toAppError(thrown);
-    });
+    const ask = (wanted: readonly string[]) =>
+      snapshot.tenants(wanted).catch((thrown: unknown) => {
+        throw toAppError(thrown);
+      });
+    const tenants = await ask(ids);
     if (tenants.length === 0) return false;
-    await takeTenants(deps, tenants);
+    // The places above decide over their people, keys and devices, and may be as new.
+    const above = new Set(tenants.flatMap(({ partnerId, orgId }) => [partnerId, orgId]));
+    const lacking = [...above].filter((id) => id !== "" && !ids.includes(id));
+    await takeTenants(deps, [...(lacking.length > 0 ? await ask(lacking) : []), ...tenants]);
     return true;
   };
 }

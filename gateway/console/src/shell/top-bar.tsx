@@ -29,9 +29,9 @@ export function TopBar({ me }: { me: Me }) {
       {me.scope === "organization" ? null : <OrganizationPicker />}
       <span className={styles.grow} />
       {problem ? <span role="alert">{problem}</span> : null}
-      <button type="button" aria-label="Go to …" onClick={openCommandMenu} aria-keyshortcuts="Control+K Meta+K">
+      <button type="button" onClick={openCommandMenu} aria-keyshortcuts="Control+K Meta+K">
         <Search size={16} aria-hidden />
-        <span className={styles.wide}>Go to …</span>
+        <span className={styles.words}>Go to …</span>
         <kbd className={styles.wide}>Ctrl K</kbd>
       </button>
       <button

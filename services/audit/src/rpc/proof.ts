@@ -45,7 +45,7 @@ export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofServ
         ...(await tenantOfChain(db, context, chainId)),
         from: request.from === 0n ? null : Number(request.from),
       };
-      for (;;) {
+      for (let attempt = 1; ; attempt++) {
         const open = await jobs(db).openUnder(verifyKind, openKeyOf(input));
         const now = new Date();
         const job: ShownJob = open ?? { id: uuidv7(now.getTime()), state: "queued", input, createdAt: now };
@@ -67,8 +67,8 @@ export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofServ
           return reply;
         } catch (error) {
           if (!(error instanceof NotQueued)) throw error;
-          // Somebody else has queued the same one meanwhile: theirs is the answer.
-          if (await jobs(db).openUnder(verifyKind, openKeyOf(input))) continue;
+          // Somebody else has queued the same one meanwhile: theirs is the answer, or the next attempt is when theirs has ended by now.
+          if (attempt < 3 || (await jobs(db).openUnder(verifyKind, openKeyOf(input)))) continue;
           throw new AppError("limit_reached", `${mostWaiting} verifications of this audit chain are waiting already`, {
             facts: { limit: mostWaiting },
           });

@@ -298,6 +298,17 @@ describe("a look-up of tenants that the copy lacks", () => {
     expect(seen.map(({ id }) => id).sort()).toEqual([partner.id, org.id, site.id].sort());
   });
 
+  it("learns the places above with what it learns", async () => {
+    const tenancy = testTenancy();
+    const partner = tenancy.add("partner", uuidv7());
+    const org = tenancy.add("organization", partner.id);
+    const site = tenancy.add("site", partner.id, org.id);
+    const wanted = { partnerId: null, orgIds: [], siteIds: [site.id] };
+    await findTenants(reader(tenancy), as(systemCaller("identity")), wanted);
+    expect(asked.map((ids) => [...ids].sort())).toEqual([[site.id], [partner.id, org.id].sort()]);
+    expect(await sameAs(tenancy)).toBe(true);
+  });
+
   it("asks once for an unknown id and never for a known one", async () => {
     const tenancy = testTenancy();
     const partner = tenancy.add("partner", uuidv7());

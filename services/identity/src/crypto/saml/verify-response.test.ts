@@ -79,6 +79,21 @@ describe("a response that holds", () => {
           { prefixes: ["xs"] },
         ),
     ],
+    [
+      "whose values have a type by a prefix that is declared above, and is not kept",
+      () =>
+        signed(
+          responseXml(
+            assertionXml()
+              .replace(
+                "<saml:AttributeStatement>",
+                '<saml:AttributeStatement xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">',
+              )
+              .replace("<saml:AttributeValue>", '<saml:AttributeValue xsi:type="xs:string">'),
+          ),
+          key,
+        ),
+    ],
     ["whose response is signed, too", () => signed(whole(), key, { of: "Response" })],
     [
       "with a declaration and white space",
