@@ -70,7 +70,7 @@ const decision = route({
         current: each.current || null,
         target: each.target || null,
         targetSource: (each.targetSource || null) as "latest" | null,
-        rule: nameOf(each.rule),
+        rule: nameOf(each.decidingRule),
         detail: each.detail,
         nextCheckAt: timeOf(each.nextCheckAt),
       })),

@@ -133,7 +133,7 @@ export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateServic
             current: each.current ?? "",
             target: each.target?.version ?? "",
             targetSource: each.targetSource ?? "",
-            rule: Rule[each.rule.toUpperCase() as Uppercase<typeof each.rule>],
+            decidingRule: Rule[each.rule.toUpperCase() as Uppercase<typeof each.rule>],
             detail: each.detail,
             nextCheckAt: timestampFromDate(each.recheckAt),
           })),
