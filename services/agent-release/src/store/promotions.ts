@@ -9,12 +9,16 @@ export type PromotionRow = {
   promoted_at: Date | null;
 };
 
-/** What is promoted; locked, so that two promotions of a component follow each other. */
+/**
+ * What is promoted; locked, so that two promotions of a component follow each other. Read by a statement of its own: the one that waits
+ * for the lock does not see a release that was registered meanwhile.
+ */
 export async function lockPromotion(tx: Tx, component: Component): Promise<PromotionRow> {
+  await tx.execute(sql`SELECT FROM promotion WHERE component = ${component} FOR UPDATE`);
   const [row] = await tx.query<PromotionRow>(sql`
     SELECT p.component, p.release_id, p.previous_id, p.promoted_at,
            (SELECT r.version FROM release r WHERE r.id = p.release_id) AS version
-    FROM promotion p WHERE p.component = ${component} FOR UPDATE OF p`);
+    FROM promotion p WHERE p.component = ${component}`);
   if (!row) throw new Error(`there is no promotion row of component ${component}`);
   return row;
 }
