@@ -6,6 +6,8 @@ import { defineConfig, type Plugin } from "vite";
 import { paths } from "./paths.ts";
 
 const root = fileURLToPath(new URL(".", import.meta.url));
+/** Where the build goes, and the stack behind the development server. */
+const { CONSOLE_OUT: out = join(root, "dist"), MUSTER_URL: stack = "http://localhost:3000" } = process.env;
 const compressible = /\.(js|css|html|svg)$/;
 
 /** Writes each file compressed beside itself, and which paths are pages: what the gateway serves. */
@@ -14,11 +16,10 @@ function served(): Plugin {
     name: "served",
     apply: "build",
     closeBundle() {
-      const dist = process.env.CONSOLE_OUT ?? join(root, "dist");
-      mkdirSync(dist, { recursive: true });
-      for (const name of readdirSync(dist, { recursive: true, encoding: "utf8" })) {
+      mkdirSync(out, { recursive: true });
+      for (const name of readdirSync(out, { recursive: true, encoding: "utf8" })) {
         if (!compressible.test(name)) continue;
-        const file = join(dist, name);
+        const file = join(out, name);
         const bytes = readFileSync(file);
         writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }));
         writeFileSync(
@@ -26,7 +27,7 @@ function served(): Plugin {
           brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
         );
       }
-      writeFileSync(join(dist, "paths.json"), JSON.stringify(paths));
+      writeFileSync(join(out, "paths.json"), JSON.stringify(paths));
     },
   };
 }
@@ -53,7 +54,7 @@ export default defineConfig({
   resolve: { conditions: ["source", "module", "browser", "production"] },
   plugins: [served(), pagesAsServed()],
   build: {
-    outDir: process.env.CONSOLE_OUT ?? "dist",
+    outDir: out,
     emptyOutDir: true,
     target: "es2023",
     // The policy takes no inline code, and data: images alone.
@@ -65,6 +66,6 @@ export default defineConfig({
   server: {
     port: 5173,
     // A running stack behind the development server: one origin, as in production.
-    proxy: { "/api": process.env.MUSTER_URL ?? "http://localhost:3000" },
+    proxy: { "/api": stack },
   },
 });

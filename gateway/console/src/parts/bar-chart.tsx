@@ -1,6 +1,6 @@
 import { stackedBars } from "../rules/bars.ts";
 import styles from "./bar-chart.module.css";
-import plain from "./plain-table.module.css";
+import { PlainTable } from "./plain-table.tsx";
 import { Instant } from "./time.tsx";
 
 const box = { width: 600, height: 120 };
@@ -48,32 +48,18 @@ export function BarChart({
       </figcaption>
       <details>
         <summary>As a table</summary>
-        <div className={plain.scroller}>
-          <table className={plain.table}>
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                {series.map(({ name }) => (
-                  <th key={name} scope="col">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {points.map(({ at, values }) => (
-                <tr key={at}>
-                  <td>
-                    <Instant at={at} />
-                  </td>
-                  {series.map(({ name }, index) => (
-                    <td key={name}>{values[index]}</td>
-                  ))}
-                </tr>
+        <PlainTable columns={["Time", ...series.map(({ name }) => name)]}>
+          {points.map(({ at, values }) => (
+            <tr key={at}>
+              <td>
+                <Instant at={at} />
+              </td>
+              {series.map(({ name }, index) => (
+                <td key={name}>{values[index]}</td>
               ))}
-            </tbody>
-          </table>
-        </div>
+            </tr>
+          ))}
+        </PlainTable>
       </details>
     </figure>
   );

@@ -57,3 +57,20 @@ export const Said = ({ children }: { children: ReactNode }) => (
     {children}
   </p>
 );
+
+type ListStateProps = {
+  list: { failure: Failure | null; isLoading: boolean; rows: readonly unknown[]; refresh(): Promise<unknown> };
+  /** What is being loaded. */
+  what?: string;
+  /** What stands there when there is no row. */
+  children: ReactNode;
+};
+
+/** What a list shows beside its rows: that it failed, is loading, or is empty. */
+export const ListState = ({ list: { failure, isLoading, rows, refresh }, what, children }: ListStateProps) => (
+  <>
+    {failure ? <FailureState failure={failure} onRetry={() => void refresh()} /> : null}
+    {isLoading ? <Loading {...(what ? { what } : {})} /> : null}
+    {!isLoading && !failure && rows.length === 0 ? children : null}
+  </>
+);

@@ -4,6 +4,7 @@ import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
+import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
@@ -72,26 +73,15 @@ export function AuditRow() {
       </Section>
       {changes.length > 0 ? (
         <Section title="What changed">
-          <div className={plain.scroller}>
-            <table className={plain.table}>
-              <thead>
-                <tr>
-                  <th scope="col">Field</th>
-                  <th scope="col">Before</th>
-                  <th scope="col">After</th>
-                </tr>
-              </thead>
-              <tbody>
-                {changes.map((change) => (
-                  <tr key={change.field}>
-                    <th scope="row">{change.field}</th>
-                    <td className={plain.message}>{text(change.before)}</td>
-                    <td className={plain.message}>{text(change.after)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <PlainTable columns={["Field", "Before", "After"]}>
+            {changes.map((change) => (
+              <tr key={change.field}>
+                <th scope="row">{change.field}</th>
+                <td className={plain.message}>{text(change.before)}</td>
+                <td className={plain.message}>{text(change.after)}</td>
+              </tr>
+            ))}
+          </PlainTable>
         </Section>
       ) : null}
       <Section title="Details">

@@ -6,7 +6,8 @@ import { Confirm } from "../../parts/confirm.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import { FailureState, Loading, Said } from "../../parts/states.tsx";
+import { RecordState } from "../../parts/record-state.tsx";
+import { Said } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { DeviceLogs } from "./device-logs.tsx";
@@ -22,15 +23,7 @@ export function DevicePage() {
   const [asking, ask] = useState<Asking>(null);
   const [said, say] = useState<string | null>(null);
   const forget = useForget();
-  if (device.error && !device.data) {
-    return (
-      <>
-        <PageTitle title="Device" />
-        <FailureState failure={device.error.failure} onRetry={() => void device.refetch()} />
-      </>
-    );
-  }
-  if (!device.data) return <Loading what="Loading the device" />;
+  if (!device.data) return <RecordState title="Device" of={device} />;
   const { data } = device;
   const close = () => ask(null);
   const changed = async (sentence: string) => {

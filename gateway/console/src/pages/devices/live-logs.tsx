@@ -4,6 +4,7 @@ import { useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
+import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, FailureState, Loading } from "../../parts/states.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 
@@ -103,30 +104,17 @@ function Events({ id, log, level }: { id: string; log: string; level: string | u
       {events.data && events.data.data.length === 0 ? <EmptyState title="The log has no such event." /> : null}
       {events.data && events.data.data.length > 0 ? (
         <>
-          <div className={plain.scroller}>
-            <table className={plain.table}>
-              <thead>
-                <tr>
-                  <th scope="col">Time</th>
-                  <th scope="col">Level</th>
-                  <th scope="col">Source</th>
-                  <th scope="col">Event</th>
-                  <th scope="col">Message</th>
-                </tr>
-              </thead>
-              <tbody>
-                {events.data.data.map((event) => (
-                  <tr key={event.recordId}>
-                    <td>{event.timeCreated}</td>
-                    <td>{event.level}</td>
-                    <td>{event.source}</td>
-                    <td>{event.eventId}</td>
-                    <td className={plain.message}>{event.message}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <PlainTable columns={["Time", "Level", "Source", "Event", "Message"]}>
+            {events.data.data.map((event) => (
+              <tr key={event.recordId}>
+                <td>{event.timeCreated}</td>
+                <td>{event.level}</td>
+                <td>{event.source}</td>
+                <td>{event.eventId}</td>
+                <td className={plain.message}>{event.message}</td>
+              </tr>
+            ))}
+          </PlainTable>
           <div>
             <button type="button" disabled={page === 1} onClick={() => setPage(page - 1)}>
               Newer

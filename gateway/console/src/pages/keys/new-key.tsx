@@ -5,6 +5,7 @@ import { dataOf, useForget } from "../../api/queries.ts";
 import { Dialog, DialogActions } from "../../parts/dialog.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
+import { FormActions } from "../../parts/form-actions.tsx";
 import { FailureState } from "../../parts/states.tsx";
 import { useWrite } from "../../parts/use-write.ts";
 
@@ -95,14 +96,9 @@ export function NewKey({
             <option value="0">never</option>
           </select>
         </Field>
-        <DialogActions>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={write.isRunning}>
-            {write.isRunning ? "Creating …" : "Create"}
-          </button>
-        </DialogActions>
+        <FormActions onCancel={onClose} isRunning={write.isRunning} running="Creating …">
+          Create
+        </FormActions>
       </form>
     </Dialog>
   );

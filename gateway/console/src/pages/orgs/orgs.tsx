@@ -3,9 +3,10 @@ import { type FormEvent, useState } from "react";
 import { api } from "../../api/api.ts";
 import { useMe, useWhyNot } from "../../api/me.tsx";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
-import { Dialog, DialogActions } from "../../parts/dialog.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
+import { FormActions } from "../../parts/form-actions.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState, FailureState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -111,14 +112,9 @@ function NewOrganization({ onClose }: { onClose(): void }) {
         <Field label="Name" faults={write.faultsOf("name") ?? write.faultsOf("slug")}>
           <input name="name" required maxLength={100} />
         </Field>
-        <DialogActions>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={write.isRunning}>
-            {write.isRunning ? "Creating …" : "Create"}
-          </button>
-        </DialogActions>
+        <FormActions onCancel={onClose} isRunning={write.isRunning} running="Creating …">
+          Create
+        </FormActions>
       </form>
     </Dialog>
   );

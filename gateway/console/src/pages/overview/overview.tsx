@@ -3,8 +3,8 @@ import { useMe, whyNot } from "../../api/me.tsx";
 import { useGet, useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import plain from "../../parts/plain-table.module.css";
-import { EmptyState, FailureState, Loading } from "../../parts/states.tsx";
+import { PlainTable } from "../../parts/plain-table.tsx";
+import { EmptyState, FailureState, ListState, Loading } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
@@ -76,9 +76,9 @@ function FailingWebhooks({ orgId }: { orgId: string }) {
   );
   return (
     <Section title="Failing webhooks">
-      {list.failure ? <FailureState failure={list.failure} onRetry={() => void list.refresh()} /> : null}
-      {list.isLoading ? <Loading /> : null}
-      {!list.isLoading && !list.failure && list.rows.length === 0 ? <p className="soft">None has failed.</p> : null}
+      <ListState list={list}>
+        <p className="soft">None has failed.</p>
+      </ListState>
       {list.rows.length > 0 ? (
         <ul>
           {list.rows.map(({ id, name, url }) => (
@@ -114,36 +114,24 @@ function NewestAudit({ orgId }: { orgId: string | undefined }) {
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {isPending ? <Loading /> : null}
       {data ? (
-        <div className={plain.scroller}>
-          <table className={plain.table}>
-            <thead>
-              <tr>
-                <th scope="col">Action</th>
-                <th scope="col">Actor</th>
-                <th scope="col">Result</th>
-                <th scope="col">Time</th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.data.map((row) => (
-                <tr key={row.id}>
-                  <td>
-                    <Link to="/audit/$id" params={{ id: row.id }} search={{ orgId } as never}>
-                      {row.action}
-                    </Link>
-                  </td>
-                  <td>{row.user.email ?? row.user.name ?? row.actorType}</td>
-                  <td>
-                    <Status of={row.result} />
-                  </td>
-                  <td>
-                    <Instant at={row.timestamp} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <PlainTable columns={["Action", "Actor", "Result", "Time"]}>
+          {data.data.map((row) => (
+            <tr key={row.id}>
+              <td>
+                <Link to="/audit/$id" params={{ id: row.id }} search={{ orgId } as never}>
+                  {row.action}
+                </Link>
+              </td>
+              <td>{row.user.email ?? row.user.name ?? row.actorType}</td>
+              <td>
+                <Status of={row.result} />
+              </td>
+              <td>
+                <Instant at={row.timestamp} />
+              </td>
+            </tr>
+          ))}
+        </PlainTable>
       ) : null}
     </Section>
   );

@@ -6,6 +6,7 @@ import { Confirm } from "../../parts/confirm.tsx";
 import { Dialog, DialogActions } from "../../parts/dialog.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
+import { FormActions } from "../../parts/form-actions.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState, FailureState } from "../../parts/states.tsx";
@@ -179,14 +180,9 @@ function Invite({ onClose }: { onClose(): void }) {
             ))}
           </select>
         </Field>
-        <DialogActions>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={write.isRunning || !roles.data}>
-            {write.isRunning ? "Inviting …" : "Invite"}
-          </button>
-        </DialogActions>
+        <FormActions onCancel={onClose} isRunning={write.isRunning} isDisabled={!roles.data} running="Inviting …">
+          Invite
+        </FormActions>
       </form>
     </Dialog>
   );

@@ -3,7 +3,7 @@ import { api } from "../../api/api.ts";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Section } from "../../parts/facts.tsx";
-import plain from "../../parts/plain-table.module.css";
+import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState } from "../../parts/states.tsx";
 import { useWrite } from "../../parts/use-write.ts";
 
@@ -29,38 +29,26 @@ export function LinkedProviders() {
   return (
     <Section title="Identity providers">
       {write.failure ? <FailureState failure={write.failure} /> : null}
-      <div className={plain.scroller}>
-        <table className={plain.table}>
-          <thead>
-            <tr>
-              <th scope="col">Provider</th>
-              <th scope="col">Type</th>
-              <th scope="col">Linked</th>
-              <th scope="col">Actions</th>
-            </tr>
-          </thead>
-          <tbody>
-            {options.data.data.map(({ id, name, type, linked }) => (
-              <tr key={id}>
-                <th scope="row">{name}</th>
-                <td>{type}</td>
-                <td>{linked ? "yes" : "no"}</td>
-                <td>
-                  <button
-                    type="button"
-                    className="link"
-                    disabled={write.isRunning}
-                    onClick={() => (linked ? choose({ id, name }) : void link(id))}
-                  >
-                    {linked ? "Unlink" : "Link"}
-                    <span className="visually-hidden"> {name}</span>
-                  </button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <PlainTable columns={["Provider", "Type", "Linked", "Actions"]}>
+        {options.data.data.map(({ id, name, type, linked }) => (
+          <tr key={id}>
+            <th scope="row">{name}</th>
+            <td>{type}</td>
+            <td>{linked ? "yes" : "no"}</td>
+            <td>
+              <button
+                type="button"
+                className="link"
+                disabled={write.isRunning}
+                onClick={() => (linked ? choose({ id, name }) : void link(id))}
+              >
+                {linked ? "Unlink" : "Link"}
+                <span className="visually-hidden"> {name}</span>
+              </button>
+            </td>
+          </tr>
+        ))}
+      </PlainTable>
       {chosen ? (
         <Confirm
           title={`Unlink ${chosen.name}?`}

@@ -11,9 +11,10 @@ import { EnrollTotp } from "../../parts/enroll-totp.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
+import { FormActions } from "../../parts/form-actions.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import plain from "../../parts/plain-table.module.css";
+import { PlainTable } from "../../parts/plain-table.tsx";
 import { areSingleKeysOn, setSingleKeys } from "../../parts/shortcuts.ts";
 import { FailureState, Loading, Said } from "../../parts/states.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
@@ -93,38 +94,24 @@ function Factors() {
         <FailureState failure={passkeys.error.failure} onRetry={() => void passkeys.refetch()} />
       ) : null}
       {passkeys.data && passkeys.data.data.length > 0 ? (
-        <div className={plain.scroller}>
-          <table className={plain.table}>
-            <thead>
-              <tr>
-                <th scope="col">Passkey</th>
-                <th scope="col">Made</th>
-                <th scope="col">Last used</th>
-                <th scope="col">
-                  <span className="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {passkeys.data.data.map(({ id, name, createdAt, lastUsedAt }) => (
-                <tr key={id}>
-                  <th scope="row">{name}</th>
-                  <td>
-                    <Instant at={createdAt} />
-                  </td>
-                  <td>
-                    <Time at={lastUsedAt} />
-                  </td>
-                  <td>
-                    <button type="button" className="link" onClick={() => choose({ id, name })}>
-                      Remove<span className="visually-hidden"> {name}</span>
-                    </button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <PlainTable columns={["Passkey", "Made", "Last used"]} hasActions>
+          {passkeys.data.data.map(({ id, name, createdAt, lastUsedAt }) => (
+            <tr key={id}>
+              <th scope="row">{name}</th>
+              <td>
+                <Instant at={createdAt} />
+              </td>
+              <td>
+                <Time at={lastUsedAt} />
+              </td>
+              <td>
+                <button type="button" className="link" onClick={() => choose({ id, name })}>
+                  Remove<span className="visually-hidden"> {name}</span>
+                </button>
+              </td>
+            </tr>
+          ))}
+        </PlainTable>
       ) : null}
       {open === "totp" ? (
         <Dialog title="Add an authenticator app" onClose={() => setOpen(null)}>
@@ -206,14 +193,9 @@ function NewPasskey({ onClose }: { onClose(): void }) {
         <Field label="Your password">
           <input name="password" type="password" autoComplete="current-password" maxLength={1024} />
         </Field>
-        <DialogActions>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={write.isRunning}>
-            {write.isRunning ? "Waiting for your device …" : "Continue"}
-          </button>
-        </DialogActions>
+        <FormActions onCancel={onClose} isRunning={write.isRunning} running="Waiting for your device …">
+          Continue
+        </FormActions>
       </form>
     </Dialog>
   );
@@ -285,52 +267,37 @@ function Sessions() {
       {list.failure ? <FailureState failure={list.failure} onRetry={() => void list.refresh()} /> : null}
       {list.isLoading ? <Loading /> : null}
       {list.rows.length > 0 ? (
-        <div className={plain.scroller}>
-          <table className={plain.table}>
-            <thead>
-              <tr>
-                <th scope="col">Device</th>
-                <th scope="col">Address</th>
-                <th scope="col">Last used</th>
-                <th scope="col">Ends</th>
-                <th scope="col">
-                  <span className="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {list.rows.map((session) => (
-                <tr key={session.id}>
-                  <th scope="row">{session.device}</th>
-                  <td>{session.ipAddress}</td>
-                  <td>
-                    <Time at={session.lastUsedAt} />
-                  </td>
-                  <td>
-                    <Time at={session.expiresAt} />
-                  </td>
-                  <td>
-                    {session.current ? (
-                      "this one"
-                    ) : (
-                      <button
-                        type="button"
-                        className="link"
-                        onClick={() =>
-                          end(() =>
-                            dataOf(api.DELETE("/api/v1/auth/sessions/{id}", { params: { path: { id: session.id } } })),
-                          )
-                        }
-                      >
-                        End<span className="visually-hidden"> the session of {session.device}</span>
-                      </button>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <PlainTable columns={["Device", "Address", "Last used", "Ends"]} hasActions>
+          {list.rows.map((session) => (
+            <tr key={session.id}>
+              <th scope="row">{session.device}</th>
+              <td>{session.ipAddress}</td>
+              <td>
+                <Time at={session.lastUsedAt} />
+              </td>
+              <td>
+                <Time at={session.expiresAt} />
+              </td>
+              <td>
+                {session.current ? (
+                  "this one"
+                ) : (
+                  <button
+                    type="button"
+                    className="link"
+                    onClick={() =>
+                      end(() =>
+                        dataOf(api.DELETE("/api/v1/auth/sessions/{id}", { params: { path: { id: session.id } } })),
+                      )
+                    }
+                  >
+                    End<span className="visually-hidden"> the session of {session.device}</span>
+                  </button>
+                )}
+              </td>
+            </tr>
+          ))}
+        </PlainTable>
       ) : null}
     </Section>
   );

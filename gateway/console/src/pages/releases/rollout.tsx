@@ -7,8 +7,9 @@ import { Confirm } from "../../parts/confirm.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import plain from "../../parts/plain-table.module.css";
-import { EmptyState, FailureState, Loading, Said } from "../../parts/states.tsx";
+import { PlainTable } from "../../parts/plain-table.tsx";
+import { RecordState } from "../../parts/record-state.tsx";
+import { EmptyState, ListState, Said } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 
@@ -45,15 +46,7 @@ export function RolloutPage() {
   const [asking, ask] = useState<Change | null>(null);
   const [said, say] = useState<string | null>(null);
   const forget = useForget();
-  if (progress.error && !progress.data) {
-    return (
-      <>
-        <PageTitle title="Rollout" />
-        <FailureState failure={progress.error.failure} onRetry={() => void progress.refetch()} />
-      </>
-    );
-  }
-  if (!progress.data) return <Loading what="Loading the rollout" />;
+  if (!progress.data) return <RecordState title="Rollout" of={progress} />;
   const { rollout, buckets, expectedEnd } = progress.data;
   const isOver = rollout.state === "completed" || rollout.state === "cancelled";
   const isStopped = rollout.state === "paused" || rollout.state === "halted";
@@ -162,42 +155,28 @@ function Attempts({ id }: { id: string }) {
         </label>
       }
     >
-      {list.failure ? <FailureState failure={list.failure} onRetry={() => void list.refresh()} /> : null}
-      {list.isLoading ? <Loading what="Loading devices" /> : null}
-      {!list.isLoading && !list.failure && list.rows.length === 0 ? (
+      <ListState list={list} what="Loading devices">
         <EmptyState title={state ? "No device is in this state." : "No device has been offered it yet."} />
-      ) : null}
+      </ListState>
       {list.rows.length > 0 ? (
-        <div className={plain.scroller}>
-          <table className={plain.table}>
-            <thead>
-              <tr>
-                <th scope="col">Device</th>
-                <th scope="col">State</th>
-                <th scope="col">Reason</th>
-                <th scope="col">Offered</th>
-              </tr>
-            </thead>
-            <tbody>
-              {list.rows.map((attempt) => (
-                <tr key={attempt.id}>
-                  <td>
-                    <Link to="/devices/$id" params={{ id: attempt.deviceId }}>
-                      {attempt.deviceId}
-                    </Link>
-                  </td>
-                  <td>
-                    <Status of={attempt.state} />
-                  </td>
-                  <td>{attempt.reason}</td>
-                  <td>
-                    <Instant at={attempt.offeredAt} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <PlainTable columns={["Device", "State", "Reason", "Offered"]}>
+          {list.rows.map((attempt) => (
+            <tr key={attempt.id}>
+              <td>
+                <Link to="/devices/$id" params={{ id: attempt.deviceId }}>
+                  {attempt.deviceId}
+                </Link>
+              </td>
+              <td>
+                <Status of={attempt.state} />
+              </td>
+              <td>{attempt.reason}</td>
+              <td>
+                <Instant at={attempt.offeredAt} />
+              </td>
+            </tr>
+          ))}
+        </PlainTable>
       ) : null}
       {list.hasMore ? (
         <div>

@@ -6,7 +6,9 @@ import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
-import { FailureState, Loading, Said } from "../../parts/states.tsx";
+import { PlainTable } from "../../parts/plain-table.tsx";
+import { RecordState } from "../../parts/record-state.tsx";
+import { Said } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { failureSentence } from "../../rules/failure-sentence.ts";
@@ -18,15 +20,7 @@ export function DeliveryPage() {
   const delivery = useGet("/api/v1/webhooks/{id}/deliveries/{deliveryId}", { params: { path } }, { everyMs: 5_000 });
   const [said, say] = useState<string | null>(null);
   const forget = useForget();
-  if (delivery.error && !delivery.data) {
-    return (
-      <>
-        <PageTitle title="Delivery" />
-        <FailureState failure={delivery.error.failure} onRetry={() => void delivery.refetch()} />
-      </>
-    );
-  }
-  if (!delivery.data) return <Loading what="Loading the delivery" />;
+  if (!delivery.data) return <RecordState title="Delivery" of={delivery} />;
   const { data } = delivery;
   const retry = () =>
     void dataOf(api.POST("/api/v1/webhooks/{id}/retry/{deliveryId}", { params: { path } })).then(
@@ -75,34 +69,19 @@ export function DeliveryPage() {
         />
       </Section>
       <Section title="Attempts">
-        <div className={plain.scroller}>
-          <table className={plain.table}>
-            <thead>
-              <tr>
-                <th scope="col">No.</th>
-                <th scope="col">Began</th>
-                <th scope="col">Answer</th>
-                <th scope="col">Time</th>
-                <th scope="col">Text</th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.attempts.map((attempt) => (
-                <tr key={attempt.number}>
-                  <td>{attempt.number}</td>
-                  <td>
-                    <Instant at={attempt.startedAt} />
-                  </td>
-                  <td>{attempt.responseStatus ?? attempt.errorCode ?? (attempt.interrupted ? "ended unseen" : "")}</td>
-                  <td>{attempt.totalMs === null ? "" : `${attempt.totalMs} ms`}</td>
-                  <td className={plain.message}>
-                    {(attempt.errorMessage ?? attempt.responseBody ?? "").slice(0, 300)}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <PlainTable columns={["No.", "Began", "Answer", "Time", "Text"]}>
+          {data.attempts.map((attempt) => (
+            <tr key={attempt.number}>
+              <td>{attempt.number}</td>
+              <td>
+                <Instant at={attempt.startedAt} />
+              </td>
+              <td>{attempt.responseStatus ?? attempt.errorCode ?? (attempt.interrupted ? "ended unseen" : "")}</td>
+              <td>{attempt.totalMs === null ? "" : `${attempt.totalMs} ms`}</td>
+              <td className={plain.message}>{(attempt.errorMessage ?? attempt.responseBody ?? "").slice(0, 300)}</td>
+            </tr>
+          ))}
+        </PlainTable>
       </Section>
       <Section title="What is sent">
         <Json value={data.payload} label="Payload" />

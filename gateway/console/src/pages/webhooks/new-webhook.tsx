@@ -5,6 +5,7 @@ import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Dialog, DialogActions } from "../../parts/dialog.tsx";
 import styles from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
+import { FormActions } from "../../parts/form-actions.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
 import { FailureState } from "../../parts/states.tsx";
 import { useWrite } from "../../parts/use-write.ts";
@@ -86,14 +87,9 @@ export function NewWebhook({ orgId, onClose }: { orgId: string | undefined; onCl
           </fieldset>
         )}
         {write.faultsOf("events") ? <p role="alert">{write.faultsOf("events")?.join(" ")}</p> : null}
-        <DialogActions>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={write.isRunning}>
-            {write.isRunning ? "Creating …" : "Create"}
-          </button>
-        </DialogActions>
+        <FormActions onCancel={onClose} isRunning={write.isRunning} running="Creating …">
+          Create
+        </FormActions>
       </form>
     </Dialog>
   );

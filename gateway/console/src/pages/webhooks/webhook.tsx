@@ -6,9 +6,10 @@ import { Confirm } from "../../parts/confirm.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import plain from "../../parts/plain-table.module.css";
+import { PlainTable } from "../../parts/plain-table.tsx";
+import { RecordState } from "../../parts/record-state.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
-import { EmptyState, FailureState, Loading, Said } from "../../parts/states.tsx";
+import { EmptyState, FailureState, ListState, Said } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { failureSentence } from "../../rules/failure-sentence.ts";
@@ -23,15 +24,7 @@ export function WebhookPage() {
   const [said, say] = useState<string | null>(null);
   const forget = useForget();
   const navigate = useNavigate();
-  if (webhook.error && !webhook.data) {
-    return (
-      <>
-        <PageTitle title="Webhook" />
-        <FailureState failure={webhook.error.failure} onRetry={() => void webhook.refetch()} />
-      </>
-    );
-  }
-  if (!webhook.data) return <Loading what="Loading the webhook" />;
+  if (!webhook.data) return <RecordState title="Webhook" of={webhook} />;
   const { data } = webhook;
   const { health, deliveryStats: stats } = data;
   const write = async (done: string, work: () => Promise<unknown>) => {
@@ -184,44 +177,29 @@ function Deliveries({ id }: { id: string }) {
         </label>
       }
     >
-      {list.failure ? <FailureState failure={list.failure} onRetry={() => void list.refresh()} /> : null}
-      {list.isLoading ? <Loading what="Loading deliveries" /> : null}
-      {!list.isLoading && !list.failure && list.rows.length === 0 ? (
+      <ListState list={list} what="Loading deliveries">
         <EmptyState title={status ? "No delivery is in this state." : "Nothing has been delivered yet."} />
-      ) : null}
+      </ListState>
       {list.rows.length > 0 ? (
-        <div className={plain.scroller}>
-          <table className={plain.table}>
-            <thead>
-              <tr>
-                <th scope="col">Event</th>
-                <th scope="col">Status</th>
-                <th scope="col">Answer</th>
-                <th scope="col">Attempts</th>
-                <th scope="col">Time</th>
-              </tr>
-            </thead>
-            <tbody>
-              {list.rows.map((row) => (
-                <tr key={row.id}>
-                  <td>
-                    <Link to="/webhooks/$id/deliveries/$deliveryId" params={{ id, deliveryId: row.id }}>
-                      {row.event}
-                    </Link>
-                  </td>
-                  <td>
-                    <Status of={row.status} />
-                  </td>
-                  <td>{row.responseStatus ?? row.errorMessage ?? ""}</td>
-                  <td>{row.attempt}</td>
-                  <td>
-                    <Instant at={row.createdAt} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <PlainTable columns={["Event", "Status", "Answer", "Attempts", "Time"]}>
+          {list.rows.map((row) => (
+            <tr key={row.id}>
+              <td>
+                <Link to="/webhooks/$id/deliveries/$deliveryId" params={{ id, deliveryId: row.id }}>
+                  {row.event}
+                </Link>
+              </td>
+              <td>
+                <Status of={row.status} />
+              </td>
+              <td>{row.responseStatus ?? row.errorMessage ?? ""}</td>
+              <td>{row.attempt}</td>
+              <td>
+                <Instant at={row.createdAt} />
+              </td>
+            </tr>
+          ))}
+        </PlainTable>
       ) : null}
       {list.hasMore ? (
         <div>
@@ -254,49 +232,31 @@ function DeadLetters({ id, orgId, onDone }: { id: string; orgId: string; onDone(
   return (
     <Section title="Dead letters">
       {list.failure ? <FailureState failure={list.failure} onRetry={() => void list.refresh()} /> : null}
-      <div className={plain.scroller}>
-        <table className={plain.table}>
-          <thead>
-            <tr>
-              <th scope="col">Event</th>
-              <th scope="col">Reason</th>
-              <th scope="col">Attempts</th>
-              <th scope="col">Since</th>
-              <th scope="col">
-                <span className="visually-hidden">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {list.rows.map((letter) => (
-              <tr key={letter.id}>
-                <td>
-                  <Link to="/webhooks/$id/deliveries/$deliveryId" params={{ id, deliveryId: letter.deliveryId }}>
-                    {letter.event}
-                  </Link>
-                </td>
-                <td>{letter.reason}</td>
-                <td>{letter.attempts}</td>
-                <td>
-                  <Instant at={letter.createdAt} />
-                </td>
-                <td>
-                  {letter.requeuedAt ? (
-                    "queued anew"
-                  ) : (
-                    <Operation
-                      name="POST /api/v1/webhooks/dead-letters/{id}/requeue"
-                      onClick={() => requeue(letter.id)}
-                    >
-                      Deliver again
-                    </Operation>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <PlainTable columns={["Event", "Reason", "Attempts", "Since"]} hasActions>
+        {list.rows.map((letter) => (
+          <tr key={letter.id}>
+            <td>
+              <Link to="/webhooks/$id/deliveries/$deliveryId" params={{ id, deliveryId: letter.deliveryId }}>
+                {letter.event}
+              </Link>
+            </td>
+            <td>{letter.reason}</td>
+            <td>{letter.attempts}</td>
+            <td>
+              <Instant at={letter.createdAt} />
+            </td>
+            <td>
+              {letter.requeuedAt ? (
+                "queued anew"
+              ) : (
+                <Operation name="POST /api/v1/webhooks/dead-letters/{id}/requeue" onClick={() => requeue(letter.id)}>
+                  Deliver again
+                </Operation>
+              )}
+            </td>
+          </tr>
+        ))}
+      </PlainTable>
     </Section>
   );
 }
