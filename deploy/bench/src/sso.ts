@@ -4,11 +4,11 @@ import { availableParallelism, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { freePort, startStack } from "@muster/local";
 import { testCaFile } from "@muster/testing";
+import { newSigningKey } from "@muster/testing/signing-key";
 import { Pool } from "undici";
 import { administrator, type Call, newOrganization, password } from "./administrator.ts";
 import { requestIn, responseTo, worstCases } from "./sso-assertion.ts";
 import { cpuOf } from "./sso-cpu.ts";
-import { newSigningKey } from "./sso-signing-key.ts";
 
 const name = "idp.bench.test";
 const signIns = 600;

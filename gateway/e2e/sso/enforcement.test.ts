@@ -2,11 +2,19 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { api } from "../support/client.ts";
 import { startDns, verifiedDomain } from "../support/dns.ts";
-import { type Account, type Idp, startIdp } from "../support/identity-provider.ts";
+import { type Account, type Idp, newAccount, startIdp } from "../support/identity-provider.ts";
 import { ownTenant } from "../support/own-tenant.ts";
 import { asDatabaseOwner } from "../support/owner-rows.ts";
 import { enrollTotp, operator, roleId, signedInAs, tokenOf } from "../support/people.ts";
-import { codeOf, linkThrough, newProvider, reasonOf, roundTrip, signInThrough } from "../support/sso-round-trip.ts";
+import {
+  checkOf,
+  codeOf,
+  linkThrough,
+  newProvider,
+  reasonOf,
+  roundTrip,
+  signInThrough,
+} from "../support/sso-round-trip.ts";
 import { tenantWithAdmins } from "../support/tenant-with-admins.ts";
 
 const { cluster, tenant } = ownTenant();
@@ -16,11 +24,6 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => idp?.close());
 
-const person = (change: Partial<Account> = {}): Account => {
-  const name = randomUUID().slice(0, 8);
-  return { sub: `sub-${name}`, email: `${name}@sso.example`, email_verified: true, name: `Person ${name}`, ...change };
-};
-const checkOf = async (orgId: string) => (await api(cluster).call("GET", `/sso/check/${orgId}`)).body;
 const login = (email: string, password: string) => api(cluster).call("POST", "/auth/login", { email, password });
 
 describe("enforced single sign-on of an organization, from its beginning", () => {
@@ -29,20 +32,20 @@ describe("enforced single sign-on of an organization, from its beginning", () =>
     const viewer = await signedInAs(cluster, "org-viewer", { orgId });
     const provider = await newProvider(admin.api, idp, { enforceSSO: true });
     expect(provider.enforcement).toEqual({ inForce: false, reason: "not_proven" });
-    expect((await checkOf(orgId)).enforceSSO).toBe(false);
+    expect((await checkOf(cluster, orgId)).enforceSSO).toBe(false);
     expect((await login(viewer.email, viewer.password)).status).toBe(200);
 
     // Somebody who could not mend the provider proves nothing.
-    idp.become(person());
+    idp.become(newAccount());
     await signInThrough(cluster, orgId);
-    expect((await checkOf(orgId)).enforceSSO).toBe(false);
+    expect((await checkOf(cluster, orgId)).enforceSSO).toBe(false);
 
-    idp.become(person({ email: admin.email }));
+    idp.become(newAccount({ email: admin.email }));
     expect(reasonOf(await roundTrip(cluster, orgId))).toBe("link_required");
     expect((await linkThrough(cluster, admin.api, provider.id)).location).toMatch(/ssoLinked=1$/);
     const proven = await signInThrough(cluster, orgId);
     expect(proven.user.id).toBe(admin.id);
-    expect(await checkOf(orgId)).toMatchObject({ ssoEnabled: true, enforceSSO: true });
+    expect(await checkOf(cluster, orgId)).toMatchObject({ ssoEnabled: true, enforceSSO: true });
 
     const refused = await login(viewer.email, viewer.password);
     const unknown = await login(`nobody-${randomUUID()}@sso.example`, viewer.password);
@@ -74,7 +77,7 @@ describe("enforced single sign-on of an organization, from its beginning", () =>
   it("takes an invitation by single sign-on alone", async () => {
     const { orgId, admin } = await tenantWithAdmins(cluster);
     const provider = await newProvider(admin.api, idp, { enforceSSO: true });
-    idp.become(person({ email: admin.email }));
+    idp.become(newAccount({ email: admin.email }));
     await linkThrough(cluster, admin.api, provider.id);
     const { api: by } = await signInThrough(cluster, orgId);
     const root = await operator(cluster);
@@ -92,7 +95,7 @@ describe("enforced single sign-on of an organization, from its beginning", () =>
       "sso_required",
       `/api/v1/sso/login/${orgId}`,
     ]);
-    idp.become(person({ email: wanted.email }));
+    idp.become(newAccount({ email: wanted.email }));
     expect((await signInThrough(cluster, orgId)).user.id).toBe(invited.body.id);
   });
 });
@@ -103,7 +106,7 @@ describe("a verified domain", () => {
     for (const by of [admin.api, other.admin.api]) await newProvider(by, idp);
     const domain = `${randomUUID()}.example`;
     const silent = () => {
-      const { email_verified: _, ...who } = person({ email: `${randomUUID().slice(0, 8)}@${domain}` });
+      const { email_verified: _, ...who } = newAccount({ email: `${randomUUID().slice(0, 8)}@${domain}` });
       return who as Account;
     };
     idp.become(silent());

@@ -1,9 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { type CryptoKey, decodeJwt, exportJWK, generateKeyPair, type JWTPayload } from "jose";
 import { api } from "../support/client.ts";
-import { type Account, type Idp, startIdp } from "../support/identity-provider.ts";
+import { type Account, type Idp, newAccount, startIdp } from "../support/identity-provider.ts";
 import { ownTenant } from "../support/own-tenant.ts";
 import { asDatabaseOwner } from "../support/owner-rows.ts";
 import {
@@ -29,14 +28,9 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => idp?.close());
 
-const person = (change: Partial<Account> = {}): Account => {
-  const name = randomUUID().slice(0, 8);
-  return { sub: `sub-${name}`, email: `${name}@sso.example`, email_verified: true, name: `Person ${name}`, ...change };
-};
-
 describe("a sign-in through an organization's provider", () => {
   it("makes an account with the default role, and the second time finds it", async () => {
-    const who = person();
+    const who = newAccount();
     idp.become(who);
     const first = await signInThrough(cluster, tenant.orgId);
     expect(first.user).toMatchObject({ email: who.email, name: who.name, scope: "organization", orgId: tenant.orgId });
@@ -63,7 +57,7 @@ describe("a sign-in through an organization's provider", () => {
   });
 
   it("goes back to the page that was asked for, and logs out", async () => {
-    idp.become(person());
+    idp.become(newAccount());
     const end = await roundTrip(cluster, tenant.orgId, { redirect: "/devices?status=offline" });
     expect(end.location).toMatch(/^http:\/\/localhost:\d+\/devices\?status=offline#ssoCode=[\w-]{43}$/);
     expect(end.headers["cache-control"]).toBe("no-store");
@@ -75,7 +69,7 @@ describe("a sign-in through an organization's provider", () => {
   });
 
   it("has a code that works once", async () => {
-    idp.become(person());
+    idp.become(newAccount());
     const code = codeOf(await roundTrip(cluster, tenant.orgId));
     const both = await Promise.all([1, 2].map(() => api(cluster).call("POST", "/sso/exchange", { code })));
     expect(both.map(({ status }) => status).sort()).toEqual([200, 400]);
@@ -111,7 +105,7 @@ describe("a round trip that is not as it began", () => {
   const upToCallback = () => upToAnswer(cluster, tenant.orgId);
 
   it("ends for a second browser, and goes on for the first", async () => {
-    idp.become(person());
+    idp.become(newAccount());
     const { visitor, callback } = await upToCallback();
     const stranger = await newVisitor().get(callback);
     expect([stranger.status, reasonOf(stranger)]).toEqual([302, "invalid_callback"]);
@@ -124,7 +118,7 @@ describe("a round trip that is not as it began", () => {
   });
 
   it("ends for a callback that comes again, also at the same time", async () => {
-    idp.become(person());
+    idp.become(newAccount());
     const { visitor, callback } = await upToCallback();
     const both = await Promise.all([visitor.get(callback), visitor.get(callback)]);
     expect(both.map((visit) => reasonOf(visit)).sort()).toEqual([null, "session_expired"].sort());
@@ -137,7 +131,7 @@ describe("a round trip that is not as it began", () => {
 
   it("ends when the provider was changed or switched off meanwhile", async () => {
     const own = await newProvider(tenant.admin.api, idp, { name: "Changed", status: "inactive", client: 1 });
-    idp.become(person());
+    idp.become(newAccount());
     const before = await upToCallback();
     expect((await call("PATCH", `/sso/providers/${provider.id}`, { name: "Renamed" })).status).toBe(200);
     expect(reasonOf(await before.visitor.get(before.callback))).toBe("provider_changed");
@@ -149,7 +143,7 @@ describe("a round trip that is not as it began", () => {
   });
 
   it("ends with the provider's own error", async () => {
-    idp.become(person());
+    idp.become(newAccount());
     const { visitor, callback } = await upToCallback();
     const url = new URL(callback);
     url.searchParams.delete("code");
@@ -176,7 +170,7 @@ describe("a sign-in that took too long", () => {
     );
 
   it("ends at the callback after ten minutes, without a session, with its reason for the administrator", async () => {
-    idp.become(person());
+    idp.become(newAccount());
     const { visitor, callback } = await upToAnswer(cluster, tenant.orgId);
     await late("sso_login_sessions");
     expect(reasonOf(await visitor.get(callback))).toBe("session_expired");
@@ -187,7 +181,7 @@ describe("a sign-in that took too long", () => {
   });
 
   it("ends at the exchange after two minutes, and when the provider or the person is gone by then", async () => {
-    const who = person();
+    const who = newAccount();
     idp.become(who);
     const exchange = async (code: string) => (await api(cluster).call("POST", "/sso/exchange", { code })).body.code;
     const slow = codeOf(await roundTrip(cluster, tenant.orgId));
@@ -202,7 +196,7 @@ describe("a sign-in that took too long", () => {
   it("ends when the provider was disabled or deleted meanwhile", async () => {
     const { orgId, admin } = await tenantWithAdmins(cluster);
     const own = await newProvider(admin.api, idp, { client: 2 });
-    idp.become(person());
+    idp.become(newAccount());
     const first = await upToAnswer(cluster, orgId);
     await setStatus(admin.api, own.id, "inactive");
     expect(reasonOf(await first.visitor.get(first.callback))).toBe("provider_changed");
@@ -232,7 +226,7 @@ describe("an ID token", () => {
   const now = () => Math.floor(Date.now() / 1_000);
 
   const endWith = async (change: Change) => {
-    idp.become(person());
+    idp.become(newAccount());
     idp.tampers.set("/token", async (body) => ({ ...body, id_token: await change(decodeJwt(String(body.id_token))) }));
     try {
       return reasonOf(await roundTrip(cluster, tenant.orgId));
@@ -297,7 +291,7 @@ describe("an ID token", () => {
   });
 
   it("of another provider's callback lets nobody in", async () => {
-    idp.become(person());
+    idp.become(newAccount());
     for (const iss of ["https://evil.example.com", ""]) {
       const { visitor, callback } = await upToAnswer(cluster, tenant.orgId);
       const url = new URL(callback);
@@ -308,7 +302,7 @@ describe("an ID token", () => {
   });
 
   it("of a code that was redeemed, or made up, lets nobody in", async () => {
-    idp.become(person());
+    idp.become(newAccount());
     const { visitor, callback } = await upToAnswer(cluster, tenant.orgId);
     const url = new URL(callback);
     url.searchParams.set("code", "made-up");
@@ -323,30 +317,30 @@ describe("who is let in", () => {
   };
 
   it("nobody whose address the provider calls unverified", async () => {
-    expect(reasonOf(await endOf(person({ email_verified: false })))).toBe("email_unverified");
-    expect(reasonOf(await endOf(person({ email_verified: "false" })))).toBe("email_unverified");
+    expect(reasonOf(await endOf(newAccount({ email_verified: false })))).toBe("email_unverified");
+    expect(reasonOf(await endOf(newAccount({ email_verified: "false" })))).toBe("email_unverified");
   });
 
   it("nobody new while the provider says nothing of the address and its domain is not verified", async () => {
-    const { email_verified: _, ...silent } = person();
+    const { email_verified: _, ...silent } = newAccount();
     expect(reasonOf(await endOf(silent as Account))).toBe("domain_not_verified");
   });
 
   it("nobody without an address", async () => {
-    expect(reasonOf(await endOf(person({ email: "not an address" })))).toBe("email_missing");
+    expect(reasonOf(await endOf(newAccount({ email: "not an address" })))).toBe("email_missing");
   });
 
   it("not the owner of an account with a password, before they link it", async () => {
-    const end = await endOf(person({ email: tenant.admin.email }));
+    const end = await endOf(newAccount({ email: tenant.admin.email }));
     expect(reasonOf(end)).toBe("link_required");
   });
 
   it("not somebody of the partner: a customer's provider must not mint its staff", async () => {
-    expect(reasonOf(await endOf(person({ email: tenant.partnerAdmin.email })))).toBe("no_org_access");
+    expect(reasonOf(await endOf(newAccount({ email: tenant.partnerAdmin.email })))).toBe("no_org_access");
   });
 
   it("somebody invited, with the invitation's role", async () => {
-    const who = person();
+    const who = newAccount();
     const roles = (await call("GET", "/roles")).body.data as { id: string; key: string }[];
     const roleId = roles.find(({ key }) => key === "org-admin")?.id;
     const invited = await call("POST", "/users", { email: who.email?.toUpperCase(), name: "Invited", roleId });
@@ -358,7 +352,7 @@ describe("who is let in", () => {
   });
 
   it("nobody whose account is disabled", async () => {
-    const who = person();
+    const who = newAccount();
     idp.become(who);
     const { user } = await signInThrough(cluster, tenant.orgId);
     expect((await call("POST", `/users/${user.id}/disable`, {})).status).toBe(200);
@@ -366,7 +360,7 @@ describe("who is let in", () => {
   });
 
   it("of twenty first sign-ins of one person at once all the same account", async () => {
-    const who = person();
+    const who = newAccount();
     idp.become(who);
     const ends = await Promise.all(Array.from({ length: 20 }, () => roundTrip(cluster, tenant.orgId)));
     expect(new Set(ends.map((end) => reasonOf(end)))).toEqual(new Set([null]));

@@ -1,14 +1,14 @@
-import { randomUUID } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { api } from "../support/client.ts";
-import { type Account, type Idp, startIdp } from "../support/identity-provider.ts";
+import { type Idp, newAccount, startIdp } from "../support/identity-provider.ts";
 import { resetTokenOf } from "../support/mailbox.ts";
 import { ownTenant } from "../support/own-tenant.ts";
 import { signedInAs, signInAgain } from "../support/people.ts";
 import {
+  checkOf,
   codeOf,
   lastAttempt,
   linkThrough,
@@ -28,11 +28,6 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => idp?.close());
 
-const person = (change: Partial<Account> = {}): Account => {
-  const name = randomUUID().slice(0, 8);
-  return { sub: `sub-${name}`, email: `${name}@sso.example`, email_verified: true, name: `Person ${name}`, ...change };
-};
-const checkOf = async (orgId: string) => (await api(cluster).call("GET", `/sso/check/${orgId}`)).body;
 const login = (email: string, password: string) => api(cluster).call("POST", "/auth/login", { email, password });
 
 describe("enforced single sign-on of an organization", () => {
@@ -44,7 +39,7 @@ describe("enforced single sign-on of an organization", () => {
     await forgot(viewer.email);
     const token = await resetLinkOf(viewer.email);
     const provider = await newProvider(admin.api, idp, { enforceSSO: true });
-    idp.become(person({ email: admin.email }));
+    idp.become(newAccount({ email: admin.email }));
     await linkThrough(cluster, admin.api, provider.id);
     await signInThrough(cluster, orgId);
     const answers = await Promise.all([forgot(viewer.email), forgot(outsider.email)]);
@@ -64,7 +59,7 @@ describe("links of one's own account", () => {
   it("are offered, made, refused for other addresses and identities, and removed unless they are the last way in", async () => {
     const { orgId, admin } = await tenantWithAdmins(cluster);
     const provider = await newProvider(admin.api, idp);
-    const linked = person({ email: admin.email });
+    const linked = newAccount({ email: admin.email });
     idp.become(linked);
     const options = async () => (await admin.api.call("GET", "/sso/link/options")).body.data;
     expect(await options()).toEqual([{ id: provider.id, name: provider.name, type: "oidc", linked: false }]);
@@ -72,13 +67,13 @@ describe("links of one's own account", () => {
     expect(await options()).toEqual([{ id: provider.id, name: provider.name, type: "oidc", linked: true }]);
     expect((await signInThrough(cluster, orgId)).user.id).toBe(admin.id);
 
-    idp.become(person());
+    idp.become(newAccount());
     expect((await linkThrough(cluster, admin.api, provider.id)).location).toMatch(/ssoLinkError=email_mismatch$/);
     const second = await enrolledAs(cluster, "org-admin", { orgId });
-    idp.become(person({ email: second.email, sub: linked.sub }));
+    idp.become(newAccount({ email: second.email, sub: linked.sub }));
     expect((await linkThrough(cluster, second.api, provider.id)).location).toMatch(/ssoLinkError=identity_in_use$/);
 
-    idp.become(person());
+    idp.become(newAccount());
     const guest = await signInThrough(cluster, orgId);
     const kept = await guest.api.call("DELETE", `/sso/link/${provider.id}`);
     expect([kept.status, kept.body.code]).toEqual([409, "last_sign_in_method"]);
@@ -92,7 +87,7 @@ describe("links of one's own account", () => {
     const { orgId, admin } = await tenantWithAdmins(cluster);
     const provider = await newProvider(admin.api, idp);
     const leaving = await enrolledAs(cluster, "org-admin", { orgId });
-    idp.become(person({ email: leaving.email }));
+    idp.become(newAccount({ email: leaving.email }));
     const start = await leaving.api.call("POST", `/sso/link/start/${provider.id}`);
     expect(start.status).toBe(200);
     const again = await signInAgain(cluster, leaving);
@@ -111,11 +106,11 @@ describe("a partner's provider", () => {
     const by = partnerAdmin.api;
     const provider = await newProvider(by, idp, { ownerScope: "partner", defaultRoleId: undefined });
     expect([provider.partnerId, provider.orgId]).toEqual([partnerId, null]);
-    idp.become(person());
+    idp.become(newAccount());
     expect(reasonOf(await roundTrip(cluster, `partner/${partnerId}`))).toBe("invite_required");
     expect(await lastAttempt(by, provider.id)).toMatchObject({ step: "person", reason: "invite_required" });
-    expect((await checkOf(orgId)).ssoEnabled).toBe(false);
-    idp.become(person({ email: partnerAdmin.email }));
+    expect((await checkOf(cluster, orgId)).ssoEnabled).toBe(false);
+    idp.become(newAccount({ email: partnerAdmin.email }));
     expect((await linkThrough(cluster, by, provider.id)).location).toMatch(/ssoLinked=1$/);
     expect((await signInThrough(cluster, `partner/${partnerId}`)).user.id).toBe(partnerAdmin.id);
     const listed = await by.call("GET", "/sso/providers?scope=partner");
@@ -152,12 +147,12 @@ describe("the default role", () => {
     const { orgId, admin } = await tenantWithAdmins(cluster);
     const saver = await enrolledAs(cluster, "org-admin", { orgId });
     const provider = await newProvider(saver.api, idp);
-    const known = person();
+    const known = newAccount();
     idp.become(known);
     await signInThrough(cluster, orgId);
     expect((await admin.api.call("POST", `/users/${saver.id}/disable`, {})).status).toBe(200);
     codeOf(await roundTrip(cluster, orgId));
-    idp.become(person());
+    idp.become(newAccount());
     expect(reasonOf(await roundTrip(cluster, orgId))).toBe("default_role_invalid");
     expect(await lastAttempt(admin.api, provider.id)).toMatchObject({ step: "person", reason: "default_role_invalid" });
     const { defaultRoleId } = provider;
@@ -236,4 +231,4 @@ async function mailsTo(email: string): Promise<number> {
 const resetLinkOf = (email: string) => resetTokenOf(cluster, email);
 
 const signedOutOfForce = (orgId: string) =>
-  until("enforcement to end", async () => (await checkOf(orgId)).enforceSSO === false);
+  until("enforcement to end", async () => (await checkOf(cluster, orgId)).enforceSSO === false);

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import { listening, testCertificate } from "@muster/testing";
@@ -14,6 +14,12 @@ export type Account = {
   name?: string;
   [claim: string]: unknown;
 };
+
+/** A person whom nobody knows yet. */
+export function newAccount(change: Partial<Account> = {}): Account {
+  const name = randomUUID().slice(0, 8);
+  return { sub: `sub-${name}`, email: `${name}@sso.example`, email_verified: true, name: `Person ${name}`, ...change };
+}
 
 /** Changes the JSON of an answer on its way out. */
 export type Tamper = (body: Record<string, unknown>) => Record<string, unknown> | Promise<Record<string, unknown>>;

@@ -1,8 +1,6 @@
-import "reflect-metadata";
-import { webcrypto } from "node:crypto";
 import { createServer } from "node:https";
 import { listening, testCertificate } from "@muster/testing";
-import { X509CertificateGenerator } from "@peculiar/x509";
+import { newSigningKey } from "@muster/testing/signing-key";
 import samlp from "samlp";
 import { type Cluster, receiverHost } from "./cluster.ts";
 import { claimReceiverPort } from "./receiver.ts";
@@ -12,32 +10,6 @@ export type SamlIdp = Awaited<ReturnType<typeof startSamlIdp>>;
 
 /** What the identity provider is asked, as it understood it. */
 type SamlRequest = { id?: string; issuer?: string; assertionConsumerServiceURL?: string };
-
-/** A key that assertions are signed with, and its certificate. */
-export async function newSigningKey() {
-  const algorithm = {
-    name: "RSASSA-PKCS1-v1_5",
-    modulusLength: 2_048,
-    publicExponent: new Uint8Array([1, 0, 1]),
-    hash: "SHA-256",
-  };
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
-  const notBefore = new Date(Date.now() - 86_400_000);
-  const notAfter = new Date(Date.now() + 365 * 86_400_000);
-  const certificate = await X509CertificateGenerator.createSelfSigned(
-    { name: "CN=A SAML provider", keys, notBefore, notAfter, signingAlgorithm: algorithm },
-    webcrypto as Parameters<typeof X509CertificateGenerator.createSelfSigned>[1],
-  );
-  const der = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey));
-  const lines = der
-    .toString("base64")
-    .replaceAll(/(.{64})/g, "$1\n")
-    .trimEnd();
-  return {
-    key: `-----BEGIN PRIVATE KEY-----\n${lines}\n-----END PRIVATE KEY-----\n`,
-    certificate: certificate.toString("pem"),
-  };
-}
 
 /** A SAML identity provider over HTTPS that signs whoever is to sign in without asking, and serves its metadata. */
 export async function startSamlIdp(cluster: Cluster) {
@@ -54,7 +26,7 @@ export async function startSamlIdp(cluster: Cluster) {
     const options = change({
       issuer: entityId,
       cert: signing.certificate,
-      key: signing.key,
+      key: signing.privateKey,
       audience: request.issuer,
       recipient: request.assertionConsumerServiceURL,
       destination: request.assertionConsumerServiceURL,

@@ -112,3 +112,7 @@ export async function lastAttempt(by: Api, providerId: string): Promise<Record<s
   const { body } = await by.call("GET", `/sso/providers/${providerId}/attempts`);
   return (body.data?.[0] ?? {}) as Record<string, unknown>;
 }
+
+/** What everybody may ask of an organization's single sign-on. */
+export const checkOf = async (cluster: Cluster, orgId: string) =>
+  (await api(cluster).call("GET", `/sso/check/${orgId}`)).body;

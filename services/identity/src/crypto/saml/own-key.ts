@@ -1,5 +1,5 @@
 import "reflect-metadata";
-import { webcrypto } from "node:crypto";
+import { KeyObject, webcrypto } from "node:crypto";
 import { X509CertificateGenerator } from "@peculiar/x509";
 
 const algorithm = {
@@ -19,13 +19,8 @@ export async function newOwnKey(now: Date): Promise<{ privateKey: string; certif
     { name: "CN=Muster", keys, notBefore: now, notAfter, signingAlgorithm: algorithm },
     webcrypto as Crypto,
   );
-  const der = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey));
-  const lines = der
-    .toString("base64")
-    .replaceAll(/(.{64})/g, "$1\n")
-    .trimEnd();
   return {
-    privateKey: `-----BEGIN PRIVATE KEY-----\n${lines}\n-----END PRIVATE KEY-----\n`,
+    privateKey: KeyObject.from(keys.privateKey).export({ type: "pkcs8", format: "pem" }) as string,
     certificate: certificate.toString("pem"),
   };
 }
