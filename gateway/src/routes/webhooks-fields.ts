@@ -1,0 +1,149 @@
+import { isEventType } from "@muster/kit";
+import { z } from "zod";
+import type { CodedFault } from "../http/validate.ts";
+import { id, idOut, nameIn, timeOut } from "./schemas.ts";
+
+export const status = z.enum(["active", "paused", "failed"]);
+
+const headerOut = z.object({ key: z.string(), value: z.string().meta({ description: 'Always `"***"`.' }) });
+export const retryPolicy = z.object({
+  maxRetries: z.int().optional(),
+  initialDelayMs: z.int().optional(),
+  backoffMultiplier: z.number().optional(),
+  maxDelayMs: z.int().optional(),
+});
+
+export const webhook = z
+  .object({
+    id: idOut,
+    orgId: idOut,
+    name: z.string(),
+    url: z.string().meta({ description: "Without userinfo and without tokens of its query." }),
+    hasSecret: z.boolean(),
+    events: z.array(z.string()),
+    headers: z.array(headerOut),
+    status,
+    ordered: z.boolean().meta({
+      description: "One request at a time in the order of the events; one that fails holds those behind it.",
+    }),
+    retryPolicy: retryPolicy.nullable().meta({ description: "Null: 5 retries after 1, 2, 4, 8 and 16 s." }),
+    successCount: z.int().meta({ description: "Deliveries that ended well." }),
+    failureCount: z.int().meta({ description: "Deliveries whose retries were exhausted." }),
+    lastDeliveryAt: timeOut.nullable(),
+    lastSuccessAt: timeOut.nullable(),
+    createdBy: idOut,
+    createdAt: timeOut,
+    updatedAt: timeOut,
+  })
+  .meta({ id: "Webhook" });
+
+export const deliveryStats = z.object({
+  total: z.int(),
+  pending: z.int(),
+  delivered: z.int(),
+  failed: z.int(),
+  retrying: z.int(),
+  lastDeliveredAt: timeOut.nullable(),
+});
+
+export const health = z
+  .object({
+    breaker: z.enum(["closed", "open", "recovering"]).meta({
+      description: "`open`: nothing is sent until `openUntil`. `recovering`: fewer requests at a time than usual.",
+    }),
+    openUntil: timeOut.nullable(),
+    consecutiveFailures: z.int().meta({ description: "Attempts that failed since the last success." }),
+    consecutiveFailedDeliveries: z
+      .int()
+      .meta({ description: "Deliveries whose retries were exhausted since the last success." }),
+    failingSince: timeOut.nullable().meta({ description: "The first of those deliveries." }),
+    lastSuccessAt: timeOut.nullable(),
+    lastFailureAt: timeOut.nullable(),
+    oldestDueSeconds: z.number().meta({ description: "How long the oldest delivery has been due; 0 when none is." }),
+    nextAttemptAt: timeOut.nullable(),
+    inFlight: z.int(),
+    failedReason: z
+      .enum(["gone", "exhausted"])
+      .nullable()
+      .meta({ description: "Why it was marked `failed`: it answered 410, or no delivery ended well for days." }),
+  })
+  .meta({ id: "WebhookHealth" });
+
+// Where a name leads is for the dispatcher to judge; what the text tells stands beside the other faults of the body.
+const urlFault = (text: string): string | null => {
+  if (!URL.canParse(text)) return "not_a_url";
+  return /^https?:$/.test(new URL(text).protocol) ? null : "not_https";
+};
+export const url = z
+  .string()
+  .min(1)
+  .max(4_096)
+  .superRefine((text, { addIssue }) => {
+    const reason = urlFault(text);
+    if (reason === null) return;
+    const params: CodedFault = { code: "invalid_webhook_url", text: "Invalid webhook URL", facts: { reason } };
+    addIssue({ code: "custom", message: `Invalid webhook URL: ${reason}`, params });
+  })
+  .meta({
+    description: "HTTPS, to a host that is public by name and by address.",
+    example: "https://example.com/hook",
+  });
+/** What may stand in a header's value (RFC 9110, section 5.5). */
+const headerText = /^[\t\x20-\x7e]*$/;
+export const secret = z
+  .string()
+  .max(512)
+  .regex(headerText, "At most 512 ASCII characters")
+  .meta({ description: "Signs each request; visible ASCII." });
+export const events = z
+  .array(z.string().max(100))
+  .min(1)
+  .max(100)
+  .superRefine((types, { addIssue }) => {
+    if (types.includes("*") && types.some((type) => type !== "*")) {
+      addIssue({ code: "custom", message: '"*" stands alone' });
+    }
+    const unknown = [...new Set(types)].filter((type) => type !== "*" && !isEventType(type)).slice(0, 20);
+    if (unknown.length === 0) return;
+    const params: CodedFault = { code: "unknown_event_type", text: "Unknown event type", facts: { types: unknown } };
+    addIssue({ code: "custom", message: `Unknown: ${unknown.join(", ")}`, params });
+  })
+  .meta({ description: 'Known event types, or `["*"]`.' });
+export const headers = z
+  .array(
+    z.object({
+      key: z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, "Not a header name"),
+      value: z.string().max(2_000).regex(headerText, "At most 2,000 ASCII characters"),
+    }),
+  )
+  .max(20)
+  .meta({ description: 'Sent with each delivery. The value `"***"` keeps the stored one.' });
+
+export const newWebhook = z.object({
+  orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
+  name: nameIn,
+  url,
+  secret: secret.nullish(),
+  events,
+  headers: headers.optional(),
+  ordered: z.boolean().optional(),
+});
+
+export const patch = z.object({
+  name: nameIn.optional(),
+  url: url.optional(),
+  secret: secret.nullish().meta({ description: "Null removes it: requests are not signed any more." }),
+  events: events.optional(),
+  headers: headers.optional(),
+  status: status.optional(),
+  ordered: z.boolean().optional(),
+});
+export const paths = {
+  name: "name",
+  url: "url",
+  secret: "secret",
+  events: "events",
+  headers: "headers",
+  status: "status",
+  ordered: "ordered",
+};
