@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Makes, signs and checks manifests of agent releases, offline (docs/agent-releases.md). The private key stays where releases are built.
+// Makes, signs and checks manifests of agent releases, offline (docs/agent-releases.md). The private key stays where
+// releases are built.
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";

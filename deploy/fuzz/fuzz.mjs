@@ -1,5 +1,6 @@
 // `npm run fuzz [-- --seconds N]`: schemathesis calls every operation of the served document on a throw-away cluster, as platform administrator,
-// organization administrator and API key. Ends with 1 after a 5xx or a reply that is not as documented. Skipped where Python is missing.
+// organization administrator and API key. Ends with 1 after a 5xx or a reply that is not as documented. Skipped where
+// Python is missing.
 import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -215,7 +216,10 @@ function fuzz(headers) {
   return new Promise((resolve) => child.once("close", (code) => resolve(isToolFault(output) ? 0 : (code ?? 1))));
 }
 
-/** Hypothesis fails at some schemas by itself (on CPython before 3.12 at deep ones): that operation was not fuzzed, and nothing is wrong with its replies. */
+/**
+ * Hypothesis fails at some schemas by itself (on CPython before 3.12 at deep ones): that operation was not fuzzed, and
+ * nothing is wrong with its replies.
+ */
 function isToolFault(output) {
   const isOnly = !/= FAILURES =/.test(output) && !/Network Error/.test(output);
   const isKnown = isOnly && /Runtime Error/.test(output) && /site-packages\/(hypothesis|schemathesis)\//.test(output);

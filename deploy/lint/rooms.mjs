@@ -1,5 +1,5 @@
-// Prints which folders of each service import which, and fails on an upward import (docs/reading-the-code.md, "Layers") and, in
-// every package, on a cycle of imports, types included.
+// Prints which folders of each service import which, and fails on an upward import (docs/reading-the-code.md, "Layers")
+// and, in every package, on a cycle of imports, types included.
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,5 @@
-// Takes a picture of every page of the console at a running stack, in both themes, 1280 and 390 pixels wide, into .muster/screenshots.
+// Takes a picture of every page of the console at a running stack, in both themes, 1280 and 390 pixels wide, into
+// .muster/screenshots.
 //   MUSTER_EMAIL=admin@muster.local MUSTER_PASSWORD=… npm run screenshots --workspace gateway/console
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -45,8 +45,8 @@ export const deadlinesMs = { default: 10_000, health: 2_000, live: 35_000, repor
 export type DeadlineClass = keyof typeof deadlinesMs;
 
 /**
- * What a busy gateway sheds first: binaries, then exports and sync, then agents' ingest, then people and keys. Health, sign-in and
- * revocation are `vital`: never shed.
+ * What a busy gateway sheds first: binaries, then exports and sync, then agents' ingest, then people and keys. Health,
+ * sign-in and revocation are `vital`: never shed.
  */
 export type LoadClass = "download" | "export" | "enrollment" | "ingest" | "interactive" | "vital";
 

@@ -1,4 +1,5 @@
-// Writes the types of the API, and which of its operations repeat safely, from the OpenAPI document of the compiled gateway.
+// Writes the types of the API, and which of its operations repeat safely, from the OpenAPI document of the compiled
+// gateway.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import openapiTS, { astToString } from "openapi-typescript";

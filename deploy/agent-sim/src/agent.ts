@@ -106,7 +106,10 @@ export function simAgent(
   const as = (method: "POST" | "PUT", path: string, body: unknown) =>
     api.call(method, `/agents/${identity.agentId}${path}`, body, identity.token ?? "");
 
-  /** The reply, once it was taken; null ends the agent. Tries again in between: a heartbeat that is late is better than none. */
+  /**
+   * The reply, once it was taken; null ends the agent. Tries again in between: a heartbeat that is late is better than
+   * none.
+   */
   const heartbeat = async (update: UpdateReport | null): Promise<Record<string, unknown> | null> => {
     for (let attempt = 0; !stopping.stopped; attempt++) {
       const startedMs = performance.now();

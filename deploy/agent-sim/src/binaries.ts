@@ -7,7 +7,9 @@ import { type Offer, UpdateRefused } from "./update-offer.ts";
 
 /** The files of one device: of each component the binary that runs, the one before, and what is being downloaded. */
 export type Binaries = {
-  /** Downloads to its last byte, going on where an earlier try ended, and checks size and SHA-256. Throws UpdateRefused. */
+  /**
+   * Downloads to its last byte, going on where an earlier try ended, and checks size and SHA-256. Throws UpdateRefused.
+   */
   download(offer: Offer): Promise<void>;
   /** Puts what was downloaded in the place of the binary, which is kept beside it. */
   install(component: string): Promise<void>;

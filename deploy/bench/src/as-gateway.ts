@@ -45,7 +45,9 @@ export function asGateway({ stack, dataDir }: RunningStack) {
 
   return {
     decide,
-    /** Heartbeats of one moment: noted by tenancy, and decided about where that says that something may have changed. */
+    /**
+     * Heartbeats of one moment: noted by tenancy, and decided about where that says that something may have changed.
+     */
     async heartbeats(batch: readonly Heartbeat[]): Promise<Heard[]> {
       const told = batch.map(({ report, ...heartbeat }) => ({
         ...heartbeat,

@@ -17,7 +17,8 @@ const sampleMs = 50;
 
 /**
  * `npm run bench -- download [MiB]`: 64 clients that download a binary (16 MiB when not said) from the platform's own store through one
- * gateway, twice each: MB/s, and how much the memory of gateway and agent-release grows meanwhile. One client before them.
+ * gateway, twice each: MB/s, and how much the memory of gateway and agent-release grows meanwhile. One client before
+ * them.
  */
 export async function run(args: string[] = []): Promise<void> {
   const size = Math.min(Number(args[0] ?? 16), 512) * mebi;

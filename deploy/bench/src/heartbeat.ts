@@ -24,8 +24,8 @@ type Round = { heartbeats: number; refused: number; seconds: number; p50: number
 
 /**
  * `npm run bench -- heartbeat [agents] [connections]`: heartbeats of 10,000 agents (when not said) over 64 connections through
- * one gateway, each answered once it is committed. Then the same by turns with agent-release stopped (SIGSTOP: it takes calls and answers
- * none). Beside them, in the same run, the bare UPDATE in batches of 500 and one by one.
+ * one gateway, each answered once it is committed. Then the same by turns with agent-release stopped (SIGSTOP: it takes
+ * calls and answers none). Beside them, in the same run, the bare UPDATE in batches of 500 and one by one.
  */
 export async function run(args: string[] = []): Promise<void> {
   const count = Math.min(Number(args[0] ?? 10_000), 100_000);

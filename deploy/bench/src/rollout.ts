@@ -22,9 +22,9 @@ const decideMs = 5_000;
 
 /**
  * `npm run bench -- rollout [agents]`: a fleet (50,000 when not said) that speaks to tenancy and agent-release as a gateway does. A release
- * that fails on 5 % of its devices is rolled out to rings, a bucket of 50 %, and organizations with a closed window or a manual policy;
- * then a good one to everybody. Ends with status 1 when the bad one fails on twice its threshold, or anybody is offered what is not theirs.
- * Then devices a second that agent-release decides about.
+ * that fails on 5 % of its devices is rolled out to rings, a bucket of 50 %, and organizations with a closed window or
+ * a manual policy; then a good one to everybody. Ends with status 1 when the bad one fails on twice its threshold, or
+ * anybody is offered what is not theirs. Then devices a second that agent-release decides about.
  */
 export async function run(args: string[] = []): Promise<void> {
   const count = Math.min(Number(args[0] ?? 50_000), 100_000);
@@ -96,7 +96,10 @@ export async function run(args: string[] = []): Promise<void> {
   }
 }
 
-/** Heartbeats of the fleet, those first who were offered something, until the rollout halts or everybody was heard so many times. */
+/**
+ * Heartbeats of the fleet, those first who were offered something, until the rollout halts or everybody was heard so
+ * many times.
+ */
 async function drive(of: {
   gateway: Gateway;
   database: pg.Client;

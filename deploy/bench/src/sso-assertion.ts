@@ -19,8 +19,8 @@ export function requestIn(location: string) {
 }
 
 /**
- * A signed response of about `bytes`, as base64. Everything is written in canonical form at once, so that signing costs the load generator
- * little: the figure is of who verifies.
+ * A signed response of about `bytes`, as base64. Everything is written in canonical form at once, so that signing costs
+ * the load generator little: the figure is of who verifies.
  */
 export function responseTo(
   request: ReturnType<typeof requestIn>,

@@ -129,7 +129,8 @@ function taken(lock: string): boolean {
   }
 }
 
-// Two that remove a dead process's lock together may both go on: the API takes the same refresh token twice within 20 s.
+// Two that remove a dead process's lock together may both go on: the API takes the same refresh token twice within 20
+// s.
 function isStale(lock: string): boolean {
   const seen = statSync(lock, { throwIfNoEntry: false });
   return seen !== undefined && Date.now() - seen.mtimeMs > staleMs;

@@ -5,8 +5,8 @@ export type JsonObject = { [name: string]: unknown };
 const shape = /^([A-Za-z]\w*(?:\.[A-Za-z]\w*)*)(\[\]=|:=|=)(.*)$/s;
 
 /**
- * The body that arguments spell: `name=text`, `count:=5` (any JSON), `scopes[]=text` (once per item), `contact.email=text` (nested).
- * Throws a Failure for anything else.
+ * The body that arguments spell: `name=text`, `count:=5` (any JSON), `scopes[]=text` (once per item),
+ * `contact.email=text` (nested). Throws a Failure for anything else.
  */
 export function bodyOf(args: readonly string[], start: JsonObject = {}): JsonObject {
   const body: JsonObject = { ...start };

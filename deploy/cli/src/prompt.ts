@@ -4,7 +4,10 @@ import { wrongUsage } from "./failure.ts";
 import type { Io } from "./io.ts";
 
 export type Prompt = {
-  /** One line of standard input, trimmed; a hidden one is not shown while it is typed. Throws a Failure at the end of input. */
+  /**
+   * One line of standard input, trimmed; a hidden one is not shown while it is typed. Throws a Failure at the end of
+   * input.
+   */
   ask(question: string, options?: { hidden?: boolean }): Promise<string>;
   close(): void;
 };

@@ -24,7 +24,10 @@ type Receiving = { secret: string; forward: Forward | null; shown(seen: Seen): v
 const bodyMaxBytes = 1 << 20;
 const ownHeaders = /^(content-(type|encoding)|user-agent|webhook-.*|x-.*)$/;
 
-/** Takes deliveries: verifies, hands on, reports each and returns the status to answer; a request that is too large is 413 and not reported. */
+/**
+ * Takes deliveries: verifies, hands on, reports each and returns the status to answer; a request that is too large is
+ * 413 and not reported.
+ */
 export function receive({ secret, forward, shown, now = () => new Date() }: Receiving) {
   return async (request: IncomingMessage): Promise<number> => {
     const body = await bodyOf(request);

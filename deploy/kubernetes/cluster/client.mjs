@@ -24,7 +24,10 @@ export const workloads = [
 
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const began = performance.now();
-/** Time since the start and the load of the machine stand before each line: figures of a busy machine are figures of a busy machine. */
+/**
+ * Time since the start and the load of the machine stand before each line: figures of a busy machine are figures of a
+ * busy machine.
+ */
 export const say = (line) =>
   console.log(`[${((performance.now() - began) / 1000).toFixed(0)} s, load ${loadavg()[0].toFixed(1)}] ${line}`);
 /** Requests a second of the parts under load. */
@@ -155,7 +158,10 @@ export function watchGateways() {
   };
 }
 
-/** Samples `kubectl top` every 10 s; `report()` returns a line per workload: MiB of a pod at the first sample and at most. */
+/**
+ * Samples `kubectl top` every 10 s; `report()` returns a line per workload: MiB of a pod at the first sample and at
+ * most.
+ */
 export function watchMemory() {
   const seen = new Map();
   const sample = async () => {

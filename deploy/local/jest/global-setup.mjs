@@ -15,7 +15,8 @@ export default async function globalSetup() {
     );
   }
   const { cacheFolders, startTestCluster, testNatsServer } = await import(built);
-  // Where e2e suites keep the one cluster they share (gateway/e2e/support/shared-cluster.ts); nothing is started until one asks.
+  // Where e2e suites keep the one cluster they share (gateway/e2e/support/shared-cluster.ts); nothing is started until
+  // one asks.
   process.env.MUSTER_E2E_DIR ??= mkdtempSync(join(tmpdir(), "muster-e2e-"));
   const cache = cacheFolders(root, tmpdir());
   process.env.MUSTER_TEST_NATS_BIN ??= await testNatsServer(cache);

@@ -1,4 +1,5 @@
-// What `@jest/globals` is to the tests: native-runner.mjs puts each test file's own functions here before it imports the file.
+// What `@jest/globals` is to the tests: native-runner.mjs puts each test file's own functions here before it imports
+// the file.
 import { fn, spyOn } from "jest-mock";
 
 let current;

@@ -1,5 +1,6 @@
-// jest's `testRunner`: imports test files into the worker itself instead of a vm context of their own. Packages are then loaded once
-// per worker and not once per file, which was half of the suite's time and the reason why workers grew to 3 GB.
+// jest's `testRunner`: imports test files into the worker itself instead of a vm context of their own. Packages are
+// then loaded once per worker and not once per file, which was half of the suite's time and the reason why workers grew
+// to 3 GB.
 import { createRequire, register } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";

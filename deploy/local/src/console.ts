@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { root } from "./config.ts";
 
 /**
- * Builds the console where its sources changed. Resolves with null, or with what went wrong: the cluster starts without a console rather
- * than not at all. Never rejects.
+ * Builds the console where its sources changed. Resolves with null, or with what went wrong: the cluster starts without
+ * a console rather than not at all. Never rejects.
  */
 export function buildConsole(signal: AbortSignal): Promise<string | null> {
   return new Promise((resolve) => {

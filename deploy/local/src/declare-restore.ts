@@ -8,7 +8,10 @@ import { Problem } from "./problem.ts";
 import { mergeEnvironment } from "./programs.ts";
 import type { StackFile } from "./stack-file.ts";
 
-/** `npm run muster -- restored TIME`: audit's restore-main.js on the local cluster that runs; throws a `Problem` when it fails. */
+/**
+ * `npm run muster -- restored TIME`: audit's restore-main.js on the local cluster that runs; throws a `Problem` when it
+ * fails.
+ */
 export async function restoredServices([time = ""]: string[]): Promise<void> {
   const { dataDir } = readConfig();
   const stack = readJson<StackFile>(join(dataDir, "stack.json"));

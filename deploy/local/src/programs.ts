@@ -62,7 +62,9 @@ export type Surroundings = {
   admin: { email: string; password: string | undefined };
 };
 
-/** In development, what `muster webhooks listen` needs: the one port of this machine, unless the person names others. */
+/**
+ * In development, what `muster webhooks listen` needs: the one port of this machine, unless the person names others.
+ */
 export function reachable({ NODE_ENV, EGRESS_TEST_EXCEPTIONS }: NodeJS.ProcessEnv): Record<string, string> {
   if (NODE_ENV === "production" || EGRESS_TEST_EXCEPTIONS !== undefined) return {};
   return { EGRESS_TEST_EXCEPTIONS: "http://muster-listen.test:8499=127.0.0.1" };

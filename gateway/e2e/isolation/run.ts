@@ -201,8 +201,8 @@ const invisible: readonly State[] = ["deleted"];
 const hiddenTexts = new WeakMap<World, Map<string, string[]>>();
 
 /**
- * Texts of the records that an actor must never see. A trail names whoever acted in it, wherever they belong. The same in each of an
- * actor's thousand answers, so it is worked out once.
+ * Texts of the records that an actor must never see. A trail names whoever acted in it, wherever they belong. The same
+ * in each of an actor's thousand answers, so it is worked out once.
  */
 function hiddenFrom(world: World, actor: Actor, kind: Kind | null): string[] {
   let known = hiddenTexts.get(world);

@@ -5,7 +5,8 @@ import type { Cluster } from "../support/cluster.ts";
 import { signedInAs, type TestPerson } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
 
-// With an authenticator in software, so that it runs everywhere; e2e/browser/passkey.test.ts does the same in a real browser.
+// With an authenticator in software, so that it runs everywhere; e2e/browser/passkey.test.ts does the same in a real
+// browser.
 
 let cluster: Cluster;
 let stranger: Api;

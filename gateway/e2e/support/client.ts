@@ -8,7 +8,10 @@ export type Api = {
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
 };
 
-/** Calls under `/api/v1`, as any client makes them: `fetch` and JSON. Throws when an answer shows an earlier secret, or is not as documented. */
+/**
+ * Calls under `/api/v1`, as any client makes them: `fetch` and JSON. Throws when an answer shows an earlier secret, or
+ * is not as documented.
+ */
 export function api(cluster: Cluster, token?: string): Api {
   return {
     async call(method, path, body, headers = {}) {

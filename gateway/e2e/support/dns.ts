@@ -5,7 +5,10 @@ import { until } from "@muster/testing";
 import type { Api } from "./client.ts";
 import type { Cluster } from "./cluster.ts";
 
-/** A name server for TXT records at the address that the cluster asks (RFC 1035). Test files take turns: the port is one. */
+/**
+ * A name server for TXT records at the address that the cluster asks (RFC 1035). Test files take turns: the port is
+ * one.
+ */
 export async function startDns(
   cluster: Cluster,
   records: ReadonlyMap<string, string>,

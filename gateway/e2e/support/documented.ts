@@ -12,7 +12,10 @@ type Checker = (reply: Replied) => string | null;
 
 const checkers = new Map<string, Promise<Checker>>();
 
-/** Throws when a reply is not as the served OpenAPI document describes it: status, content type, body. `path` begins with `/`. */
+/**
+ * Throws when a reply is not as the served OpenAPI document describes it: status, content type, body. `path` begins
+ * with `/`.
+ */
 export async function checkDocumented(cluster: Cluster, reply: Replied): Promise<void> {
   const problem = await deviation(cluster, reply);
   if (problem) throw new Error(`${reply.method} ${reply.path} is not as documented: ${problem}`);

@@ -26,7 +26,9 @@ export type Tamper = (body: Record<string, unknown>) => Record<string, unknown> 
 
 export type Idp = Awaited<ReturnType<typeof startIdp>>;
 
-/** A real OpenID provider over HTTPS with a certificate of the test CA, at a port that the cluster's services may reach. */
+/**
+ * A real OpenID provider over HTTPS with a certificate of the test CA, at a port that the cluster's services may reach.
+ */
 export async function startIdp(cluster: Cluster, options: { clients?: number } = {}) {
   const { port, release } = await claimReceiverPort(cluster);
   const issuer = `https://${receiverHost}:${port}`;

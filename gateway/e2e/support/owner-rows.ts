@@ -1,7 +1,10 @@
 import pg from "pg";
 import type { Cluster } from "./cluster.ts";
 
-/** Runs a statement as the database's owner: for what no route can bring about, such as the passing of time. Gives the rows. */
+/**
+ * Runs a statement as the database's owner: for what no route can bring about, such as the passing of time. Gives the
+ * rows.
+ */
 export async function asDatabaseOwner(
   cluster: Cluster,
   text: string,

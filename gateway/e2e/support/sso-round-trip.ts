@@ -8,7 +8,10 @@ import { newVisitor, type Visit, type Visitor } from "./visitor.ts";
 
 export type ProviderBody = Record<string, unknown> & { id: string; status: string };
 
-/** A provider of an organization (by default active, making people with the role org-viewer), over the identity provider `idp`. */
+/**
+ * A provider of an organization (by default active, making people with the role org-viewer), over the identity provider
+ * `idp`.
+ */
 export async function newProvider(
   by: Api,
   idp: Idp,

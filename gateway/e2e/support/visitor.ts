@@ -16,8 +16,8 @@ const ca = readFileSync(testCaFile);
 const maxHops = 12;
 
 /**
- * What a browser is to a round trip: cookies by host and path, redirects followed while they lead to the identity provider or our own
- * single sign-on routes. Names of the test CA lead to this machine.
+ * What a browser is to a round trip: cookies by host and path, redirects followed while they lead to the identity
+ * provider or our own single sign-on routes. Names of the test CA lead to this machine.
  */
 export function newVisitor() {
   const cookies = new Map<string, { value: string; path: string; host: string }>();

@@ -3,7 +3,9 @@ import { createTransport, type RpcTransport, type Signer } from "@muster/rpc";
 import type { TransportName } from "../calls/services.ts";
 import type { Config } from "../config.ts";
 
-/** Connections to each service: calls that wait (for acknowledgements, for a copy to catch up) keep theirs meanwhile. */
+/**
+ * Connections to each service: calls that wait (for acknowledgements, for a copy to catch up) keep theirs meanwhile.
+ */
 const connections = 64;
 
 /** Each live query holds one for up to 30 s. */

@@ -2,7 +2,10 @@ import type { Caller } from "@muster/kit";
 import type { AgentRecord, KeyRecord } from "@muster/proto/muster/identity/v1/edge_pb";
 import type { Principal } from "@muster/proto/muster/identity/v1/session_pb";
 
-/** A signed-in person: what identity said, and the caller that services are shown. The same object until something changes. */
+/**
+ * A signed-in person: what identity said, and the caller that services are shown. The same object until something
+ * changes.
+ */
 export type Session = { kind: "session"; id: string; principal: Principal; caller: Caller };
 
 /** An API key: what identity said, and the caller that services are shown. The same object until something changes. */

@@ -9,7 +9,10 @@ export type Lease = {
    * before the question. Identity answers no revocation before this gateway applied it, or can no longer say yes here.
    */
   covers(askedAtMs: number): boolean;
-  /** Before identity is asked: resolves once a lease that rests was renewed, or could not be. Null when it does not rest. */
+  /**
+   * Before identity is asked: resolves once a lease that rests was renewed, or could not be. Null when it does not
+   * rest.
+   */
   awake(): Promise<void> | null;
   stop(): Promise<void>;
 };
@@ -36,7 +39,10 @@ export const restAfterMs = 10_000;
 const validGauge = gauge("gateway_lease_valid", "1 while this gateway holds a lease at identity or rests, else 0.");
 const lost = counter("gateway_lease_lost_total", "Times the lease ran out before it was renewed.");
 
-/** Holds a lease at identity by heartbeats until stopped, but for times in which nobody asks (docs/decisions/0005-leases.md). */
+/**
+ * Holds a lease at identity by heartbeats until stopped, but for times in which nobody asks
+ * (docs/decisions/0005-leases.md).
+ */
 export function startLease<C>(options: LeaseOptions<C>): Lease {
   const { heartbeat, apply, leave, mayRest, log, nowMs = () => performance.now(), everyMs = heartbeatMs } = options;
   let sinceMs = Number.POSITIVE_INFINITY;
@@ -61,7 +67,10 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
     validUntilMs = Math.max(validUntilMs, sentMs + reply.leaseMs);
   };
 
-  /** Gives the lease back until the next question, which waits for its renewal: what identity answers before that nobody would wait for. */
+  /**
+   * Gives the lease back until the next question, which waits for its renewal: what identity answers before that nobody
+   * would wait for.
+   */
   const rest = async (): Promise<(() => void) | null> => {
     // First here, then there: nothing remembered counts any more.
     validUntilMs = Number.NEGATIVE_INFINITY;

@@ -59,7 +59,10 @@ const clients = {
   ssoLinks: [SsoLinkService, "identity"],
   ssoDomains: [SsoDomainService, "identity"],
   branding: [BrandingService, "identity"],
-  /** What the gateway asks by itself to admit requests, over connections of its own: slow calls of clients never hold it up. */
+  /**
+   * What the gateway asks by itself to admit requests, over connections of its own: slow calls of clients never hold it
+   * up.
+   */
   admission: [SessionService, "edge"],
   edge: [EdgeService, "edge"],
   apiKeys: [ApiKeyService, "identity"],

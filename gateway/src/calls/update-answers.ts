@@ -9,7 +9,10 @@ export type UpdateReport = { component: string; version: string; state: string; 
 
 /** What devices are to update to. Rules are agent-release's: only "nothing to do" is remembered here, and for how long it counts. */
 export type UpdateAnswers = {
-  /** Version of the device's row for which there is nothing to do; 0 when agent-release must be asked, -1 while it is not. */
+  /**
+   * Version of the device's row for which there is nothing to do; 0 when agent-release must be asked, -1 while it is
+   * not.
+   */
   knownVersion(deviceId: string): bigint;
   /** What a device is to do; null when agent-release is away or slow. Never throws. */
   ask(device: DeviceFacts, report: UpdateReport | null): Promise<DeviceAnswer | null>;

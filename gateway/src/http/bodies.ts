@@ -25,8 +25,8 @@ export type Bodies = {
    */
   receive(request: IncomingMessage, owner: string, limitBytes: number): Promise<Buffer>;
   /**
-   * The inflated bytes of a gzip body, which count to `owner` as received ones do. Stopped on the way when they exceed `limitBytes` or the
-   * bytes that may be kept. Rejects as `receive`, with `bad_request` for what is no gzip.
+   * The inflated bytes of a gzip body, which count to `owner` as received ones do. Stopped on the way when they exceed
+   * `limitBytes` or the bytes that may be kept. Rejects as `receive`, with `bad_request` for what is no gzip.
    */
   inflate(sent: Buffer, owner: string, limitBytes: number): Promise<Buffer>;
   readonly size: number;

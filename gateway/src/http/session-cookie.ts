@@ -4,14 +4,19 @@ import { EdgeError } from "../errors.ts";
 import type { AnswerDescription } from "../route.ts";
 import { Answered, Rendered } from "./reply.ts";
 
-/** The server judges how long a session lasts; the cookie only has to outlive it (SESSION_MAX_DAYS is at most a year). */
+/**
+ * The server judges how long a session lasts; the cookie only has to outlive it (SESSION_MAX_DAYS is at most a year).
+ */
 const maxAgeSeconds = 365 * 86_400;
 
 type Place = Pick<Deps, "publicUrl">;
 
 const isSecure = ({ publicUrl }: Place) => publicUrl.startsWith("https:");
 
-/** Name of the cookie: the prefix keeps sibling domains from planting one (RFC 6265bis section 4.1.3), and exists over HTTPS alone. */
+/**
+ * Name of the cookie: the prefix keeps sibling domains from planting one (RFC 6265bis section 4.1.3), and exists over
+ * HTTPS alone.
+ */
 export const sessionCookie = (place: Place) => (isSecure(place) ? "__Host-service_session" : "service_session");
 
 const lineOf = (place: Place, value: string, seconds: number) =>
@@ -35,8 +40,8 @@ export const cookieAnswer: Readonly<Record<200, AnswerDescription>> = {
 };
 
 /**
- * Refuses, before anything has happened, cookies for pages of other origins: they could sign a browser in as somebody else, or a session on.
- * Throws EdgeError `cross_origin`.
+ * Refuses, before anything has happened, cookies for pages of other origins: they could sign a browser in as somebody
+ * else, or a session on. Throws EdgeError `cross_origin`.
  */
 export function checkOrigin(request: { sameOrigin(): boolean }): void {
   if (!request.sameOrigin()) throw new EdgeError("cross_origin", "Session cookies are for pages of this origin alone");

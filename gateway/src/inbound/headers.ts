@@ -79,8 +79,8 @@ export type HeaderReader = (rawHeaders: readonly string[]) => Inbound;
 
 /**
  * Reads a request's raw header lines in one pass. Throws EdgeError `bad_request` on a repeated Host, Authorization,
- * X-API-Key, Content-Type, Idempotency-Key, Origin, Sec-Fetch-Site, Range or If-Range, on a missing Host and on underscore twins of names
- * that mean something here.
+ * X-API-Key, Content-Type, Idempotency-Key, Origin, Sec-Fetch-Site, Range or If-Range, on a missing Host and on
+ * underscore twins of names that mean something here.
  */
 export function createHeaderReader(edgeAddressHeader: string | null): HeaderReader {
   const known = new Map<string, Kind>();

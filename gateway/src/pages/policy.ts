@@ -1,4 +1,6 @@
-/** Header lines of the console's HTML: nothing from elsewhere, no inline script or style, no text that becomes script. */
+/**
+ * Header lines of the console's HTML: nothing from elsewhere, no inline script or style, no text that becomes script.
+ */
 export function pageHeaders(imageOrigin: string | null): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",

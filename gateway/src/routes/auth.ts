@@ -237,7 +237,10 @@ export function signedInOf(reply: {
   return { user: userOf(principal), ...pairOf(pair) };
 }
 
-/** The refresh token of the browser's cookie. Throws AppError `invalid_refresh_token` without one, EdgeError `cross_origin`. */
+/**
+ * The refresh token of the browser's cookie. Throws AppError `invalid_refresh_token` without one, EdgeError
+ * `cross_origin`.
+ */
 function cookieToken(request: { cookie: string | null; sameOrigin(): boolean }): string {
   if (!request.cookie) throw new AppError("invalid_refresh_token", "Refresh token is missing");
   checkOrigin(request);

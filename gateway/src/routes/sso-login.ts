@@ -8,7 +8,9 @@ import { id, idOut } from "./schemas.ts";
 
 const tag = "Single sign-on";
 
-/** Browsers that nobody knows yet: never shed, limited by address, and nothing of it is cached or told to the next page. */
+/**
+ * Browsers that nobody knows yet: never shed, limited by address, and nothing of it is cached or told to the next page.
+ */
 const open = {
   access: { auth: "none" },
   load: "vital",
@@ -149,7 +151,8 @@ const callback = route({
       const done = await services.ssoLogins.finishSsoLogin(wanted, await rpc());
       return redirect(302, done.location, ["Set-Cookie", done.setCookie]);
     } catch {
-      // Identity is away: the browser is not left with JSON. What failed stands in identity's log and in the RPC's metrics.
+      // Identity is away: the browser is not left with JSON. What failed stands in identity's log and in the RPC's
+      // metrics.
       return redirect(302, `${appUrl}/login?error=sso_error&reason=internal`);
     }
   },

@@ -32,9 +32,10 @@ export type MusterClient = Client<paths> & {
 const repeatHeader = "idempotency-key";
 
 /**
- * A typed client of the API: `GET`, `POST` … take a path of the OpenAPI document and resolve to `{data}` or `{error}`, whose `code` says what
- * is wrong; they reject only when the caller aborts. Requests that may be repeated are, as Retry-After says: those that change nothing,
- * PUT, DELETE, and each POST that takes an Idempotency-Key, which gets one.
+ * A typed client of the API: `GET`, `POST` … take a path of the OpenAPI document and resolve to `{data}` or `{error}`,
+ * whose `code` says what is wrong; they reject only when the caller aborts. Requests that may be repeated are, as
+ * Retry-After says: those that change nothing, PUT, DELETE, and each POST that takes an Idempotency-Key, which gets
+ * one.
  */
 export function createMusterClient(options: ClientOptions): MusterClient {
   const baseUrl = options.baseUrl.replace(/\/$/, "");
@@ -93,7 +94,10 @@ async function send(first: Request, { fetch, session, rules }: Sending): Promise
   }
 }
 
-/** The same request with the next access token; null when there is none. A refused request was not carried out, so any may be repeated. */
+/**
+ * The same request with the next access token; null when there is none. A refused request was not carried out, so any
+ * may be repeated.
+ */
 async function renewed(request: Request, session: Session): Promise<Request | null> {
   const stale = request.headers.get("authorization")?.slice("Bearer ".length);
   if (!stale) return null;

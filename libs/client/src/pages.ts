@@ -28,8 +28,8 @@ export type Pages = <P extends ListPath>(path: P, init?: Init<P>) => AsyncGenera
 type Listed = { data: unknown[]; pagination: { nextCursor: string | null } };
 
 /**
- * The items of lists, each page asked for when the one before has been read. Totals are not computed. Items that are added
- * meanwhile move no other.
+ * The items of lists, each page asked for when the one before has been read. Totals are not computed. Items that are
+ * added meanwhile move no other.
  */
 export function pagesOf(client: Client<paths>): Pages {
   const get = client.GET as unknown as (

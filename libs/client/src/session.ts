@@ -4,14 +4,16 @@ export type Tokens = { accessToken: string; refreshToken: string };
 export type Exchanged = Tokens | "ended" | "later";
 
 /**
- * Stands around each exchange of a refresh token, so that several processes or tabs with one session make one: it returns the pair that
- * another of them got, or calls `exchange` and stores what it returns.
+ * Stands around each exchange of a refresh token, so that several processes or tabs with one session make one: it
+ * returns the pair that another of them got, or calls `exchange` and stores what it returns.
  */
 export type RefreshWith = (current: Tokens, exchange: (tokens: Tokens) => Promise<Exchanged>) => Promise<Exchanged>;
 
 export type Session = {
   accessToken(): string | null;
-  /** The next access token; however many requests ask at once, the refresh token is sent once. Null when there is none. */
+  /**
+   * The next access token; however many requests ask at once, the refresh token is sent once. Null when there is none.
+   */
   refreshed(stale: string): Promise<string | null>;
 };
 
@@ -24,7 +26,10 @@ export type SessionOptions = {
 
 const refreshPath = "/api/v1/auth/refresh";
 
-/** Holds a pair of tokens and exchanges it when the access token has expired. `onTokens` hears of each next pair, and null of the end. */
+/**
+ * Holds a pair of tokens and exchanges it when the access token has expired. `onTokens` hears of each next pair, and
+ * null of the end.
+ */
 export function createSession(first: Tokens, { baseUrl, fetch, onTokens, refreshWith }: SessionOptions): Session {
   let tokens: Tokens | null = first;
   let underway: Promise<string | null> | null = null;

@@ -9,7 +9,8 @@ type HeaderSource = Headers | Readonly<Record<string, string | string[] | undefi
 const encoder = new TextEncoder();
 
 /**
- * Whether a delivery comes from the webhook with this secret and is fresh (Standard Webhooks: `webhook-id`, `webhook-timestamp`,
+ * Whether a delivery comes from the webhook with this secret and is fresh (Standard Webhooks: `webhook-id`,
+ * `webhook-timestamp`,
  * `webhook-signature`). `body` is the raw body as it arrived, never JSON that was parsed and written again.
  */
 export async function verifyWebhook(

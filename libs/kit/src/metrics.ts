@@ -2,7 +2,10 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, register } from "prom
 
 export { Counter, Gauge, Histogram };
 
-/** Between samples of the event loop, which each of them includes; every 10 ms, as prom-client would, takes 0.4 % of a core at rest. */
+/**
+ * Between samples of the event loop, which each of them includes; every 10 ms, as prom-client would, takes 0.4 % of a
+ * core at rest.
+ */
 const loopSampleMs = 250;
 
 let started = false;

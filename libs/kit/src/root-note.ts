@@ -23,7 +23,10 @@ export function nextRoot(before: TrustedRoot, note: string): TrustedRoot {
   return { number: root, keys };
 }
 
-/** The newest root that notes lead to, oldest first; those that are known already are passed over, and what follows a bad one is ignored. */
+/**
+ * The newest root that notes lead to, oldest first; those that are known already are passed over, and what follows a
+ * bad one is ignored.
+ */
 export function followRoots(from: TrustedRoot, notes: readonly string[]): TrustedRoot {
   let at = from;
   for (const note of notes) {

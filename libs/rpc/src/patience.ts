@@ -13,8 +13,9 @@ const longestWaitMs = 200;
 const forgetMs = 10_000;
 
 /**
- * How long a call that no server took is repeated. Twice per server at once; then, while a name's addresses catch up with pods that left
- * or came, at growing intervals for `patienceMs`. Servers that have refused everything for that long are away: calls fail at once.
+ * How long a call that no server took is repeated. Twice per server at once; then, while a name's addresses catch up
+ * with pods that left or came, at growing intervals for `patienceMs`. Servers that have refused everything for that
+ * long are away: calls fail at once.
  */
 export function createPatience(patienceMs: number, servers: number): Patience {
   const atOnce = 2 * servers;

@@ -20,7 +20,10 @@ function busy(): NodeJS.Timeout {
   }, 20);
 }
 
-/** Calls of `clients` × 3 at a time that may not be repeated, until `stop`, which returns how many were made and what failed. */
+/**
+ * Calls of `clients` × 3 at a time that may not be repeated, until `stop`, which returns how many were made and what
+ * failed.
+ */
 function calling(baseUrls: string[], clients: number, perCallMs: number) {
   const transports = Array.from({ length: clients }, () => createTransport({ baseUrls, clientTtlMs: 20 }));
   cleanups.push(() => Promise.all(transports.map((transport) => transport.close())));
@@ -47,7 +50,10 @@ function calling(baseUrls: string[], clients: number, perCallMs: number) {
   };
 }
 
-/** One address before several ports, as a Service is: connections go to the ports in turn, past one that nobody listens at. */
+/**
+ * One address before several ports, as a Service is: connections go to the ports in turn, past one that nobody listens
+ * at.
+ */
 async function balancer(ports: number[]): Promise<string> {
   let turn = 0;
   const sockets = new Set<Socket>();

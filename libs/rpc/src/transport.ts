@@ -41,7 +41,9 @@ export type TransportOptions = {
   clientTtlMs?: number;
   /** For unary calls that name no timeout. */
   defaultTimeoutMs?: number;
-  /** For which a call is repeated that no server took: while pods are replaced, one name leads to those that left, too. */
+  /**
+   * For which a call is repeated that no server took: while pods are replaced, one name leads to those that left, too.
+   */
   patienceMs?: number;
   /** Unary calls under way and waiting; more are refused as `overloaded`. */
   maxInFlight?: number;
@@ -208,7 +210,9 @@ async function repeatable<T>(input: AsyncIterable<T>): Promise<AsyncIterable<T>>
   };
 }
 
-/** Opens a stream that servers refuse to open (nobody listens, REFUSED_STREAM) again for as long as the patience lasts. */
+/**
+ * Opens a stream that servers refuse to open (nobody listens, REFUSED_STREAM) again for as long as the patience lasts.
+ */
 async function untilTaken<R>(patience: Patience, signal: AbortSignal | undefined, open: () => Promise<R>): Promise<R> {
   let firstRefusedMs: number | null = null;
   for (let refusals = 1; ; refusals++) {

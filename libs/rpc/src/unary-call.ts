@@ -21,8 +21,8 @@ type Options = {
 
 /**
  * One Connect unary call on undici's dispatch interface (the raw one: no header object, no body stream). Repeated while
- * connecting fails or the server has not read it, for as long as its patience lasts, and once when no byte came back and the
- * method's idempotency level allows it.
+ * connecting fails or the server has not read it, for as long as its patience lasts, and once when no byte came back
+ * and the method's idempotency level allows it.
  */
 export class UnaryCall implements Dispatcher.DispatchHandler {
   readonly #options: Options;

@@ -10,7 +10,10 @@ import { copySettings, restoreSettings } from "./config.ts";
 const usage = "usage: node dist/restore-main.js TIME   (to which the database went back, such as 2026-01-31T04:05:00Z)";
 const patienceMs = 20_000;
 
-/** Declares that the database went back to a time (docs/operations/restore.md), with some of the audit service's settings. */
+/**
+ * Declares that the database went back to a time (docs/operations/restore.md), with some of the audit service's
+ * settings.
+ */
 async function main(): Promise<void> {
   const restoredTo = new Date(process.argv[2] ?? "");
   if (Number.isNaN(restoredTo.getTime())) {

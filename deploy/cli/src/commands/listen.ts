@@ -25,8 +25,8 @@ export type ListenOptions = Globals & {
 export const listenerHost = "muster-listen.test";
 
 /**
- * Makes a webhook to a receiver on this machine, shows and verifies what arrives until it is interrupted or `count` deliveries came, and
- * removes the webhook.
+ * Makes a webhook to a receiver on this machine, shows and verifies what arrives until it is interrupted or `count`
+ * deliveries came, and removes the webhook.
  */
 export async function listen(io: Io, options: ListenOptions): Promise<void> {
   const { muster } = connect(io, options);

@@ -13,7 +13,10 @@ crypto.randomUUID ??= () => {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
 };
 
-/** Sends a request as the person who is signed in; a token that has ended and a second factor that is missing are made good, once each. */
+/**
+ * Sends a request as the person who is signed in; a token that has ended and a second factor that is missing are made
+ * good, once each.
+ */
 async function authorized(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const request = new Request(input, init);
   let token: string | null;
@@ -47,7 +50,10 @@ async function authorized(input: RequestInfo | URL, init?: RequestInit): Promise
   }
 }
 
-/** A refresh that failed without a word on the session stands for the request that needed it. Throws as a request without a reply does. */
+/**
+ * A refresh that failed without a word on the session stands for the request that needed it. Throws as a request
+ * without a reply does.
+ */
 function refreshRefused(failure: Failure): Response {
   if (failure.status === 0) throw new TypeError(failure.error);
   const { status, retryAfterSeconds, ...body } = failure;

@@ -11,7 +11,10 @@ export type Failure = {
 
 export type Outcome<T> = { data: T; failure?: undefined } | { data?: undefined; failure: Failure };
 
-/** Calls the API of this origin with JSON, once; every failure is a value. The cookie of the session goes along only where it is read. */
+/**
+ * Calls the API of this origin with JSON, once; every failure is a value. The cookie of the session goes along only
+ * where it is read.
+ */
 export async function call<T>(method: string, path: string, body?: object, accessToken?: string): Promise<Outcome<T>> {
   let reply: Response;
   try {

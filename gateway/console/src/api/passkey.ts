@@ -12,7 +12,10 @@ const cancelled: Failure = {
   retryAfterSeconds: null,
 };
 
-/** Asks for a passkey and sends what the browser signed: completes the sign-in of `mfaToken`, or steps the session of `accessToken` up. */
+/**
+ * Asks for a passkey and sends what the browser signed: completes the sign-in of `mfaToken`, or steps the session of
+ * `accessToken` up.
+ */
 export async function provePasskey<T>(with_: { mfaToken?: string; accessToken?: string }): Promise<Outcome<T>> {
   const { mfaToken, accessToken } = with_;
   const path = "/auth/mfa/passkeys/authenticate";

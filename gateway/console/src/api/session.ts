@@ -29,13 +29,18 @@ export function whenSessionChanges(callback: (what: Ended | "restored") => void)
   onChange = callback;
 }
 
-/** A token that is not known to have ended; null when nobody is signed in. Throws the Failure of a request that says neither. */
+/**
+ * A token that is not known to have ended; null when nobody is signed in. Throws the Failure of a request that says
+ * neither.
+ */
 export async function accessToken(): Promise<string | null> {
   if (access !== null && access.endsAtMs > Date.now()) return access.accessToken;
   return renewed(access?.accessToken ?? null);
 }
 
-/** The token after `stale`: of however many requests and tabs ask, one exchanges the cookie. Throws as `accessToken`. */
+/**
+ * The token after `stale`: of however many requests and tabs ask, one exchanges the cookie. Throws as `accessToken`.
+ */
 export function renewed(stale: string | null): Promise<string | null> {
   if (access !== null && access.accessToken !== stale && access.endsAtMs > Date.now()) {
     return Promise.resolve(access.accessToken);
@@ -118,6 +123,8 @@ function end(why: Ended): void {
   onChange(why);
 }
 
-/** One tab at a time; over plain http beyond localhost there are no locks, and the server's grace for repeats serves. */
+/**
+ * One tab at a time; over plain http beyond localhost there are no locks, and the server's grace for repeats serves.
+ */
 const exclusively = <T>(work: () => Promise<T>): Promise<T> =>
   "locks" in navigator ? navigator.locks.request("muster.refresh", work) : work();

@@ -5,8 +5,8 @@ import { Dialog, DialogActions } from "./dialog.tsx";
 import { FailureState } from "./states.tsx";
 
 /**
- * Asks before something goes. Says what goes; the focus is on Cancel. What cannot be undone wants its name typed. `action` throws Failed,
- * which is shown here.
+ * Asks before something goes. Says what goes; the focus is on Cancel. What cannot be undone wants its name typed.
+ * `action` throws Failed, which is shown here.
  */
 export function Confirm({
   title,

@@ -1,7 +1,10 @@
 import { type ReactNode, useEffect, useId, useRef } from "react";
 import styles from "./dialog.module.css";
 
-/** A modal dialog: the browser keeps the focus inside and gives it back. `onClose` is called for Escape, too; without it the dialog stays. */
+/**
+ * A modal dialog: the browser keeps the focus inside and gives it back. `onClose` is called for Escape, too; without it
+ * the dialog stays.
+ */
 export function Dialog({ title, children, onClose }: { title: string; children: ReactNode; onClose?: () => void }) {
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();

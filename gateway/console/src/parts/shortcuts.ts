@@ -13,7 +13,9 @@ const takesText = (target: EventTarget | null) =>
 let prefix = "";
 let prefixAt = 0;
 
-/** Calls back for a key, or for two after one another such as `g d`, unless the person is typing or a dialog is open. */
+/**
+ * Calls back for a key, or for two after one another such as `g d`, unless the person is typing or a dialog is open.
+ */
 export function useShortcut(keys: string, action: () => void): void {
   const latest = useRef(action);
   latest.current = action;

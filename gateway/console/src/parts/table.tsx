@@ -31,7 +31,10 @@ const rowPx = 40;
 /** As a property of its own, which narrow screens leave unused. */
 const widthOf = (width: string | undefined) => (width ? ({ "--column-width": width } as CSSProperties) : undefined);
 
-/** Rows of any number: those in sight are in the page, the next page is asked for before its end is reached. The first cell has the row's link. */
+/**
+ * Rows of any number: those in sight are in the page, the next page is asked for before its end is reached. The first
+ * cell has the row's link.
+ */
 export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rows, keyOf, total, hasMore, isLoadingMore, isStale = false, loadMore } = props;
   const scroller = useRef<HTMLElement>(null);

@@ -4,7 +4,10 @@ type Json = Readonly<Record<string, unknown>>;
 const isRecord = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Which fields differ between two states of a record, by dotted path; a field that is absent on one side is undefined there. */
+/**
+ * Which fields differ between two states of a record, by dotted path; a field that is absent on one side is undefined
+ * there.
+ */
 export function changesOf(before: Json, after: Json, prefix = ""): Change[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return names.flatMap((name) => {

@@ -1,4 +1,6 @@
-/** Search parameters as plain texts: the API's own names and values, nothing parsed. The last of a repeated name counts. */
+/**
+ * Search parameters as plain texts: the API's own names and values, nothing parsed. The last of a repeated name counts.
+ */
 export function parseSearch(text: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(text));
 }

@@ -1,4 +1,6 @@
-/** A slug made of a name: letters, digits and hyphens, at most 100 characters; `place` when nothing of the name is left. */
+/**
+ * A slug made of a name: letters, digits and hyphens, at most 100 characters; `place` when nothing of the name is left.
+ */
 export function slugOf(name: string): string {
   const plain = name
     .normalize("NFKD")

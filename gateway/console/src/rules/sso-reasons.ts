@@ -1,6 +1,9 @@
 const askAdministrator = "Ask your administrator.";
 
-/** What a person reads of a round trip that ended without a session (docs/sso.md#the-callback). Details are for administrators alone. */
+/**
+ * What a person reads of a round trip that ended without a session (docs/sso.md#the-callback). Details are for
+ * administrators alone.
+ */
 const sentences: Readonly<Record<string, string>> = {
   invalid_callback: "This sign-in was begun in another browser, or twice. Start again.",
   session_expired: "The sign-in took longer than ten minutes. Start again.",

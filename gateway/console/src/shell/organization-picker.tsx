@@ -6,7 +6,10 @@ import { FailureState, Loading } from "../parts/states.tsx";
 import { useFilters } from "../parts/use-filters.ts";
 import styles from "./shell.module.css";
 
-/** Which organization the lists show: a filter of the address that stays while navigating, so that two tabs may show two. */
+/**
+ * Which organization the lists show: a filter of the address that stays while navigating, so that two tabs may show
+ * two.
+ */
 export function OrganizationPicker() {
   const [{ orgId }, change] = useFilters();
   const [isOpen, setOpen] = useState(false);

@@ -7,7 +7,10 @@ import { Dialog, DialogActions } from "../parts/dialog.tsx";
 import { failureSentence } from "../rules/failure-sentence.ts";
 import styles from "./shell.module.css";
 
-/** Signs the same person in again over the page, whose input is kept; whoever has a second factor or another account goes by the sign-in page. */
+/**
+ * Signs the same person in again over the page, whose input is kept; whoever has a second factor or another account
+ * goes by the sign-in page.
+ */
 export function SessionEnded({ me }: { me: Me }) {
   const [failure, setFailure] = useState<Failure | null>(null);
   const [isSending, setSending] = useState(false);

@@ -5,7 +5,10 @@ export type Arrival = { ssoCode: string; wasBegunHere: boolean; next: string };
 
 const mark = "muster.sso-begun";
 
-/** Takes code and tokens out of the address and the history. A code counts only in the tab that began a sign-in: a planted one signs nobody in. */
+/**
+ * Takes code and tokens out of the address and the history. A code counts only in the tab that began a sign-in: a
+ * planted one signs nobody in.
+ */
 export function takeArrival(): Arrival {
   const url = new URL(location.href);
   const ssoCode = new URLSearchParams(url.hash.slice(1)).get("ssoCode") ?? "";

@@ -32,8 +32,8 @@ export type Visitor = {
 };
 
 /**
- * The tests of a file with one browser, each with a context of its own: no policy violation and no error in the console, or the test fails.
- * Without a Chromium they do not run, and say so.
+ * The tests of a file with one browser, each with a context of its own: no policy violation and no error in the
+ * console, or the test fails. Without a Chromium they do not run, and say so.
  */
 export function inChromium(
   what: string,

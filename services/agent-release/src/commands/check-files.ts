@@ -43,7 +43,8 @@ type Planned = { manifest: Manifest; signed: boolean; note: string | null };
 export type Checked = { prepared: Prepared[]; root: NewRoot | null };
 
 /**
- * Reads the root note and the manifests of a release, then every file that they name, to its last byte. Throws SyncFailed, SourceBusy.
+ * Reads the root note and the manifests of a release, then every file that they name, to its last byte. Throws
+ * SyncFailed, SourceBusy.
  */
 export async function checkRelease(deps: CheckDeps, source: string, release: SourceRelease): Promise<Checked> {
   const root = await rootOf(deps, release);

@@ -2,7 +2,10 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { listening } from "@muster/testing";
 
-/** A bucket of S3's protocol as far as binaries need it: PUT, GET with a range, DELETE, each judged by its signature (AWS Signature Version 4). */
+/**
+ * A bucket of S3's protocol as far as binaries need it: PUT, GET with a range, DELETE, each judged by its signature
+ * (AWS Signature Version 4).
+ */
 export type Bucket = { endpoint: string; objects: Map<string, Buffer>; close(): Promise<void> };
 
 const hmac = (key: string | Buffer, text: string) => createHmac("sha256", key).update(text).digest();

@@ -27,7 +27,10 @@ export type ReleaseHost = Awaited<ReturnType<typeof startReleaseHost>>;
 
 const digestOf = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 
-/** An HTTPS server that answers as GitHub's REST API does, with files behind a redirect to another host; and the way out that reaches it. */
+/**
+ * An HTTPS server that answers as GitHub's REST API does, with files behind a redirect to another host; and the way out
+ * that reaches it.
+ */
 export async function startReleaseHost() {
   const releases: HostedRelease[] = [];
   const faults = new Map<string, Fault>();

@@ -16,9 +16,9 @@ export type Outside = {
   /** Whether the stream can be asked. */
   isReady(): boolean;
   /**
-   * What verification compares a chain with: its newest checkpoints, those that it contradicted once, and declared restores. Not the newest alone: a chain
-   * that was cut and went on has newer ones that agree with it. A place that does not answer is left out and logged: its evidence is
-   * missing, the chain's own is not.
+   * What verification compares a chain with: its newest checkpoints, those that it contradicted once, and declared
+   * restores. Not the newest alone: a chain that was cut and went on has newer ones that agree with it. A place that
+   * does not answer is left out and logged: its evidence is missing, the chain's own is not.
    */
   copies(chainId: string): Promise<string[]>;
   /** The newest checkpoint of a chain; null when there is none. Throws AppError `unavailable`. */

@@ -67,7 +67,8 @@ export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofServ
           return reply;
         } catch (error) {
           if (!(error instanceof NotQueued)) throw error;
-          // Somebody else has queued the same one meanwhile: theirs is the answer, or the next attempt is when theirs has ended by now.
+          // Somebody else has queued the same one meanwhile: theirs is the answer, or the next attempt is when theirs
+          // has ended by now.
           if (attempt < 3 || (await jobs(db).openUnder(verifyKind, openKeyOf(input)))) continue;
           throw new AppError("limit_reached", `${mostWaiting} verifications of this audit chain are waiting already`, {
             facts: { limit: mostWaiting },

@@ -1,6 +1,9 @@
 import { linesOf } from "./note-lines.ts";
 
-/** The database went back to `restoredTo`, as an operator declared at `declaredAt`: what was signed between is of rows that went. */
+/**
+ * The database went back to `restoredTo`, as an operator declared at `declaredAt`: what was signed between is of rows
+ * that went.
+ */
 export type Restore = { restoredTo: Date; declaredAt: Date };
 
 /** Text of a declared restore, to be signed as a note: one for all chains of a deployment. */

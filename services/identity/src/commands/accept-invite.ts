@@ -12,7 +12,10 @@ import { activateUser, findInvite, useInvite } from "../store/invites.ts";
 import { findPrincipal } from "../store/people.ts";
 import { refusedToken } from "../store/unknown-keys.ts";
 
-/** Sets an invited person's password, once. Throws `invalid_token`, `sso_required`, and `validation_failed` on the password or the name. */
+/**
+ * Sets an invited person's password, once. Throws `invalid_token`, `sso_required`, and `validation_failed` on the
+ * password or the name.
+ */
 export async function acceptInvite(
   deps: Pick<UserDeps, "db" | "passwords" | "unknownTokens" | "now">,
   context: CallContext,

@@ -28,7 +28,8 @@ export type NewFamily = {
 };
 
 /**
- * Prepares a sign-in of this person; `mfaAt` when a second factor was part of it, `newHash` when the password was rehashed,
+ * Prepares a sign-in of this person; `mfaAt` when a second factor was part of it, `newHash` when the password was
+ * rehashed,
  * `ssoProviderId` when an identity provider vouched for them.
  */
 export function newFamily(

@@ -13,7 +13,9 @@ export type MailQueue = {
   queue(tx: Tx, mail: Mail, now: Date): Promise<void>;
   /** Leaves the wish for a new password, the same for every e-mail. */
   requestReset(tx: Tx, request: ResetRequest, now: Date): Promise<void>;
-  /** `path` of the pages that people open, with the token of a link behind `#`: no server, log or Referer ever sees it. */
+  /**
+   * `path` of the pages that people open, with the token of a link behind `#`: no server, log or Referer ever sees it.
+   */
   link(path: "accept-invite" | "reset-password", token: string): string;
 };
 

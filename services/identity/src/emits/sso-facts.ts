@@ -57,7 +57,10 @@ export type TripEnd = {
   email: string | null;
 };
 
-/** Keeps a round trip's end for the provider's administrators; one that failed is audited, the first of its reason in a minute. */
+/**
+ * Keeps a round trip's end for the provider's administrators; one that failed is audited, the first of its reason in a
+ * minute.
+ */
 export async function noteTripEnd(
   tx: Tx,
   { meta }: Pick<CallContext, "meta">,

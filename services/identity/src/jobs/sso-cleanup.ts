@@ -12,7 +12,10 @@ const batch = 50;
 
 type Deps = Pick<SsoDeps, "db" | "egress" | "judge" | "log" | "now" | "txt">;
 
-/** Looks verified domains up again that nobody has asked about for a day. A lost record is told; the domain stays verified. */
+/**
+ * Looks verified domains up again that nobody has asked about for a day. A lost record is told; the domain stays
+ * verified.
+ */
 export async function recheckDomains({ db, txt, log, now }: Deps): Promise<number> {
   const stale = await staleDomains(db, new Date(now().getTime() - dayMs), batch);
   for (const { id, domain, token, last_error } of stale) {
@@ -23,7 +26,10 @@ export async function recheckDomains({ db, txt, log, now }: Deps): Promise<numbe
   return stale.length;
 }
 
-/** Each minute removes round trips, codes and assertions that are over, looks up what has waited longest, and warns of certificates. */
+/**
+ * Each minute removes round trips, codes and assertions that are over, looks up what has waited longest, and warns of
+ * certificates.
+ */
 export function startSsoCleanup(deps: Deps): Repeating {
   const clean = async () => {
     await removeEnded(deps.db, deps.now());

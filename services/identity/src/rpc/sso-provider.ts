@@ -33,7 +33,9 @@ import { attemptMessage, certificateMessage, mappingMessage, providerMessage } f
 /** Providers of one organization, or of one partner's own. */
 const maxProviders = 500;
 const statuses = ["inactive", "testing", "active"];
-/** A change is judged without a lock, since that may ask the issuer; so often it begins anew when another came between. */
+/**
+ * A change is judged without a lock, since that may ask the issuer; so often it begins anew when another came between.
+ */
 const maxTries = 3;
 
 /** Identity providers. */

@@ -11,7 +11,10 @@ const cleanEveryMs = 3_600_000;
 
 const offline = counter("tenancy_devices_gone_offline_total", "Devices that missed three heartbeats.");
 
-/** Finds devices that missed their heartbeats and says so; how many. Nothing while another replica watches, or after a pause. Only reads while no device is there. */
+/**
+ * Finds devices that missed their heartbeats and says so; how many. Nothing while another replica watches, or after a
+ * pause. Only reads while no device is there.
+ */
 export async function lookOnce({ db, heartbeatIntervalSeconds }: Omit<Deps, "log">): Promise<number> {
   const caller = systemCaller("tenancy");
   const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };

@@ -2,7 +2,10 @@ import { type Database, sql } from "@muster/db";
 import type { CallContext } from "@muster/kit";
 import type { TenantReader } from "@muster/service";
 
-/** The partner of a living organization in the caller's sight, asking tenancy for one that the copy lacks; else null. Throws `unavailable`. */
+/**
+ * The partner of a living organization in the caller's sight, asking tenancy for one that the copy lacks; else null.
+ * Throws `unavailable`.
+ */
 export async function partnerOfOrganization(
   { db, learnTenants }: TenantReader,
   who: CallContext,

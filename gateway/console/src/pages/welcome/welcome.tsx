@@ -15,7 +15,10 @@ import styles from "./welcome.module.css";
 
 type Made = { partnerId?: string; orgId?: string; siteId?: string; enrollmentKey?: string };
 
-/** From nothing to the first device online: partner, organization, site, enrollment key, agent. What exists already is offered. */
+/**
+ * From nothing to the first device online: partner, organization, site, enrollment key, agent. What exists already is
+ * offered.
+ */
 export function Welcome() {
   const me = useMe();
   const [made, setMade] = useState<Made>({

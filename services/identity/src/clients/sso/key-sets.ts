@@ -3,7 +3,10 @@ type KeySet = { keys: { kid?: unknown }[] };
 type Entry = { text: string; kids: ReadonlySet<unknown>; fetchedAtMs: number };
 
 export type KeySets = {
-  /** The keys behind a URL as JSON; fetched anew when they are old, or when none has this id and nobody asked within the last minute. */
+  /**
+   * The keys behind a URL as JSON; fetched anew when they are old, or when none has this id and nobody asked within the
+   * last minute.
+   */
   get(key: string, kid: string | null, fetch: () => Promise<Response>): Promise<string>;
 };
 
@@ -11,8 +14,8 @@ const lifeMs = 10 * 60_000;
 const againMs = 60_000;
 
 /**
- * Signing keys of identity providers. A rotation is seen with the first token that names the new key; tokens with invented key ids make
- * no more than a question a minute.
+ * Signing keys of identity providers. A rotation is seen with the first token that names the new key; tokens with
+ * invented key ids make no more than a question a minute.
  */
 export function keySets({ max, now = Date.now }: { max: number; now?: () => number }): KeySets {
   const entries = new Map<string, Entry>();

@@ -71,8 +71,8 @@ export async function authorizationRequest(
 export type Callback = { state: string; code: string; iss: string };
 
 /**
- * Redeems the code and verifies what came back: signature, issuer, audience, azp, expiry, nonce, the user info's subject. Throws
- * RoundTripEnded at steps `iss` and `tokens`.
+ * Redeems the code and verifies what came back: signature, issuer, audience, azp, expiry, nonce, the user info's
+ * subject. Throws RoundTripEnded at steps `iss` and `tokens`.
  */
 export async function redeem(
   { egress, keys }: { egress: Egress; keys: KeySets },

@@ -21,7 +21,8 @@ export type Begun = { location: string; setCookie: string };
 export type TripOwner = { kind: "login"; redirect: string } | { kind: "link"; userId: string; sessionId: string };
 
 /**
- * Begins a round trip: where the browser goes, and the cookie that binds it. Where the provider leads is judged anew. Throws
+ * Begins a round trip: where the browser goes, and the cookie that binds it. Where the provider leads is judged anew.
+ * Throws
  * `sso_incomplete_provider`, `sso_discovery_failed`, and `rate_limited` when a thousand are under way.
  */
 export async function beginRoundTrip(

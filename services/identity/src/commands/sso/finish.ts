@@ -44,7 +44,10 @@ const callbackSteps: readonly (readonly [Step, StepFunction])[] = [
   ["person", admit],
 ];
 
-/** What an identity provider sent a browser back with, up to an address of the app: always answered, whatever goes wrong. */
+/**
+ * What an identity provider sent a browser back with, up to an address of the app: always answered, whatever goes
+ * wrong.
+ */
 export async function finishRoundTrip(
   deps: SsoDeps,
   context: CallContext,

@@ -51,8 +51,8 @@ const maxProfileBytes = 16 * 1024;
 export const placeOf = ({ partner_id, org_id }: ProviderRow): Place => ({ partnerId: partner_id, orgId: org_id });
 
 /**
- * Lets the person behind a verified answer in, in one transaction that judges the provider again: the link, an accepted invitation or a
- * new account, and the one-time code for it. Throws RoundTripEnded at step `person`.
+ * Lets the person behind a verified answer in, in one transaction that judges the provider again: the link, an accepted
+ * invitation or a new account, and the one-time code for it. Throws RoundTripEnded at step `person`.
  */
 export async function letIn(deps: SsoDeps, context: CallContext, arrived: Arrived): Promise<string> {
   const who = { ...context, caller: systemCaller("identity") };

@@ -12,7 +12,8 @@ import { holdProvider } from "../../store/sso/providers.ts";
 import { type Arrived, keepLink } from "./let-in.ts";
 
 /**
- * Links the account that began the round trip, while its session lives. Throws RoundTripEnded at step `link`: `user_gone`,
+ * Links the account that began the round trip, while its session lives. Throws RoundTripEnded at step `link`:
+ * `user_gone`,
  * `email_mismatch`, `identity_in_use`, `provider_changed`.
  */
 export async function linkAccount(

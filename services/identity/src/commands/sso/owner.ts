@@ -3,7 +3,9 @@ import { requirePermission, requireScope, type TenantReader } from "@muster/serv
 import type { Place } from "../../rules/sso/provider.ts";
 import { reachOrganization, reachPartner } from "../reach.ts";
 
-/** A partner's own providers and domains are for people who set its policy and reach all of it. Throws as named there. */
+/**
+ * A partner's own providers and domains are for people who set its policy and reach all of it. Throws as named there.
+ */
 export function requirePartnerPolicy(context: CallContext): void {
   requireScope(context, "partner", "system");
   requirePermission(context, "partner:policy");
@@ -19,8 +21,9 @@ export function requireOwner(context: CallContext, row: { org_id: string | null 
 }
 
 /**
- * The place that something new belongs to: an organization, by default the caller's own, or with ownerScope `partner` the caller's
- * partner. Throws `organization_context_required`, `partner_id_required`, `organization_not_found`, `partner_not_found`.
+ * The place that something new belongs to: an organization, by default the caller's own, or with ownerScope `partner`
+ * the caller's partner. Throws `organization_context_required`, `partner_id_required`, `organization_not_found`,
+ * `partner_not_found`.
  */
 export async function newPlace(
   reader: TenantReader,

@@ -44,8 +44,9 @@ const urls = {
 } as const;
 
 /**
- * The columns of a provider after a change, with a new issuer discovered and the default role judged by what the caller holds now.
- * Nothing is written. Throws `validation_failed`, `role_not_found`, `delegation_denied`, `sso_discovery_failed`, and
+ * The columns of a provider after a change, with a new issuer discovered and the default role judged by what the caller
+ * holds now. Nothing is written. Throws `validation_failed`, `role_not_found`, `delegation_denied`,
+ * `sso_discovery_failed`, and
  * `sso_incomplete_provider` when an active provider would lack something.
  */
 export async function prepareProvider(

@@ -12,8 +12,9 @@ import { samlKeyPlace } from "../../store/sealed-columns.ts";
 import type { ProviderValues } from "../../store/sso/providers.ts";
 
 /**
- * The SAML columns after a change. Metadata fills in what the change does not name itself, and its certificates join those that were set by
- * hand; the first change makes our own key. Throws `validation_failed`, `saml_metadata_invalid`, `sso_discovery_failed`.
+ * The SAML columns after a change. Metadata fills in what the change does not name itself, and its certificates join
+ * those that were set by hand; the first change makes our own key. Throws `validation_failed`, `saml_metadata_invalid`,
+ * `sso_discovery_failed`.
  */
 export async function putSaml(
   deps: SsoDeps,

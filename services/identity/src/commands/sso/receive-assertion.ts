@@ -22,8 +22,9 @@ export type KeptAssertion = { claimed: Claimed; mfa: boolean; profile: Record<st
 const replayMs = 20 * 60_000;
 
 /**
- * What a provider made a browser post. The cookie of the round trip does not come with a post from another site: what was verified waits
- * under a one-time handle for the callback, which the browser goes to with its cookie. Always an address, whatever goes wrong.
+ * What a provider made a browser post. The cookie of the round trip does not come with a post from another site: what
+ * was verified waits under a one-time handle for the callback, which the browser goes to with its cookie. Always an
+ * address, whatever goes wrong.
  */
 export async function receiveAssertion(
   deps: SsoDeps,

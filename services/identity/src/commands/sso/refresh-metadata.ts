@@ -25,8 +25,8 @@ const asService = () => {
 };
 
 /**
- * Reads the metadata behind providers' URLs again, daily, after a failure hourly. Its certificates join those that are kept
- * (rules/sso/saml/certificate-overlap.ts); what else it says is for administrators to take over.
+ * Reads the metadata behind providers' URLs again, daily, after a failure hourly. Its certificates join those that are
+ * kept (rules/sso/saml/certificate-overlap.ts); what else it says is for administrators to take over.
  */
 export async function refreshMetadata(deps: Deps): Promise<number> {
   const at = deps.now().getTime();
@@ -69,7 +69,10 @@ async function certificatesAt(deps: Deps, row: ProviderRow): Promise<StoredCerti
 const fingerprints = (certificates: readonly StoredCertificate[]) =>
   certificates.map(({ fingerprint }) => fingerprint).sort();
 
-/** Warns 30, 7, 1 and 0 days before the last certificate of an active provider ends: an audit row, a line in the log, a metric. */
+/**
+ * Warns 30, 7, 1 and 0 days before the last certificate of an active provider ends: an audit row, a line in the log, a
+ * metric.
+ */
 export async function warnOfExpiry({ db, log, now }: Deps): Promise<void> {
   const at = now();
   const expiring = await expiringProviders(db, new Date(at.getTime() + 31 * dayMs));

@@ -27,8 +27,8 @@ const nothing: Tested = {
 };
 
 /**
- * Asks a provider as sign-in would, and changes nothing. Throws `sso_incomplete_provider`, `saml_metadata_invalid`, and `sso_discovery_failed`
- * with the step.
+ * Asks a provider as sign-in would, and changes nothing. Throws `sso_incomplete_provider`, `saml_metadata_invalid`, and
+ * `sso_discovery_failed` with the step.
  */
 export const testProvider = (deps: SsoDeps, row: ProviderRow): Promise<Tested> =>
   row.type === "saml" ? testSaml(deps, row) : testOidc(deps, row);

@@ -16,8 +16,8 @@ export type KnownTrip = {
 };
 
 /**
- * Where a browser goes whose round trip failed: never an error of its own. What failed is noted for the provider's administrators, and
- * logged when it is a fault of ours.
+ * Where a browser goes whose round trip failed: never an error of its own. What failed is noted for the provider's
+ * administrators, and logged when it is a fault of ours.
  */
 export async function failedTrip(
   deps: SsoDeps,

@@ -34,8 +34,8 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * The bytes of an encrypted assertion: RSA-OAEP and AES-GCM alone, since a mode without authentication tells a guesser what fits. Throws
- * SamlRefused, one and the same for everything that can be wrong.
+ * The bytes of an encrypted assertion: RSA-OAEP and AES-GCM alone, since a mode without authentication tells a guesser
+ * what fits. Throws SamlRefused, one and the same for everything that can be wrong.
  */
 export function decryptAssertion(encrypted: XmlElement, key: KeyObject): Buffer {
   try {

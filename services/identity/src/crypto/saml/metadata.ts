@@ -15,7 +15,9 @@ export type IdpMetadata = {
   wantsSignedRequests: boolean;
 };
 
-/** Reads metadata of one identity provider (SAML 2.0 Metadata). Throws SamlRefused with a sentence for administrators. */
+/**
+ * Reads metadata of one identity provider (SAML 2.0 Metadata). Throws SamlRefused with a sentence for administrators.
+ */
 export function readMetadata(bytes: Buffer, now: Date): IdpMetadata {
   return withXml(bytes, { limits: metadataLimits, validate: false }, (root) => {
     if (!isElement(root, "metadata", "EntityDescriptor"))

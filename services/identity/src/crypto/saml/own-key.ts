@@ -10,7 +10,10 @@ const algorithm = {
 };
 const years = 10;
 
-/** Our side of one provider's trust: a private key (PKCS #8 PEM) and a certificate that nobody but that provider has to believe. */
+/**
+ * Our side of one provider's trust: a private key (PKCS #8 PEM) and a certificate that nobody but that provider has to
+ * believe.
+ */
 export async function newOwnKey(now: Date): Promise<{ privateKey: string; certificate: string }> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const notAfter = new Date(now);

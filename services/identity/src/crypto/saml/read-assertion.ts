@@ -59,7 +59,10 @@ export function readAssertion(assertion: XmlElement): AssertionFacts {
   };
 }
 
-/** Values by the attribute's name; an attribute that stands twice has the values of both. Values that are no plain text are left out. */
+/**
+ * Values by the attribute's name; an attribute that stands twice has the values of both. Values that are no plain text
+ * are left out.
+ */
 function attributesOf(assertion: XmlElement): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const statement of childrenNamed(assertion, "assertion", "AttributeStatement")) {

@@ -20,8 +20,8 @@ const files = {
 let compiled: XsdValidator | null = null;
 
 /**
- * The schema of SAML's protocol and assertions, compiled at its first use. The copies are readable to the parser only meanwhile: what strangers
- * send can load nothing.
+ * The schema of SAML's protocol and assertions, compiled at its first use. The copies are readable to the parser only
+ * meanwhile: what strangers send can load nothing.
  */
 export function samlSchema(): XsdValidator {
   if (compiled) return compiled;

@@ -33,7 +33,10 @@ const serviceProvider = (
 /** Our metadata, for one identity provider to import. */
 export const ownMetadata = (own: OwnEntity): string => serviceProvider(own).getMetadata();
 
-/** Where the browser goes to sign in (HTTP-Redirect binding), and the id that the answer has to name. `privateKey` signs where that is set. */
+/**
+ * Where the browser goes to sign in (HTTP-Redirect binding), and the id that the answer has to name. `privateKey` signs
+ * where that is set.
+ */
 export function authnRequest(
   own: OwnEntity,
   idp: { entityId: string; ssoUrl: string },

@@ -16,8 +16,9 @@ import {
 const enveloped = `${ns.signature}enveloped-signature`;
 
 /**
- * The bytes of an assertion that its own signature covers: canonical, without the signature. Whatever is read of the assertion is read from
- * these. Keys come from the provider's certificates alone; what the document names is ignored. Throws SamlRefused.
+ * The bytes of an assertion that its own signature covers: canonical, without the signature. Whatever is read of the
+ * assertion is read from these. Keys come from the provider's certificates alone; what the document names is ignored.
+ * Throws SamlRefused.
  */
 export function signedBytes(assertion: XmlElement, keys: readonly KeyObject[]): Buffer {
   const signature = optionalChild(assertion, "signature", "Signature");

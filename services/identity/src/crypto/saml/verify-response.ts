@@ -21,7 +21,10 @@ import {
 
 const success = "urn:oasis:names:tc:SAML:2.0:status:Success";
 const parsing = { limits: responseLimits, validate: true };
-/** Signed bytes come from a document that was valid; their canonical form lacks prefixes that only values use, such as `xs:string`. */
+/**
+ * Signed bytes come from a document that was valid; their canonical form lacks prefixes that only values use, such as
+ * `xs:string`.
+ */
 const reading = { limits: responseLimits, validate: false };
 /** Characters of the base64 of as many bytes as are accepted, with line breaks. */
 const maxText = Math.ceil(responseLimits.bytes / 3) * 4 + 4_096;
@@ -48,7 +51,8 @@ export type Verification = {
 };
 
 /**
- * What the assertion in a SAML response says, once everything about it holds (docs/sso.md#saml-responses). `text` is the form's
+ * What the assertion in a SAML response says, once everything about it holds (docs/sso.md#saml-responses). `text` is
+ * the form's
  * `SAMLResponse`. Throws SamlRefused, and SamlStatus when the provider reports that nobody signed in.
  */
 export function verifyResponse(text: string, verification: Verification): AssertionFacts {

@@ -18,8 +18,8 @@ export type Namespace = keyof typeof ns;
 const option = ParseOption.XML_PARSE_NONET | ParseOption.XML_PARSE_NO_XXE | ParseOption.XML_PARSE_NO_SYS_CATALOG;
 
 /**
- * Parses bytes within limits, validates them against SAML's schema when asked, and hands the root to `use`; the document is gone
- * afterwards, also when `use` throws. Throws SamlRefused for what is no such document.
+ * Parses bytes within limits, validates them against SAML's schema when asked, and hands the root to `use`; the
+ * document is gone afterwards, also when `use` throws. Throws SamlRefused for what is no such document.
  */
 export function withXml<T>(
   bytes: Buffer,

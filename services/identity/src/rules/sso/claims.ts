@@ -17,8 +17,9 @@ const maxGroups = 200;
 const emailForm = /^[^\s@<>"]{1,64}@[^\s@<>"]{1,190}$/;
 
 /**
- * The person behind OpenID Connect claims. E-mail and its verification come from one source, the first that has the e-mail: what one
- * document says of an address says nothing of another's. `email` mapped to another claim is never verified.
+ * The person behind OpenID Connect claims. E-mail and its verification come from one source, the first that has the
+ * e-mail: what one document says of an address says nothing of another's. `email` mapped to another claim is never
+ * verified.
  */
 export function oidcPerson(sub: string, sources: readonly ClaimSource[], mapping: AttributeMapping): Claimed {
   const source = sources.find((claims) => emailOf(claims[mapping.email]) !== null) ?? {};
@@ -53,7 +54,10 @@ export function emailOf(value: unknown): string | null {
 
 const textOf = (value: unknown) => (typeof value === "string" ? value.trim() : "");
 
-/** Some providers send a text. False counts whatever claim the e-mail came from; true only of the claim that it speaks of. */
+/**
+ * Some providers send a text. False counts whatever claim the e-mail came from; true only of the claim that it speaks
+ * of.
+ */
 function verifiedOf(value: unknown, isStandardClaim: boolean): boolean | null {
   if (value === false || value === "false") return false;
   return isStandardClaim && (value === true || value === "true") ? true : null;

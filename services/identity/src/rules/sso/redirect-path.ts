@@ -3,8 +3,9 @@ const most = 500;
 const misleading = /[\u0000-\u0020\u007f\\]/;
 
 /**
- * Where in the app a browser goes after signing in: a path of this origin with its query, else `/`. Nothing that some client could read
- * as another host: one leading slash, no backslash, no control character, no encoded slash behind the first.
+ * Where in the app a browser goes after signing in: a path of this origin with its query, else `/`. Nothing that some
+ * client could read as another host: one leading slash, no backslash, no control character, no encoded slash behind the
+ * first.
  */
 export function redirectPath(wanted: string): string {
   if (wanted.length > most || !wanted.startsWith("/") || misleading.test(wanted)) return "/";

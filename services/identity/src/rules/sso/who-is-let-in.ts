@@ -31,8 +31,9 @@ export type Verdict =
 const refused = (reason: FailureReason): Verdict => ({ kind: "refused", reason });
 
 /**
- * Who a claimed identity is here, if anybody. Links first: a link was made by its person, or when the address was proven. An account with
- * a password is matched by address only where the domain is verified, so that no identity provider takes an account over.
+ * Who a claimed identity is here, if anybody. Links first: a link was made by its person, or when the address was
+ * proven. An account with a password is matched by address only where the domain is verified, so that no identity
+ * provider takes an account over.
  */
 export function whoIsLetIn({ provisions, emailVerified, domainVerified, linked, found, elsewhere }: Facts): Verdict {
   if (emailVerified === false) return refused("email_unverified");

@@ -74,7 +74,10 @@ export async function countDomains(tx: Tx, { partnerId, orgId }: Place): Promise
   return row?.n ?? 0;
 }
 
-/** Notes a look-up; what was verified stays so. Throws a unique violation (`isDomainTaken`) when another place has the domain. */
+/**
+ * Notes a look-up; what was verified stays so. Throws a unique violation (`isDomainTaken`) when another place has the
+ * domain.
+ */
 export async function noteCheck(tx: Tx, id: string, error: string | null, now: Date): Promise<DomainRow> {
   const [row] = await tx.query<DomainRow>(sql`
     UPDATE sso_domains t SET last_checked_at = ${now}, last_error = ${error},

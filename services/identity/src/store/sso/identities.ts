@@ -16,8 +16,8 @@ export async function findLinked(tx: Tx, providerId: string, externalId: string)
 }
 
 /**
- * Who has an e-mail address in a place, an account before an invitation; held until the transaction ends. Platform administrators are of
- * no place.
+ * Who has an e-mail address in a place, an account before an invitation; held until the transaction ends. Platform
+ * administrators are of no place.
  */
 export async function findInPlace(
   tx: Tx,

@@ -49,7 +49,10 @@ export async function findLogin(db: Database, stateHash: Buffer): Promise<LoginR
   return row ?? null;
 }
 
-/** Uses a round trip up, in a transaction of its own: whatever becomes of it, nobody comes with it again. Null when it is not alive. */
+/**
+ * Uses a round trip up, in a transaction of its own: whatever becomes of it, nobody comes with it again. Null when it
+ * is not alive.
+ */
 export async function consumeLogin(db: Database, stateHash: Buffer, now: Date): Promise<LoginRow | null> {
   const [row] = await db.tx(system, (tx) =>
     tx.query<LoginRow>(sql`
@@ -65,7 +68,10 @@ export async function consumeLogin(db: Database, stateHash: Buffer, now: Date): 
   return row ?? null;
 }
 
-/** Keeps the result of an assertion for the browser that comes with the handle; false when an answer came before, or the trip is over. */
+/**
+ * Keeps the result of an assertion for the browser that comes with the handle; false when an answer came before, or the
+ * trip is over.
+ */
 export async function keepAssertion(
   tx: Tx,
   stateHash: Buffer,

@@ -153,7 +153,10 @@ export async function readProvider(db: Database, id: string): Promise<ProviderRo
   return row ?? null;
 }
 
-/** The provider as of a generation and in one of these states, held so until the transaction ends; null when it moved on. */
+/**
+ * The provider as of a generation and in one of these states, held so until the transaction ends; null when it moved
+ * on.
+ */
 export async function holdProvider(
   tx: Tx,
   { id, generation }: { id: string; generation: number },

@@ -6,7 +6,10 @@ const system = { caller: systemCaller("identity") };
 const columns = sql`t.id, t.partner_id, t.org_id, t.name, t.generation, t.saml_entity_id, t.saml_metadata_url,
   t.saml_certificates`;
 
-/** Providers whose metadata is due: not read since `before`, or since `retryBefore` when the last try failed; the longest waiting first. */
+/**
+ * Providers whose metadata is due: not read since `before`, or since `retryBefore` when the last try failed; the
+ * longest waiting first.
+ */
 export function staleMetadata(db: Database, before: Date, retryBefore: Date, limit: number): Promise<ProviderRow[]> {
   return db.read<ProviderRow>(
     system,
@@ -18,8 +21,8 @@ export function staleMetadata(db: Database, before: Date, retryBefore: Date, lim
 }
 
 /**
- * Keeps what reading the metadata ended with; changed certificates move the generation on. False when the provider moved on meanwhile: then
- * nothing is written.
+ * Keeps what reading the metadata ended with; changed certificates move the generation on. False when the provider
+ * moved on meanwhile: then nothing is written.
  */
 export async function noteMetadata(
   tx: Tx,

@@ -48,7 +48,10 @@ const utc = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/;
 /** Milliseconds since 1970 of an xs:dateTime in UTC, as SAML wants them; NaN for anything else. */
 const timeOf = (text: string | null) => (text !== null && utc.test(text) ? Date.parse(text) : Number.NaN);
 
-/** Why an assertion whose signature holds lets nobody in, or null. NaN fails each comparison: a time that cannot be read is out of time. */
+/**
+ * Why an assertion whose signature holds lets nobody in, or null. NaN fails each comparison: a time that cannot be read
+ * is out of time.
+ */
 export function assertionFault(facts: AssertionFacts, expected: Expected, now: Date): string | null {
   const isBefore = (text: string | null) => timeOf(text) <= now.getTime() + skewMs;
   const isAfter = (text: string | null) => timeOf(text) > now.getTime() - skewMs;

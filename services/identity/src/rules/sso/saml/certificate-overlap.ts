@@ -7,8 +7,8 @@ const overlapDays = 7;
 const warnings = [30, 7, 1, 0] as const;
 
 /**
- * The certificates after metadata was read again: new ones join, those that it stopped naming stay seven days, so that sign-ins go on whatever
- * the order in which a provider changes its key and its metadata. Those set by hand stay.
+ * The certificates after metadata was read again: new ones join, those that it stopped naming stay seven days, so that
+ * sign-ins go on whatever the order in which a provider changes its key and its metadata. Those set by hand stay.
  */
 export function overlapped(
   kept: readonly StoredCertificate[],

@@ -15,8 +15,9 @@ export const contextSaysMfa = ({ statements }: AssertionFacts) =>
   statements.some(({ context }) => context !== null && manyFactors.has(context));
 
 /**
- * The person behind an assertion. Without a mapping that was set, attributes are taken under their URIs and `urn:oid` names; one that was set
- * stands alone. A NameID that is an e-mail address stands in for a missing attribute. SAML has no word for a verified address.
+ * The person behind an assertion. Without a mapping that was set, attributes are taken under their URIs and `urn:oid`
+ * names; one that was set stands alone. A NameID that is an e-mail address stands in for a missing attribute. SAML has
+ * no word for a verified address.
  */
 export function samlPerson({ nameId, attributes }: AssertionFacts, mapping: AttributeMapping | null): Claimed {
   const valuesOf = (field: keyof AttributeMapping): readonly string[] => {
