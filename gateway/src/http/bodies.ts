@@ -134,44 +134,56 @@ export function createBodies(options: BodiesOptions): Bodies {
     kept += bytes;
   };
 
-  const isTooMuch = ({ owner }: Receiving) => kept > bytesMax || owner.kept > ownerBytesMax;
-  const refuse = (settle: Receiving["giveUp"]) => {
-    cuts.inc({ reason: "bytes" });
-    settle(new AppError("overloaded", "Service is overloaded", { retryAfterSeconds: 1 }));
+  /** What comes of a body; its promise settles once, and `ended` is called then. */
+  const collect = (
+    ownerKey: string,
+    { resolve, reject }: { resolve(bytes: Buffer): void; reject(error: Error): void },
+    ended: () => void = () => undefined,
+  ) => {
+    let chunks: Buffer[] = [];
+    let over = false;
+    const settle = (error: Error | null) => {
+      if (over) return;
+      over = true;
+      end(body);
+      ended();
+      if (body.isCut) reject(tooSlow());
+      else if (error === null) resolve(Buffer.concat(chunks));
+      else reject(error);
+      chunks = [];
+    };
+    const drop = () => {
+      chunks = [];
+      keep(body, -body.kept);
+    };
+    const body = begin(ownerKey, { giveUp: settle, drop });
+    return {
+      body,
+      settle,
+      drop,
+      isOver: () => over || body.isCut,
+      take(chunk: Buffer) {
+        chunks.push(chunk);
+        keep(body, chunk.length);
+        if (kept <= bytesMax && body.owner.kept <= ownerBytesMax) return;
+        cuts.inc({ reason: "bytes" });
+        settle(new AppError("overloaded", "Service is overloaded", { retryAfterSeconds: 1 }));
+      },
+    };
   };
 
   return {
     receive: (request, ownerKey, limitBytes) =>
       new Promise((resolve, reject) => {
-        let chunks: Buffer[] = [];
-        let over = false;
-        const settle = (error: Error | null) => {
-          if (over) return;
-          over = true;
-          end(body);
-          if (body.isCut) reject(tooSlow());
-          else if (error === null) resolve(Buffer.concat(chunks));
-          else reject(error);
-          chunks = [];
-        };
-        const drop = () => {
-          chunks = [];
-        };
-        const body = begin(ownerKey, { giveUp: settle, drop });
+        const { body, settle, drop, isOver, take } = collect(ownerKey, { resolve, reject });
         const tooLarge = () => settle(payloadTooLarge(limitBytes));
         // Listens on after the end: what still comes is thrown away, and the reply can leave.
         request.on("data", (chunk: Buffer) => {
-          if (over || body.isCut) return;
+          if (isOver()) return;
           body.received += chunk.length;
-          if (body.received > limitBytes) {
-            chunks = [];
-            keep(body, -body.kept);
-            if (body.received > limitBytes + overrunBytes) tooLarge();
-            return;
-          }
-          chunks.push(chunk);
-          keep(body, chunk.length);
-          if (isTooMuch(body)) refuse(settle);
+          if (body.received <= limitBytes) return take(chunk);
+          drop();
+          if (body.received > limitBytes + overrunBytes) tooLarge();
         });
         request.on("end", () => (body.received > limitBytes ? tooLarge() : settle(null)));
         // The socket is gone or its framing broke: nobody reads the reply, the parser has answered.
@@ -184,29 +196,13 @@ export function createBodies(options: BodiesOptions): Bodies {
     inflate: (sent, ownerKey, limitBytes) =>
       new Promise((resolve, reject) => {
         const gunzip = createGunzip();
-        let chunks: Buffer[] = [];
-        let over = false;
-        const settle = (error: Error | null) => {
-          if (over) return;
-          over = true;
-          end(body);
-          gunzip.destroy();
-          if (body.isCut) reject(tooSlow());
-          else if (error === null) resolve(Buffer.concat(chunks));
-          else reject(error);
-          chunks = [];
-        };
-        const drop = () => {
-          chunks = [];
-        };
-        const body = begin(ownerKey, { giveUp: settle, drop });
+        const { body, settle, isOver, take } = collect(ownerKey, { resolve, reject }, () => gunzip.destroy());
         gunzip.on("data", (chunk: Buffer) => {
-          if (body.isCut) return settle(null);
+          // Cut meanwhile: the answer waits for its turn no longer.
+          if (isOver()) return settle(null);
           body.received += chunk.length;
-          chunks.push(chunk);
-          keep(body, chunk.length);
           if (body.received > limitBytes) settle(payloadTooLarge(limitBytes));
-          else if (isTooMuch(body)) refuse(settle);
+          else take(chunk);
         });
         gunzip.on("end", () => settle(null));
         gunzip.on("error", () => settle(new EdgeError("bad_request", "Request body is not valid gzip")));
