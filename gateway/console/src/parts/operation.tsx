@@ -1,12 +1,15 @@
 import type { ReactNode } from "react";
 import { useWhyNot } from "../api/me.tsx";
 
+type OperationProps = { name: string; isPrimary?: true; onClick(): void; children: ReactNode };
+
 /** A button for an operation; whoever may not use it reads why. */
-export function Operation({ name, onClick, children }: { name: string; onClick(): void; children: ReactNode }) {
+export function Operation({ name, isPrimary, onClick, children }: OperationProps) {
   const why = useWhyNot(name);
   return (
     <button
       type="button"
+      className={isPrimary ? "primary" : undefined}
       aria-disabled={why !== null}
       title={why ?? undefined}
       onClick={() => {

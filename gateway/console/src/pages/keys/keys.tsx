@@ -5,6 +5,7 @@ import { useWhyNot } from "../../api/me.tsx";
 import { dataOf, useForget } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { Operation } from "../../parts/operation.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -23,15 +24,9 @@ export function Keys() {
   const [asking, ask] = useState<Asking>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const create = (
-    <button
-      type="button"
-      className="primary"
-      disabled={why !== null}
-      title={why ?? undefined}
-      onClick={() => make(true)}
-    >
+    <Operation name="POST /api/v1/api-keys" isPrimary onClick={() => make(true)}>
       New API key
-    </button>
+    </Operation>
   );
   return (
     <>

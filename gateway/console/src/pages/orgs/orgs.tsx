@@ -1,13 +1,14 @@
 import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { api } from "../../api/api.ts";
-import { useMe, useWhyNot } from "../../api/me.tsx";
+import { useMe } from "../../api/me.tsx";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
 import { FormActions } from "../../parts/form-actions.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { Operation } from "../../parts/operation.tsx";
 import { EmptyState, FailureState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -17,19 +18,12 @@ import { slugOf } from "../../rules/slug.ts";
 /** The organizations that the person may see. */
 export function Organizations() {
   const me = useMe();
-  const why = useWhyNot("POST /api/v1/orgs/organizations");
   const [isMaking, make] = useState(false);
   const create =
     me.scope === "organization" ? null : (
-      <button
-        type="button"
-        className="primary"
-        disabled={why !== null}
-        title={why ?? undefined}
-        onClick={() => make(true)}
-      >
+      <Operation name="POST /api/v1/orgs/organizations" isPrimary onClick={() => make(true)}>
         New organization
-      </button>
+      </Operation>
     );
   return (
     <>

@@ -9,6 +9,7 @@ import { Field } from "../../parts/field.tsx";
 import { FormActions } from "../../parts/form-actions.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { Operation } from "../../parts/operation.tsx";
 import { EmptyState, FailureState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -39,15 +40,9 @@ export function People() {
           },
         ]}
         actions={
-          <button
-            type="button"
-            className="primary"
-            disabled={why !== null}
-            title={why ?? undefined}
-            onClick={() => invite(true)}
-          >
+          <Operation name="POST /api/v1/users" isPrimary onClick={() => invite(true)}>
             Invite
-          </button>
+          </Operation>
         }
         columns={[
           { id: "name", title: "Name", cell: ({ name }) => name },

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { useWhyNot } from "../../api/me.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -12,17 +12,10 @@ import { NewWebhook } from "./new-webhook.tsx";
 export function Webhooks() {
   const [{ orgId }] = useFilters();
   const [isMaking, make] = useState(false);
-  const why = useWhyNot("POST /api/v1/webhooks");
   const create = (
-    <button
-      type="button"
-      className="primary"
-      disabled={why !== null}
-      title={why ?? undefined}
-      onClick={() => make(true)}
-    >
+    <Operation name="POST /api/v1/webhooks" isPrimary onClick={() => make(true)}>
       New webhook
-    </button>
+    </Operation>
   );
   return (
     <>
