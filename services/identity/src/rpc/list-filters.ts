@@ -1,5 +1,5 @@
 import { AppError, type CallContext, isUuid, validationError } from "@muster/kit";
-import type { TenantReader } from "@muster/service";
+import { requireScope, type TenantReader } from "@muster/service";
 import { reachOrganization } from "../commands/reach.ts";
 import { findTenants, organizationIsKnown } from "../store/tenants.ts";
 
@@ -17,6 +17,23 @@ export async function organizationFilter(
   const { scope } = context.caller;
   if (scope === "system" && (await organizationIsKnown(reader.db, context, orgId))) return orgId;
   return (await reachOrganization(reader, context, orgId)).orgId;
+}
+
+/**
+ * What a list of places' own records is narrowed to: an organization, or the records of partners themselves
+ * (`scope` "partner"), which system callers see beside the others. Throws as organizationFilter, and `scope_not_allowed`.
+ */
+export async function ownerFilter(
+  reader: TenantReader,
+  context: CallContext,
+  { orgId, scope }: { orgId: string; scope: string },
+): Promise<{ orgId: string | null; ofPartner: boolean | null }> {
+  const ofPartner = scope === "partner";
+  if (ofPartner) requireScope(context, "partner");
+  return {
+    orgId: await organizationFilter(reader, context, orgId),
+    ofPartner: ofPartner ? true : context.caller.scope === "system" ? null : false,
+  };
 }
 
 /** As organizationFilter, for partners: system callers reach living ones, partner callers their own, organization callers none. */

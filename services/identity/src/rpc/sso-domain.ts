@@ -5,7 +5,7 @@ import type { Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
 import { type SsoDomain, SsoDomainSchema, SsoDomainService } from "@muster/proto/muster/identity/v1/sso_domain_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore, requireScope, requireWholeOrganization } from "@muster/service";
+import { idempotentTx, reachedBefore, requireWholeOrganization } from "@muster/service";
 import { domainFault, newDomainToken, recordName, recordValue } from "../commands/sso/check-domain.ts";
 import { newPlace, requireOwner } from "../commands/sso/owner.ts";
 import type { SsoDeps } from "../deps.ts";
@@ -24,7 +24,7 @@ import {
 } from "../store/sso/domains.ts";
 import { auditRefusals } from "./audit-refusals.ts";
 import { requireManager, requireReader } from "./guards.ts";
-import { organizationFilter } from "./list-filters.ts";
+import { ownerFilter } from "./list-filters.ts";
 
 /** Domains of one organization, or of one partner's own. */
 const maxDomains = 500;
@@ -47,12 +47,7 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
     async listSsoDomains(request, handler) {
       const context = callContext(handler);
       requireReader(context);
-      const ofPartner = request.scope === "partner";
-      if (ofPartner) requireScope(context, "partner");
-      const filter = {
-        orgId: await organizationFilter(deps, context, request.orgId),
-        ofPartner: ofPartner ? true : context.caller.scope === "system" ? null : false,
-      };
+      const filter = await ownerFilter(deps, context, request);
       const { rows, info } = await listDomains(db, context, filter, clampPage(request.page ?? {}));
       return { domains: rows.map(domainMessage), page: info };
     },

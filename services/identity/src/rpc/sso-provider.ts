@@ -3,7 +3,7 @@ import type { Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
 import { SsoProviderService } from "@muster/proto/muster/identity/v1/sso_provider_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, reachedBefore, requireScope, requireWholeOrganization } from "@muster/service";
+import { idempotentTx, reachedBefore, requireWholeOrganization } from "@muster/service";
 import { newPlace, requireOwner } from "../commands/sso/owner.ts";
 import { incomplete, prepareProvider, seenRole } from "../commands/sso/prepare-provider.ts";
 import { testProvider } from "../commands/sso/test-provider.ts";
@@ -27,7 +27,7 @@ import {
 } from "../store/sso/providers.ts";
 import { auditRefusals } from "./audit-refusals.ts";
 import { requireManager, requireReader } from "./guards.ts";
-import { organizationFilter } from "./list-filters.ts";
+import { ownerFilter } from "./list-filters.ts";
 import { attemptMessage, certificateMessage, mappingMessage, providerMessage } from "./sso-provider-message.ts";
 
 /** Providers of one organization, or of one partner's own. */
@@ -74,12 +74,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
     async listSsoProviders(request, handler) {
       const context = callContext(handler);
       requireReader(context);
-      const ofPartner = request.scope === "partner";
-      if (ofPartner) requireScope(context, "partner");
-      const filter = {
-        orgId: await organizationFilter(deps, context, request.orgId),
-        ofPartner: ofPartner ? true : context.caller.scope === "system" ? null : false,
-      };
+      const filter = await ownerFilter(deps, context, request);
       const { rows, info } = await listProviders(db, context, filter, clampPage(request.page ?? {}));
       return { providers: rows.map(message), page: info };
     },
