@@ -35,7 +35,7 @@ beforeAll(async () => {
     LOG_LEVEL: "trace",
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
     OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf",
-    OTEL_TRACES_SAMPLER: "always_on",
+    OTEL_TRACES_SAMPLER_ARG: "1",
     OTEL_BSP_SCHEDULE_DELAY: "200",
   });
   root = await operator(cluster);

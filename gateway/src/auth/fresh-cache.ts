@@ -11,7 +11,7 @@ export const unleasedMs = 1_000;
 /** A refusal is repeated this long without asking. */
 export const negativeMs = 2_000;
 
-/** Answers under way that changes keep making stale are asked for this often. */
+/** Answers that come too late to count, or that changes keep making stale, are asked for this often. */
 const triesMax = 3;
 
 /** `askedAtMs` is when the question left, not when the answer came: ages never flatter. */
@@ -94,9 +94,8 @@ export function createFreshCache<T extends object>(options: FreshCacheOptions<T>
       const stale = flight.void || flight.changes.some((concerns) => concerns(answer));
       flight.void = false;
       flight.changes.length = 0;
-      if (!stale) {
-        // A process that was stopped meanwhile would admit on an answer from before.
-        if (nowMs() - askedAtMs >= lifeMs(askedAtMs)) throw tooOld();
+      // A process that was stopped meanwhile would admit on an answer from before.
+      if (!stale && nowMs() - askedAtMs < lifeMs(askedAtMs)) {
         const value = before ? merge(before, answer) : answer;
         if (before && value !== before) onDrop(before);
         keep(key, { askedAtMs, value, refusal: null });

@@ -153,12 +153,25 @@ describe("without a lease", () => {
     expect(questions).toHaveLength(2);
   });
 
-  it("a session is not admitted on an answer that took a second", async () => {
+  it("a session is not admitted on an answer that took a second: it is asked for again, three times in all", async () => {
     leasedSinceMs = null;
-    const asked = sessions.get(token);
+    const answerAfter = async (ms: number) => {
+      nowMs += ms;
+      questions.at(-1)?.answer(person());
+      await settle();
+    };
+    const second = sessions.get(token);
+    await answerAfter(unleasedMs);
+    await answerAfter(unleasedMs - 1);
+    expect((await second).principal.userId).toBe("u1");
+    expect(questions).toHaveLength(2);
+
     nowMs += unleasedMs;
-    questions[0]?.answer(person());
-    await expect(asked).rejects.toMatchObject({ code: "unavailable" });
+    const never = Promise.resolve(sessions.get(token));
+    const refused = expect(never).rejects.toMatchObject({ code: "unavailable" });
+    for (let i = 0; i < 3; i++) await answerAfter(unleasedMs);
+    await refused;
+    expect(questions).toHaveLength(5);
   });
 
   it("and with a new one, what was asked for before it is asked for again", async () => {

@@ -32,7 +32,10 @@ export function createPatience(patienceMs: number, servers: number): Patience {
       if (refusals <= atOnce) return 0;
       const waitMs = backoffMs(refusals - atOnce - 1, firstWaitMs, longestWaitMs);
       const endsMs = Math.min(firstRefusedMs, awaySinceMs) + patienceMs;
-      return nowMs + waitMs > endsMs ? null : waitMs;
+      if (nowMs + waitMs <= endsMs) return waitMs;
+      // Whoever comes next finds no rest of this time to wait for.
+      awaySinceMs = nowMs - patienceMs;
+      return null;
     },
   };
 }

@@ -175,7 +175,7 @@ describe("the transport", () => {
       if (away) response.writeHead(408, { connection: "close", "content-length": 0 }).end();
       else request.on("end", () => answerEcho(response, "back"));
     });
-    const client = createClient(ProbeService, transportTo([await listen(server)], { patienceMs: 100 }));
+    const client = createClient(ProbeService, transportTo([await listen(server)], { patienceMs: 1_000 }));
     const triesOf = async () => {
       tries = 0;
       await expect(client.echo({})).rejects.toThrow();
