@@ -114,7 +114,9 @@ describe("mutual TLS between processes", () => {
       }
     })();
     // Files are looked at once a second; as long as that certificates are trusted before they are shown.
-    await rotateCertificates(join(folder, "tls"), ["tenancy", "gateway"], () => sleep(1_500));
+    await rotateCertificates(join(folder, "tls"), ["tenancy", "gateway"], async () => {
+      await sleep(1_500);
+    });
     const callsThen = calls;
     await sleep(1_500);
     going = false;
