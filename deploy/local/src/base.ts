@@ -82,7 +82,7 @@ async function startDatabase({ config, keys, ports, adopt, changed, say }: Optio
   const { folder, user } = postgres;
   const files = filesOf(certificates, "pgbouncer");
   const pooler = await runPooler({
-    binary: pgbouncer(config.pgbouncerBin, join(dataDir, "bin"), (line) => say(`  ${line}`)),
+    binary: pgbouncer(config.pgbouncerBin, user ? "/var/lib/muster" : join(dataDir, "bin"), (line) => say(`  ${line}`)),
     folder: join(folder, "pgbouncer"),
     user,
     logFile: join(dataDir, "logs", "pgbouncer.log"),

@@ -27,7 +27,10 @@ export type Certificates = {
   of(name: string): { cert: string; key: string };
 };
 
-/** The certificates of a cluster on this machine, in `<folder>`; those that are missing or end within 30 days are issued. */
+/**
+ * The certificates of a cluster on this machine, in `<folder>`; those that are missing or end within 30 days are
+ * issued.
+ */
 export async function clusterCertificates(folder: string, names: readonly string[]): Promise<Certificates> {
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   const ca = join(folder, "ca.pem");
@@ -38,8 +41,9 @@ export async function clusterCertificates(folder: string, names: readonly string
 }
 
 /**
- * New certificates for all from a new authority, in the order that nothing notices: the new authority is trusted beside the old one first,
- * `settled` is awaited (every process has read it), then certificates are replaced, then the old authority goes.
+ * New certificates for all from a new authority, in the order that nothing notices: the new authority is trusted
+ * beside the old one first, `settled` is awaited (every process has read it), then certificates are replaced, then
+ * the old authority goes.
  */
 export async function rotateCertificates(
   folder: string,

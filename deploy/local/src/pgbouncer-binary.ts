@@ -10,8 +10,8 @@ import { Problem } from "./problem.ts";
 const libraries = ["libc-ares2"];
 
 /**
- * A PgBouncer that runs here: `explicit` (PGBOUNCER_BIN), else PATH, else one kept in `cacheDir`, else the Debian package's. Throws a `Problem` that
- * says what to do.
+ * A PgBouncer that runs here: `explicit` (PGBOUNCER_BIN), else PATH, else one kept in `cacheDir`, else the Debian
+ * package's. Throws a `Problem` that says what to do.
  */
 export function pgbouncer(explicit: string | undefined, cacheDir: string, say: (line: string) => void): string {
   if (explicit) {
