@@ -63,8 +63,8 @@ async function connectForEver(options: BusOptions): Promise<NatsConnection> {
 }
 
 /**
- * The library reads the files for each connection, so that new certificates need no restart. Asked for by a `tls://` address or by any file: a
- * server without TLS is refused then. `nats://` alone takes TLS where the server offers it.
+ * The library reads the files for each connection, so that new certificates need no restart. Asked for by a `tls://`
+ * address or by any file: a server without TLS is refused then. `nats://` alone takes TLS where the server offers it.
  */
 function tlsOf(servers: readonly string[], tls: BusTls = {}): { tls?: TlsOptions } {
   const { ca, cert, key } = tls;

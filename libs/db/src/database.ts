@@ -19,9 +19,9 @@ export type TxOptions = {
 export type Database = {
   name: string;
   /**
-   * Runs `fn` in one transaction as `who`: committed when it resolves, undone when it throws. Throws AppError `overloaded`
-   * after 2 s without a free connection, `unavailable` when the database is away, `deadline_exceeded` past the deadline. Who emits
-   * thousands of messages a second gets the result up to 250 ms after COMMIT.
+   * Runs `fn` in one transaction as `who`: committed when it resolves, undone when it throws. Throws AppError
+   * `overloaded` after 2 s without a free connection, `unavailable` when the database is away, `deadline_exceeded`
+   * past the deadline. Who emits thousands of messages a second gets the result up to 250 ms after COMMIT.
    */
   tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
   /** The rows of one statement in a read-only transaction of its own, in one flight; throws as `tx` does. */
@@ -44,7 +44,10 @@ export type DatabaseOptions = {
   max: number;
   name: string;
   log: Logger;
-  /** Prepare statements on each connection; "auto" (the default) finds out whether what stands at the address carries them. */
+  /**
+   * Prepare statements on each connection; "auto" (the default) finds out whether what stands at the address carries
+   * them.
+   */
   prepare?: boolean | "auto";
   /** The address of a standby: transactions there are read-only, and see the primary's changes a little later. */
   standby?: boolean;
@@ -126,7 +129,8 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
           continue;
         }
         done("rollback");
-        // A write in a transaction that was asked for as read-only is a mistake of ours, and says nothing about the server.
+        // A write in a transaction that was asked for as read-only is a mistake of ours, and says nothing about the
+        // server.
         throw (options.readOnly || options.snapshot) && isReadOnlyRefusal(error) ? error : publicFailure(error);
       }
     }

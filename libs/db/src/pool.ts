@@ -16,7 +16,10 @@ export type PoolOptions = {
 export type ConnectionPool = {
   /** Throws what pg throws; code 25006 for a server in recovery. */
   connect(): Promise<pg.PoolClient>;
-  /** Gives it back. After an error it is closed; after one that tells of a server's end, so are all that were made before. */
+  /**
+   * Gives it back. After an error it is closed; after one that tells of a server's end, so are all that were made
+   * before.
+   */
   release(client: pg.PoolClient, error?: unknown): void;
   close(): Promise<void>;
 };
@@ -38,8 +41,8 @@ class ServerClient extends pg.Client {
 }
 
 /**
- * Connections to whatever stands behind one address. It may move: after a server's end or demotion no connection of before
- * is handed out again, and a standby's never is (unless `standby`).
+ * Connections to whatever stands behind one address. It may move: after a server's end or demotion no connection of
+ * before is handed out again, and a standby's never is (unless `standby`).
  */
 export function openPool({ url, max, name, log, standby = false }: PoolOptions): ConnectionPool {
   const pool = new pg.Pool({

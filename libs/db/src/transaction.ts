@@ -6,7 +6,9 @@ import { activeTraceparent, type OutboxMessage, outboxInserts } from "./outbox.t
 import { type Query, type Statement, toQuery } from "./statement.ts";
 import { statementName } from "./statement-names.ts";
 
-/** A transaction under way. Statements run in the order in which they are asked for, also when not awaited in between. */
+/**
+ * A transaction under way. Statements run in the order in which they are asked for, also when not awaited in between.
+ */
 export type Tx = {
   /** The rows of a statement. */
   query<R>(statement: Statement): Promise<R[]>;
@@ -24,7 +26,10 @@ export type OpenTransaction = {
   emitted(): number;
 };
 
-/** Sends BEGIN and the settings without waiting for them: their failure is thrown by the first statement or by `commit`. */
+/**
+ * Sends BEGIN and the settings without waiting for them: their failure is thrown by the first statement or by
+ * `commit`.
+ */
 export function openTransaction(
   client: PoolClient,
   settings: Query,
@@ -43,7 +48,8 @@ export function openTransaction(
   let firstError: { error: unknown } | undefined;
   let over = false;
 
-  // What follows a failed statement only says "current transaction is aborted": the first error is the one that explains.
+  // What follows a failed statement only says "current transaction is aborted": the first error is the one that
+  // explains.
   const noteError = (error: unknown) => {
     firstError ??= { error };
   };
@@ -123,8 +129,8 @@ function sender(client: PoolClient, prepare: boolean, silence: Silence): (query:
 type Silence = { asked(answer: Promise<unknown>): void; end(): void };
 
 /**
- * A paused server, or a lost network, answers nothing and closes nothing: its connection is cut when nothing came for `silentMs`
- * while something was asked for. The server itself would have cancelled a statement before.
+ * A paused server, or a lost network, answers nothing and closes nothing: its connection is cut when nothing came for
+ * `silentMs` while something was asked for. The server itself would have cancelled a statement before.
  */
 function watchSilence(client: PoolClient, silentMs: number): Silence {
   let open = 0;

@@ -3,14 +3,19 @@ import { createSecureContext, type SecureContext } from "node:tls";
 import { type BusTlsSettings, ConfigError } from "./config.ts";
 import type { Logger } from "./logger.ts";
 
-/** Paths of PEM files: authorities (several in one file while one replaces another), a certificate with its chain, its key. */
+/**
+ * Paths of PEM files: authorities (several in one file while one replaces another), a certificate with its chain, its
+ * key.
+ */
 export type TlsPaths = { ca?: string | undefined; cert?: string | undefined; key?: string | undefined };
 type Part = keyof TlsPaths;
 
 export type TlsMaterial = { ca?: string; cert?: string; key?: string };
 
 export type TlsFiles = {
-  /** What the files hold now; what they held last while they do not fit together (a rotation writes them one by one). */
+  /**
+   * What the files hold now; what they held last while they do not fit together (a rotation writes them one by one).
+   */
   material(): TlsMaterial;
   /** The same, ready for `tls.connect`. */
   context(): SecureContext;
@@ -34,8 +39,9 @@ export function busTls(settings: BusTlsSettings): TlsPaths {
 }
 
 /**
- * Certificates that are read again when their files change, so that nothing is restarted for a new one. Throws ConfigError that names the setting
- * (`names` of each path) of every file that cannot be read, and the pair when certificate and key do not belong together.
+ * Certificates that are read again when their files change, so that nothing is restarted for a new one. Throws
+ * ConfigError that names the setting (`names` of each path) of every file that cannot be read, and the pair when
+ * certificate and key do not belong together.
  */
 export function tlsFiles(paths: TlsPaths, names: Readonly<Record<Part, string>>, log?: Logger): TlsFiles {
   const given = (["ca", "cert", "key"] as const).flatMap((part) => {

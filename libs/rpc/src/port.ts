@@ -38,15 +38,17 @@ export type PortOptions = {
 export type RpcPort = {
   port: number;
   /**
-   * NOT_SERVING and `Connection: close` in every answer for the drain delay; then GOAWAY, 408 on idle and new connections, so that
-   * no client is in doubt, and no more of those once none came for a moment; grace, then whatever is left is cut. Resolves when all is closed.
+   * NOT_SERVING and `Connection: close` in every answer for the drain delay; then GOAWAY, 408 on idle and new
+   * connections, so that no client is in doubt, and no more of those once none came for a moment; grace, then
+   * whatever is left is cut. Resolves when all is closed.
    */
   drain(): Promise<void>;
 };
 
 /**
- * Serves Connect, gRPC and gRPC-Web on one port, with grpc.health.v1 and ProbeService beside `services`. Cleartext: HTTP/1.1 and HTTP/2 are told
- * apart by the first bytes. With TLS: by ALPN, and clients show a certificate of our authority. Rejects when the address cannot be had.
+ * Serves Connect, gRPC and gRPC-Web on one port, with grpc.health.v1 and ProbeService beside `services`. Cleartext:
+ * HTTP/1.1 and HTTP/2 are told apart by the first bytes. With TLS: by ALPN, and clients show a certificate of our
+ * authority. Rejects when the address cannot be had.
  */
 export async function servePort(options: PortOptions): Promise<RpcPort> {
   const { log, readiness, tls = processTls() } = options;
@@ -176,7 +178,10 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     });
   });
 
-  /** The kernel accepts before us, and cuts that with the listener, request and all: who still comes is sent away first. */
+  /**
+   * The kernel accepts before us, and cuts that with the listener, request and all: who still comes is sent away
+   * first.
+   */
   const untilNobodyComes = async () => {
     const endsMs = performance.now() + lateMs;
     for (let before = -1; before < taken && performance.now() < endsMs; ) {
@@ -223,7 +228,9 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
   };
 }
 
-/** A server that refuses whoever shows no certificate of our authority, and takes new files with the next connection. */
+/**
+ * A server that refuses whoever shows no certificate of our authority, and takes new files with the next connection.
+ */
 function listenSecurely(tls: TlsFiles, socketOptions: object, limits: PortLimits, log: Logger) {
   let version = tls.version();
   const server = createTlsServer({

@@ -31,10 +31,16 @@ const connectOptions = (tls: TlsFiles | null) => ({
 export type Target = { origin: string; pool: Pool; renewAtMs: number; shunnedUntilMs: number };
 
 export type Targets = {
-  /** The next server in turn that has not just refused; if all have, the one of longest ago. Not one of `tried` while there are others. */
+  /**
+   * The next server in turn that has not just refused; if all have, the one of longest ago. Not one of `tried` while
+   * there are others.
+   */
   next(tried?: readonly string[]): Target;
   shun(target: Target): void;
-  /** Passes over a server that answers with `Connection: close`: nothing of ours is on its connections when it cuts them. */
+  /**
+   * Passes over a server that answers with `Connection: close`: nothing of ours is on its connections when it cuts
+   * them.
+   */
   leave(target: Target): void;
   /** Dispatches on a connection that nobody has used, and that is closed afterwards. */
   dispatchFresh(target: Target, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
@@ -42,8 +48,8 @@ export type Targets = {
 };
 
 /**
- * One pool per base URL, renewed at `clientTtlMs` ± 20 %; throws an Error for a URL that is not http://host[:port], with TLS
- * https://host[:port].
+ * One pool per base URL, renewed at `clientTtlMs` ± 20 %; throws an Error for a URL that is not http://host[:port],
+ * with TLS https://host[:port].
  */
 export function createTargets(
   baseUrls: readonly string[],
