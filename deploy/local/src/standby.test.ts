@@ -16,7 +16,7 @@ import { findRunAs } from "./unprivileged.ts";
 const log = createLogger("test", "fatal");
 const anyone = { caller: null };
 const password = "a password of tests alone";
-const settings = { shared_buffers: "16MB", fsync: "off", max_wal_senders: "3", hot_standby: "on" };
+const settings = { shared_buffers: "16MB", fsync: "off" };
 let folder: string;
 let primary: Cluster;
 let standby: Cluster;
