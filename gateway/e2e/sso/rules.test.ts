@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
@@ -18,7 +19,7 @@ import {
   setStatus,
   signInThrough,
 } from "../support/sso-round-trip.ts";
-import { enrolledAs, tenantWithAdmins } from "../support/tenant-with-admins.ts";
+import { auditRows, enrolledAs, tenantWithAdmins } from "../support/tenant-with-admins.ts";
 import { newVisitor } from "../support/visitor.ts";
 
 const { cluster, tenant } = ownTenant();
@@ -81,6 +82,27 @@ describe("links of one's own account", () => {
     expect((await admin.api.call("DELETE", `/sso/link/${provider.id}`)).body.code).toBe("sso_provider_not_found");
     idp.become(linked);
     expect(reasonOf(await roundTrip(cluster, orgId))).toBe("link_required");
+  });
+
+  it("hold at one issuer: after a change nobody is taken for who had their `sub` before, and people are found by address", async () => {
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const provider = await newProvider(admin.api, idp);
+    const known = newAccount();
+    idp.become(known);
+    const first = await signInThrough(cluster, orgId);
+    const next = await startIdp(cluster);
+    try {
+      const change = { issuer: next.issuer, clientId: next.clientId(), clientSecret: next.secret };
+      expect((await admin.api.call("PATCH", `/sso/providers/${provider.id}`, change)).status).toBe(200);
+      next.become(newAccount({ sub: known.sub }));
+      expect((await signInThrough(cluster, orgId)).user.id).not.toBe(first.user.id);
+      next.become({ ...known, sub: "another" });
+      expect((await signInThrough(cluster, orgId)).user.id).toBe(first.user.id);
+    } finally {
+      await next.close();
+    }
+    const rows = await auditRows(admin.api, orgId, provider.id, 3);
+    expect(rows.at(-1)?.details).toMatchObject({ linksRemoved: 1 });
   });
 
   it("end when the account or its session ended meanwhile", async () => {
@@ -198,6 +220,25 @@ describe("an issuer", () => {
     expect(["validation_failed", "sso_discovery_failed"]).toContain(created.body.code);
     const listed = await tenant.admin.api.call("GET", "/sso/providers?limit=100");
     expect(JSON.stringify(listed.body)).not.toContain(`Bad ${issuer}`);
+  });
+
+  it("is asked once for a provider that is made again under its Idempotency-Key, also when it is away by then", async () => {
+    const path = "/.well-known/openid-configuration";
+    const wanted = { name: "Once", type: "oidc", issuer: idp.issuer, clientId: "x", clientSecret: "y" };
+    const headers = { "idempotency-key": randomUUID() };
+    const create = (body: object) => tenant.admin.api.call("POST", "/sso/providers", body, headers);
+    const first = await create(wanted);
+    const asked = idp.seen.filter((each) => each === path).length;
+    idp.tampers.set(path, (body) => ({ ...body, issuer: "https://another.example.com" }));
+    try {
+      const again = await create(wanted);
+      expect([again.status, again.body]).toEqual([201, first.body]);
+      expect(idp.seen.filter((each) => each === path)).toHaveLength(asked);
+      expect((await create({ ...wanted, name: "Other" })).body.code).toBe("idempotency_conflict");
+    } finally {
+      idp.tampers.delete(path);
+      await tenant.admin.api.call("DELETE", `/sso/providers/${first.body.id}`);
+    }
   });
 
   it("whose document names another, leads to a private endpoint or redirects is refused with the step", async () => {
