@@ -11,6 +11,7 @@ import {
   codeOf,
   linkThrough,
   newProvider,
+  publicUrl,
   reasonOf,
   roundTrip,
   signInThrough,
@@ -122,6 +123,38 @@ describe("a verified domain", () => {
     ]);
     idp.become({ ...silent(), email: `known@${domain}` });
     expect((await signInThrough(cluster, orgId)).user.id).toBe(viewer.id);
+  }, 120_000);
+
+  it("leads its addresses to the provider of its place, and says nothing of anybody's account", async () => {
+    const { orgId, partnerId, admin, partnerAdmin } = await tenantWithAdmins(cluster);
+    const find = async (email: string) => (await api(cluster).call("POST", "/sso/find", { email })).body;
+    const nothing = { providerName: null, enforceSSO: false, loginUrl: null };
+    const [domain, staff] = [`${randomUUID()}.example`, `${randomUUID()}.example`];
+    const provider = await newProvider(admin.api, idp, { name: "Acme ID", status: "testing" });
+    await verifiedDomain(cluster, admin.api, domain);
+    expect(await find(`ada@${domain}`)).toEqual(nothing);
+    expect((await admin.api.call("POST", `/sso/providers/${provider.id}/status`, { status: "active" })).status).toBe(
+      200,
+    );
+    const found = {
+      providerName: "Acme ID",
+      enforceSSO: false,
+      loginUrl: `${publicUrl(cluster)}/api/v1/sso/login/${orgId}`,
+    };
+    // A letter's case and an account that is there make no difference; a domain below is another one.
+    for (const email of [`ada@${domain}`, `NOBODY@${domain.toUpperCase()}`]) expect(await find(email)).toEqual(found);
+    for (const email of [`ada@mail.${domain}`, admin.email, "ada", "@", "ada@", `a@b@${staff}`]) {
+      expect(await find(email)).toEqual(nothing);
+    }
+    await newProvider(partnerAdmin.api, idp, { name: "Staff ID", ownerScope: "partner", defaultRoleId: undefined });
+    await verifiedDomain(cluster, partnerAdmin.api, staff, { ownerScope: "partner" });
+    expect(await find(`bob@${staff}`)).toEqual({
+      providerName: "Staff ID",
+      enforceSSO: false,
+      loginUrl: `${publicUrl(cluster)}/api/v1/sso/login/partner/${partnerId}`,
+    });
+    expect((await admin.api.call("DELETE", `/sso/providers/${provider.id}`)).status).toBe(200);
+    expect(await find(`ada@${domain}`)).toEqual(nothing);
   }, 120_000);
 
   it("is one place's, whoever else claims it, and says what is missing", async () => {
