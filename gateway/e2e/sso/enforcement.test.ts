@@ -75,6 +75,23 @@ describe("enforced single sign-on of an organization, from its beginning", () =>
     expect((await login(viewer.email, viewer.password)).status).toBe(200);
   });
 
+  it("ends a sign-in that a password began before it: the second factor opens no session any more", async () => {
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const viewer = await signedInAs(cluster, "org-viewer", { orgId });
+    const { recoveryCodes } = await enrollTotp(viewer);
+    const begun = async () => (await login(viewer.email, viewer.password)).body.mfaToken;
+    const [early, verified] = [await begun(), await begun()];
+    const verify = (mfaToken: unknown, code: unknown) =>
+      api(cluster).call("POST", "/auth/mfa/verify", { mfaToken, code });
+    expect((await verify(verified, recoveryCodes[0])).status).toBe(200);
+    const provider = await newProvider(admin.api, idp, { enforceSSO: true });
+    idp.become(newAccount({ email: admin.email }));
+    await linkThrough(cluster, admin.api, provider.id);
+    await signInThrough(cluster, orgId);
+    const late = await verify(early, recoveryCodes[1]);
+    expect([late.status, late.body.code]).toEqual([401, "invalid_mfa_token"]);
+  });
+
   it("takes an invitation by single sign-on alone", async () => {
     const { orgId, admin } = await tenantWithAdmins(cluster);
     const provider = await newProvider(admin.api, idp, { enforceSSO: true });

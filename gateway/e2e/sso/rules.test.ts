@@ -1,11 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { api } from "../support/client.ts";
 import { type Idp, newAccount, startIdp } from "../support/identity-provider.ts";
-import { resetTokenOf } from "../support/mailbox.ts";
+import { resetMailsTo, resetTokenOf } from "../support/mailbox.ts";
 import { ownTenant } from "../support/own-tenant.ts";
 import { signedInAs, signInAgain } from "../support/people.ts";
 import {
@@ -46,7 +44,7 @@ describe("enforced single sign-on of an organization", () => {
     const answers = await Promise.all([forgot(viewer.email), forgot(outsider.email)]);
     expect(answers[0].body).toEqual(answers[1].body);
     await resetLinkOf(outsider.email);
-    expect(await mailsTo(viewer.email)).toBe(1);
+    expect(await resetMailsTo(cluster, viewer.email)).toBe(1);
     const reset = await api(cluster).call("POST", "/auth/reset-password", { token, password: "set by an old link" });
     expect([reset.status, reset.body]).toEqual([200, { success: true }]);
     await admin.api.call("PATCH", `/sso/providers/${provider.id}`, { enforceSSO: false });
@@ -260,14 +258,6 @@ describe("an issuer", () => {
     idp.tampers.delete(path);
   });
 });
-
-/** Links mailed to an address. */
-async function mailsTo(email: string): Promise<number> {
-  const folder = join(cluster.dataDir, "mail");
-  const names = (await readdir(folder)).filter((name) => name.endsWith("-password_reset.txt"));
-  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
-  return texts.filter((text) => text.includes(`<${email}>`)).length;
-}
 
 const resetLinkOf = (email: string) => resetTokenOf(cluster, email);
 
