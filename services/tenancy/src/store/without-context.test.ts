@@ -38,7 +38,9 @@ describe("the store", () => {
     expect(await listReachedOrganizations(blind, who, 10)).toEqual([]);
     expect(await findSite(blind, who, site)).toBeNull();
     expect(await listSites(blind, who, { orgId: null, search: "" }, page)).toEqual(empty);
-    await expect(listSites(blind, who, { orgId: org, search: "" }, page)).rejects.toMatchObject({ code: "organization_not_found" });
+    await expect(listSites(blind, who, { orgId: org, search: "" }, page)).rejects.toMatchObject({
+      code: "organization_not_found",
+    });
     expect(await snapshotPage(blind, who, null, 10)).toEqual([]);
   });
 
@@ -60,7 +62,9 @@ describe("the store", () => {
       const who = context(systemCaller("tenancy"));
       expect(await findOrganization(as, who, theirs)).toBeNull();
       expect(await findSite(as, who, site)).toBeNull();
-      expect((await listOrganizations(as, who, { partnerId: null, search: "" }, page)).rows.map(({ id }) => id)).not.toContain(theirs);
+      expect(
+        (await listOrganizations(as, who, { partnerId: null, search: "" }, page)).rows.map(({ id }) => id),
+      ).not.toContain(theirs);
       expect((await listSites(as, who, { orgId: null, search: "" }, page)).rows).toEqual([]);
     }
   });

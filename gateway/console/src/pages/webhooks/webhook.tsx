@@ -1,6 +1,7 @@
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
+import { useWhyNot } from "../../api/me.tsx";
 import { dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
@@ -22,6 +23,7 @@ export function WebhookPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const params = { path: { id } };
   const webhook = useGet("/api/v1/webhooks/{id}", { params }, { everyMs: 5_000 });
+  const mayReadDeliveries = useWhyNot("GET /api/v1/webhooks/{id}/deliveries") === null;
   const [asking, ask] = useState<"change" | "delete" | "rotate" | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const [said, say] = useState<string | null>(null);
@@ -111,8 +113,12 @@ export function WebhookPage() {
           ]}
         />
       </Section>
-      <Deliveries id={id} />
-      <DeadLetters id={id} orgId={data.orgId} onDone={say} />
+      {mayReadDeliveries ? (
+        <>
+          <Deliveries id={id} />
+          <DeadLetters id={id} orgId={data.orgId} onDone={say} />
+        </>
+      ) : null}
       <Replays id={id} onDone={say} />
       {asking === "change" ? (
         <ChangeWebhook
