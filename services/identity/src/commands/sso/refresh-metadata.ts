@@ -9,8 +9,9 @@ import { metadataIn } from "./prepare-saml.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** Providers whose metadata is read in one round. */
-const batch = 10;
+/** Providers whose metadata is read in one round, at the same time, and how many of them may be of one partner. */
+const batch = 20;
+const perPartner = 4;
 
 const leastDays = gauge(
   "identity_sso_certificate_days",
@@ -30,8 +31,9 @@ const asService = () => {
  */
 export async function refreshMetadata(deps: Deps): Promise<number> {
   const at = deps.now().getTime();
-  const stale = await staleMetadata(deps.db, new Date(at - dayMs), new Date(at - hourMs), batch);
-  for (const row of stale) await refreshOne(deps, row);
+  const due = { before: new Date(at - dayMs), retryBefore: new Date(at - hourMs) };
+  const stale = await staleMetadata(deps.db, due, { batch, perPartner });
+  await Promise.all(stale.map((row) => refreshOne(deps, row)));
   return stale.length;
 }
 
@@ -60,9 +62,12 @@ async function certificatesAt(deps: Deps, row: ProviderRow): Promise<StoredCerti
     const found = metadataIn(deps, await fetchMetadata(deps.egress, row.saml_metadata_url ?? ""));
     return found.entityId === row.saml_entity_id ? found.certificates : "the metadata is of another entity";
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    deps.log.warn({ providerId: row.id, err: error }, "metadata of a SAML provider cannot be read");
-    return error.message.slice(0, 1_000);
+    const known = error instanceof AppError;
+    deps.log[known ? "warn" : "error"](
+      { providerId: row.id, err: error },
+      "metadata of a SAML provider cannot be read",
+    );
+    return known ? error.message.slice(0, 1_000) : "The metadata cannot be read";
   }
 }
 
