@@ -139,10 +139,14 @@ inChromium("links of mails and identity providers", (visit) => {
       const token = tokenOf(body.inviteUrl);
       await visitor.open(`/accept-invite${mark}token=${token}`, "Accept your invitation");
       expect(page.url()).toBe(`${visitor.base}/accept-invite`);
-      await page.getByLabel("Your name").fill("Ada Lovelace");
-      await page.getByLabel("New password").fill(password);
+      // By keyboard alone.
+      await page.getByLabel("Your name").focus();
+      await page.keyboard.press("Control+a");
+      await page.keyboard.type("Ada Lovelace");
+      await page.getByLabel("New password").focus();
+      await page.keyboard.type(password);
       if (mark === "#") await visitor.expectAccessible();
-      await page.getByRole("button", { name: "Create account" }).click();
+      await page.keyboard.press("Enter");
       await page.getByText("Your account is ready.").waitFor();
       await signIn(visitor, { email, password });
       await page.getByRole("link", { name: "Ada Lovelace" }).waitFor();
