@@ -80,7 +80,7 @@ export class Stack {
       writeJson(this.#stackFile, stack);
     };
 
-    await migrateServices(database, dataDir, this.#stopped.signal);
+    await migrateServices(database);
     if (this.#stopping) return;
     this.#step("migrations", "six schemas");
 
