@@ -35,9 +35,9 @@ async function startDatabase({ config, keys, ports, adopt, changed, say }: Optio
     };
   }
   const port = ports.postgres as number;
-  const { dataDir, postgresBin } = config;
+  const { dataDir, postgresBin, restartWaitMaxMs: longestWaitMs } = config;
   const password = keys.superuserPassword;
-  const postgres = await runPostgres({ dataDir, port, ownBin: postgresBin, password, changed, say });
+  const postgres = await runPostgres({ dataDir, port, ownBin: postgresBin, password, changed, say, longestWaitMs });
   adopt("postgres", postgres.keeper);
   changed();
   for (const note of postgres.notes) say(`  ${note}`);
@@ -52,7 +52,8 @@ async function startBus({ config, keys, ports, adopt, changed, say }: Options) {
   const binary = await natsServer(config.natsBin, join(config.dataDir, "bin"), (line) => say(`  ${line}`));
   const publicNkeys = Object.fromEntries(Object.entries(keys.nkeys).map(([name, key]) => [name, key.publicKey]));
   const port = ports.nats as number;
-  const keeper = await runNats({ binary, dataDir: config.dataDir, port, publicNkeys, changed, say });
+  const { dataDir, restartWaitMaxMs: longestWaitMs } = config;
+  const keeper = await runNats({ binary, dataDir, port, publicNkeys, changed, say, longestWaitMs });
   adopt("nats", keeper);
   changed();
   return { natsUrl: `nats://127.0.0.1:${port}`, natsAt: `port ${port}` };

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { type Keeper, keepRunning, type Run, started } from "./keep-running.ts";
+import { type Keeper, keepRunning, type Run, restartWaitMs, started } from "./keep-running.ts";
 import { alive, birthOf, commandOf, endRecorded, gone } from "./process-table.ts";
 
 const keepers: Keeper[] = [];
@@ -39,6 +39,13 @@ describe("a supervised process", () => {
     await again;
     expect(keeper.pid()).not.toBe(pid);
     expect(said).toEqual(["part ended: killed by SIGKILL; starting it again in 0.2 s"]);
+  });
+
+  it("waits longer before each restart, up to the limit", () => {
+    expect([0, 1, 2, 5, 6, 40].map((attempt) => restartWaitMs(attempt))).toEqual([
+      200, 400, 800, 6_400, 10_000, 10_000,
+    ]);
+    expect([0, 1, 2, 40].map((attempt) => restartWaitMs(attempt, 300))).toEqual([200, 300, 300, 300]);
   });
 
   it("stays ended once it is stopped", async () => {

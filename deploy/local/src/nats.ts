@@ -19,6 +19,7 @@ export async function runNats(options: {
   publicNkeys: Record<string, string>;
   changed: () => void;
   say: (line: string) => void;
+  longestWaitMs?: number;
 }): Promise<Keeper> {
   const { dataDir, port } = options;
   const folder = join(dataDir, "nats");
@@ -40,7 +41,8 @@ export async function runNats(options: {
     throw new Problem(`nats-server did not start on port ${port}: ${state} (see ${logFile})`);
   };
   const guard = startGuard({ pidFile, signal: "TERM", marker: pidFile });
-  const keeper = keepRunning({ name: "NATS", start, changed: options.changed, say: options.say });
+  const { changed, say, longestWaitMs } = options;
+  const keeper = keepRunning({ name: "NATS", start, changed, say, longestWaitMs });
   return started(guarded(keeper, guard));
 }
 

@@ -105,7 +105,14 @@ export class Stack {
     const programs = new Map<string, Program>();
     for (const instance of instances) {
       if (this.#stopping) return;
-      const program = runProgram({ instance, around, dataDir, changed: this.#changed, say: this.#say });
+      const program = runProgram({
+        instance,
+        around,
+        dataDir,
+        changed: this.#changed,
+        say: this.#say,
+        longestWaitMs: this.#config.restartWaitMaxMs,
+      });
       programs.set(instance.name, program);
       this.#keepers.set(instance.name, program.keeper);
       void program.ready.then(() => this.#step(instance.name, `port ${instance.port || instance.opsPort}`));

@@ -71,6 +71,8 @@ export async function startCluster(
       NODE_OPTIONS: "",
       PORT: String(port),
       MUSTER_DATA_DIR: dataDir,
+      // Suites kill the same process several times within a minute.
+      MUSTER_RESTART_WAIT_MAX_MS: "200",
       BOOTSTRAP_ADMIN_PASSWORD: admin.password,
       PASSWORD_SCRYPT_LOG_N: "12",
       // All tests come from one address, and share the machine with the cluster.
