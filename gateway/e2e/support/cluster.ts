@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort } from "@muster/local";
 import { testCaFile, until } from "@muster/testing";
+import { prepareDataDir } from "./data-template.ts";
 import { freeUdpPort } from "./udp-port.ts";
 
 /** `stack.json` of the local stack, as far as tests need it. */
@@ -57,6 +58,7 @@ export async function startCluster(
   const gateways = Number(/gateway=(\d+)/.exec(env.MUSTER_REPLICAS ?? "")?.[1] ?? 1);
   const port = await freePort(new Set(), gateways);
   const dataDir = join(directory, "data");
+  await prepareDataDir(dataDir);
   const receiverPorts = await Promise.all(Array.from({ length: receivers }, () => freePort()));
   await writeFile(join(directory, "receivers.json"), JSON.stringify(receiverPorts));
   const dnsPort = await freeUdpPort();
