@@ -136,12 +136,14 @@ export function clusterAt(url: string, dataDir: string): Cluster {
   };
 }
 
-async function stopLauncher(pid: number): Promise<void> {
+/** Ends a cluster in order. */
+export async function stopLauncher(pid: number): Promise<void> {
   if (isAlive(pid)) process.kill(pid, "SIGTERM");
   await until("the launcher to stop", () => !isAlive(pid), 30_000);
 }
 
-function isAlive(pid: number): boolean {
+/** Whether a process of that id runs. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
