@@ -1,4 +1,4 @@
-import { baseUrls, flag, processSettings, whole, withoutTrailing } from "@muster/kit";
+import { baseUrls, busSettings, flag, processSettings, rpcTlsSettings, whole, withoutTrailing } from "@muster/kit";
 import { z } from "zod";
 import { privateCidrs } from "./inbound/client-address.ts";
 
@@ -43,7 +43,8 @@ export const configSchema = z.object({
   DEVICE_LOGS_URL: baseUrls("device-logs", "used in turn"),
   WEBHOOK_DISPATCHER_URL: baseUrls("webhook-dispatcher", "used in turn"),
   AGENT_RELEASE_URL: baseUrls("agent-release", "used in turn"),
-  NATS_URL: z.string().describe("nats://host:port of the message bus, several comma-separated."),
+  ...rpcTlsSettings,
+  ...busSettings,
   NATS_NKEY_SEED: z.string().describe("NKey seed of the gateway's NATS user."),
   CALLER_PRIVATE_KEYS: z.string().describe("id:base64 Ed25519 PKCS#8 keys that sign caller tokens; the first signs."),
   TRUST_PROXY_HEADERS: flag(false).describe("Take the client's address from proxy headers when the peer is trusted."),

@@ -1,5 +1,5 @@
 import { packageVersion, redactConfig, runProcess, startConfig } from "@muster/kit";
-import { createSigner } from "@muster/rpc";
+import { createSigner, useRpcTls } from "@muster/rpc";
 import { connectBus } from "./app/connect-bus.ts";
 import { startGateway } from "./app/start-gateway.ts";
 import { type Config, configSchema } from "./config.ts";
@@ -22,6 +22,7 @@ await runProcess(
   async (proc) => {
     const { log, readiness } = proc;
     log.info({ version, config: redactConfig(config) }, "starting");
+    useRpcTls(config, log);
     const signer = createSigner({ issuer: "gateway", privateKeys: config.CALLER_PRIVATE_KEYS });
     const app = await startGateway({ config, version, signer, readiness, log });
     connectBus(proc, config, app);

@@ -12,7 +12,13 @@
 {{- $_ := set $env "AUTO_MIGRATE" "false" -}}
 {{- end -}}
 {{- range $f.calls -}}
-{{- $_ := set $env (printf "%s_URL" (. | upper | replace "-" "_")) (printf "http://%s-%s:8080" (include "muster.fullname" $root) .) -}}
+{{- $_ := set $env (printf "%s_URL" (. | upper | replace "-" "_")) (printf "%s://%s-%s:8080" (ternary "https" "http" (ne $root.Values.tls.secret "")) (include "muster.fullname" $root) .) -}}
+{{- end -}}
+{{- if and $f.bus $root.Values.tls.secret -}}
+{{- range $part, $file := dict "CA" "ca.crt" "CERT" "tls.crt" "KEY" "tls.key" -}}
+{{- $_ := set $env (printf "RPC_TLS_%s_PATH" $part) (printf "/etc/muster/tls/%s" $file) -}}
+{{- if and $root.Values.tls.nats (ne $part "CA") }}{{ $_ := set $env (printf "NATS_TLS_%s_PATH" $part) (printf "/etc/muster/tls/%s" $file) }}{{ end -}}
+{{- end -}}
 {{- end -}}
 {{- if has $w.name (list "gateway" "identity") }}{{ $_ := set $env "PUBLIC_URL" $root.Values.publicUrl }}{{ end -}}
 {{- if and $root.Values.dashboardUrl (has $w.name (list "gateway" "identity")) }}{{ $_ := set $env "DASHBOARD_URL" $root.Values.dashboardUrl }}{{ end -}}

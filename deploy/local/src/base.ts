@@ -1,33 +1,65 @@
 import { join } from "node:path";
+import { type Certificates, clusterCertificates } from "./certificates.ts";
 import type { LocalConfig } from "./config.ts";
-import { type DatabaseUrls, prepareDatabase, runPostgres } from "./database.ts";
+import { type DatabaseUrls, ownCopies, prepareDatabase, runPostgres, throughPooler } from "./database.ts";
 import type { Keeper } from "./keep-running.ts";
 import type { Keys } from "./keys.ts";
 import { runNats } from "./nats.ts";
 import { natsServer } from "./nats-binary.ts";
+import { runPooler } from "./pgbouncer.ts";
+import { pgbouncer } from "./pgbouncer-binary.ts";
+import { speakerNames, workerNames } from "./replicas.ts";
 
-export type Base = { database: DatabaseUrls; natsUrl: string; postgresAt: string; natsAt: string };
+/** `nats-2` and `nats-3` are there in a cluster of three. */
+export const baseNames = ["pgbouncer", "nats", "nats-2", "nats-3", "postgres"] as const;
+export type BaseName = (typeof baseNames)[number];
+
+export type Base = {
+  database: DatabaseUrls;
+  natsUrl: string;
+  natsReplicas: number;
+  postgresAt: string;
+  natsAt: string;
+  certificates: Certificates | null;
+};
 
 type Options = {
   config: LocalConfig;
   keys: Keys;
   ports: Record<string, number>;
   /** Takes over what was started, as soon as it runs: it must be stopped also when the other part fails. */
-  adopt: (name: "postgres" | "nats", keeper: Keeper) => void;
+  adopt: (name: BaseName, keeper: Keeper) => void;
   changed: () => void;
   say: (line: string) => void;
 };
 
+/** The ports that the base needs beside those of the programs. */
+export function basePorts({ pooled, natsServers }: LocalConfig): string[] {
+  const pooler = pooled ? ["pgbouncer"] : [];
+  if (natsServers === 1) return ["postgres", "nats", ...pooler];
+  return ["postgres", ...pooler, ...natsNames(natsServers).flatMap((name) => [name, `${name}.cluster`])];
+}
+
+const natsNames = (servers: number) => (["nats", "nats-2", "nats-3"] as const).slice(0, servers);
+
 /** PostgreSQL with database and roles, and NATS: own ones, or those that the settings name. */
 export async function startBase(options: Options): Promise<Base> {
-  const parts = [startDatabase(options), startBus(options)] as const;
+  const { config } = options;
+  const parties = ["postgres", "nats", "pgbouncer", ...speakerNames, ...workerNames];
+  const certificates = config.tls ? await clusterCertificates(certificateFolder(config.dataDir), parties) : null;
+  const parts = [startDatabase(options, certificates), startBus(options, certificates)] as const;
   // Both have ended, one way or the other, before a failure is told: nothing may start after the stop.
   await Promise.allSettled(parts);
   const [database, bus] = await Promise.all(parts);
-  return { ...database, ...bus };
+  return { ...database, ...bus, certificates };
 }
 
-async function startDatabase({ config, keys, ports, adopt, changed, say }: Options) {
+export const certificateFolder = (dataDir: string) => join(dataDir, "keys", "tls");
+
+const filesOf = (certificates: Certificates | null, name: string) =>
+  certificates ? { ca: certificates.ca, ...certificates.of(name) } : null;
+
+async function startDatabase({ config, keys, ports, adopt, changed, say }: Options, certificates: Certificates | null) {
   if (config.databaseUrl) {
     return {
       database: await prepareDatabase(config.databaseUrl, keys),
@@ -37,24 +69,73 @@ async function startDatabase({ config, keys, ports, adopt, changed, say }: Optio
   const port = ports.postgres as number;
   const { dataDir, postgresBin, restartWaitMaxMs: longestWaitMs } = config;
   const password = keys.superuserPassword;
-  const postgres = await runPostgres({ dataDir, port, ownBin: postgresBin, password, changed, say, longestWaitMs });
+  const tls = filesOf(certificates, "postgres");
+  const postgres = await runPostgres({
+    dataDir,
+    port,
+    ownBin: postgresBin,
+    password,
+    tls,
+    changed,
+    say,
+    longestWaitMs,
+  });
   adopt("postgres", postgres.keeper);
   changed();
   for (const note of postgres.notes) say(`  ${note}`);
+  const database = await prepareDatabase(postgres.adminUrl, keys);
+  const postgresAt = `${postgres.version}, port ${port}`;
+  if (!config.pooled) return { database, postgresAt };
+
+  const poolerPort = ports.pgbouncer as number;
+  const { folder, user } = postgres;
+  const files = filesOf(certificates, "pgbouncer");
+  const pooler = await runPooler({
+    binary: pgbouncer(config.pgbouncerBin, user ? "/var/lib/muster" : join(dataDir, "bin"), (line) => say(`  ${line}`)),
+    folder: join(folder, "pgbouncer"),
+    user,
+    logFile: join(dataDir, "logs", "pgbouncer.log"),
+    port: poolerPort,
+    postgresPort: port,
+    passwords: keys.rolePasswords,
+    tls: files && ownCopies(join(folder, "tls"), user, files),
+    changed,
+    say,
+    longestWaitMs,
+  });
+  adopt("pgbouncer", pooler);
+  changed();
   return {
-    database: await prepareDatabase(postgres.adminUrl, keys),
-    postgresAt: `${postgres.version}, port ${port}`,
+    database: throughPooler(database, poolerPort),
+    postgresAt: `${postgresAt}, behind PgBouncer on port ${poolerPort}`,
   };
 }
 
-async function startBus({ config, keys, ports, adopt, changed, say }: Options) {
-  if (config.natsUrl) return { natsUrl: config.natsUrl, natsAt: config.natsUrl };
-  const binary = await natsServer(config.natsBin, join(config.dataDir, "bin"), (line) => say(`  ${line}`));
-  const publicNkeys = Object.fromEntries(Object.entries(keys.nkeys).map(([name, key]) => [name, key.publicKey]));
-  const port = ports.nats as number;
+async function startBus({ config, keys, ports, adopt, changed, say }: Options, certificates: Certificates | null) {
+  if (config.natsUrl) return { natsUrl: config.natsUrl, natsAt: config.natsUrl, natsReplicas: 1 };
   const { dataDir, restartWaitMaxMs: longestWaitMs } = config;
-  const keeper = await runNats({ binary, dataDir, port, publicNkeys, changed, say, longestWaitMs });
-  adopt("nats", keeper);
-  changed();
-  return { natsUrl: `nats://127.0.0.1:${port}`, natsAt: `port ${port}` };
+  const binary = await natsServer(config.natsBin, join(dataDir, "bin"), (line) => say(`  ${line}`));
+  const publicNkeys = Object.fromEntries(Object.entries(keys.nkeys).map(([name, key]) => [name, key.publicKey]));
+  const names = natsNames(config.natsServers);
+  const clusterPort = (name: string) => ports[`${name}.cluster`] as number;
+  const tls = filesOf(certificates, "nats");
+  const one = async (name: (typeof names)[number]) => {
+    const routes = names.filter((other) => other !== name).map(clusterPort);
+    const cluster = names.length === 1 ? null : { name, port: clusterPort(name), routes };
+    const port = ports[name] as number;
+    const options = { binary, dataDir, port, publicNkeys, tls, cluster, changed, say, longestWaitMs };
+    adopt(name, await runNats(options));
+    changed();
+    return port;
+  };
+  const started = await Promise.allSettled(names.map(one));
+  const open = started.map((each) => {
+    if (each.status === "rejected") throw each.reason;
+    return each.value;
+  });
+  return {
+    natsUrl: open.map((port) => `${tls ? "tls" : "nats"}://127.0.0.1:${port}`).join(","),
+    natsAt: `port ${open.join(", ")}`,
+    natsReplicas: names.length,
+  };
 }

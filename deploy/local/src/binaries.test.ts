@@ -2,7 +2,8 @@ import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writ
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { natsServer, onPath, releaseFor } from "./nats-binary.ts";
+import { natsServer, releaseFor } from "./nats-binary.ts";
+import { onPath } from "./path.ts";
 import { completeLinks, platformPackage } from "./postgres-binaries.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "muster-binaries-"));

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ConfigError, loadConfig, whole } from "@muster/kit";
+import { ConfigError, flag, loadConfig, whole } from "@muster/kit";
 import { z } from "zod";
 import { longestWaitMs } from "./keep-running.ts";
 import { Problem } from "./problem.ts";
@@ -27,6 +27,16 @@ const settings = z.object({
   ),
   NATS_SERVER_BIN: z.string().optional().describe("The nats-server program to use."),
   MUSTER_POSTGRES_BIN: z.string().optional().describe("Folder with initdb, pg_ctl and postgres to use."),
+  MUSTER_TLS: flag(false).describe(
+    "TLS to PostgreSQL and NATS and between the processes, with certificates made under the data folder.",
+  ),
+  MUSTER_PGBOUNCER: flag(false).describe("A PgBouncer in transaction mode between the services and PostgreSQL."),
+  MUSTER_NATS_SERVERS: z
+    .enum(["1", "3"])
+    .default("1")
+    .transform(Number)
+    .describe("NATS servers: one, or a JetStream cluster of three that keeps each stream three times."),
+  PGBOUNCER_BIN: z.string().optional().describe("The pgbouncer program to use."),
   BOOTSTRAP_ADMIN_EMAIL: z.email().default("admin@muster.local").describe("E-mail of the first administrator."),
   BOOTSTRAP_ADMIN_PASSWORD: z
     .string()
@@ -45,6 +55,10 @@ export type LocalConfig = {
   natsUrl: string | undefined;
   natsBin: string | undefined;
   postgresBin: string | undefined;
+  tls: boolean;
+  pooled: boolean;
+  natsServers: number;
+  pgbouncerBin: string | undefined;
   adminEmail: string;
   adminPassword: string | undefined;
 };
@@ -59,6 +73,14 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): LocalConfig {
     throw error;
   }
   const replicas = parseReplicas(raw.MUSTER_REPLICAS);
+  for (const [own, others] of [
+    ["MUSTER_DATABASE_URL", ["MUSTER_PGBOUNCER"]],
+    ["MUSTER_NATS_URL", ["MUSTER_NATS_SERVERS"]],
+  ] as const) {
+    const clash = raw[own] && others.find((name) => env[name]);
+    if (clash)
+      throw new Problem(`${own} and ${clash} are both set: one's own server is not this launcher's to arrange.`);
+  }
   return {
     port: raw.PORT,
     host: raw.HOST,
@@ -69,6 +91,10 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): LocalConfig {
     natsUrl: raw.MUSTER_NATS_URL,
     natsBin: raw.NATS_SERVER_BIN,
     postgresBin: raw.MUSTER_POSTGRES_BIN,
+    tls: raw.MUSTER_TLS,
+    pooled: raw.MUSTER_PGBOUNCER,
+    natsServers: raw.MUSTER_NATS_SERVERS,
+    pgbouncerBin: raw.PGBOUNCER_BIN,
     adminEmail: raw.BOOTSTRAP_ADMIN_EMAIL,
     adminPassword: raw.BOOTSTRAP_ADMIN_PASSWORD,
   };

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { chownSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { applyRoles, roleNames } from "@muster/db";
 import { sleep } from "@muster/kit";
 import pg from "pg";
@@ -21,12 +21,20 @@ import { postgresBinaries } from "./postgres-binaries.ts";
 import { Problem } from "./problem.ts";
 import { alive } from "./process-table.ts";
 import { type ServiceName, serviceNames, type WorkerName, workerNames } from "./replicas.ts";
-import { findRunAs } from "./unprivileged.ts";
+import { findRunAs, type RunAs } from "./unprivileged.ts";
 
 export const databaseName = "muster";
 const watchMs = 100;
 
-export type LocalPostgres = { keeper: Keeper; adminUrl: string; version: string; notes: string[] };
+export type LocalPostgres = {
+  keeper: Keeper;
+  adminUrl: string;
+  version: string;
+  notes: string[];
+  /** Who runs it, and the folder that this user may enter. */
+  user: RunAs;
+  folder: string;
+};
 
 /** Starts the data folder's own PostgreSQL (created at the first start) and keeps it running on the same port. */
 export async function runPostgres(options: {
@@ -34,6 +42,8 @@ export async function runPostgres(options: {
   port: number;
   ownBin: string | undefined;
   password: string;
+  /** Connections are encrypted, or refused. */
+  tls: { ca: string; cert: string; key: string } | null;
   changed: () => void;
   say: (line: string) => void;
   longestWaitMs?: number;
@@ -56,6 +66,7 @@ export async function runPostgres(options: {
     logFile: join(dataDir, "logs", "postgres.log"),
     settings: { log_line_prefix: "%m [%p] %q%u@%d " },
   };
+  if (options.tls) Object.assign(cluster.settings, tlsSettings(place.folder, user, options.tls));
   const notes: string[] = [];
   if (user) notes.push(`PostgreSQL runs as user ${user.name}, not as root`);
   if (place.elsewhere)
@@ -75,10 +86,35 @@ export async function runPostgres(options: {
   const keeper = await started(guarded(keepRunning({ name: "PostgreSQL", start, changed, say, longestWaitMs }), guard));
   return {
     keeper,
-    adminUrl: postgresUrl(port, "postgres", superuser, options.password),
+    adminUrl: `${postgresUrl(port, "postgres", superuser, options.password)}${options.tls ? verifiedBy(options.tls.ca) : ""}`,
     version: binaries.version,
     notes,
+    user,
+    folder: place.folder,
   };
+}
+
+const verifiedBy = (ca: string) => `?sslmode=verify-full&sslrootcert=${encodeURIComponent(ca)}`;
+
+/** Settings under which the server speaks TLS alone; it takes keys that belong to its own user. */
+function tlsSettings(folder: string, user: RunAs, { cert: given, key: givenKey }: { cert: string; key: string }) {
+  const { cert, key } = ownCopies(join(folder, "tls"), user, { cert: given, key: givenKey });
+  const hba = join(folder, "tls_hba.conf");
+  writeFileSync(hba, "hostssl all all 127.0.0.1/32 scram-sha-256\n", { mode: 0o644 });
+  return { ssl: "on", ssl_cert_file: cert, ssl_key_file: key, hba_file: hba };
+}
+
+/** Copies of the files that `user` may read, in `folder`, under the same names. */
+export function ownCopies<F extends Record<string, string>>(folder: string, user: RunAs, files: F): F {
+  mkdirSync(folder, { recursive: true, mode: 0o711 });
+  const copies = Object.entries(files).map(([part, file]) => {
+    const copy = join(folder, basename(file));
+    writeFileSync(`${copy}.new`, readFileSync(file), { mode: 0o600 });
+    if (user) chownSync(`${copy}.new`, user.uid, user.gid);
+    renameSync(`${copy}.new`, copy);
+    return [part, copy];
+  });
+  return Object.fromEntries(copies) as F;
 }
 
 /** pg_ctl puts the server into a session of its own; it is nobody's child that could be waited for. */
@@ -118,6 +154,19 @@ export async function prepareDatabase(adminUrl: string, keys: Keys): Promise<Dat
     Object.fromEntries(serviceNames.map((name) => [name, as(roleNames(name)[role])])) as Record<ServiceName, string>;
   const worker = Object.fromEntries(workerNames.map((name) => [name, as(workerRole(name))])) as DatabaseUrls["worker"];
   return { umbrella: as(umbrellaRole), owner: urls("owner"), app: urls("app"), worker };
+}
+
+/** The same URLs for what serves, through a pooler on this port; migrations and people go directly. */
+export function throughPooler(urls: DatabaseUrls, port: number): DatabaseUrls {
+  const moved = <N extends string>(of: Record<N, string>) =>
+    Object.fromEntries(
+      Object.entries<string>(of).map(([name, url]) => {
+        const pooled = new URL(url);
+        pooled.port = String(port);
+        return [name, pooled.href];
+      }),
+    ) as Record<N, string>;
+  return { ...urls, app: moved(urls.app), worker: moved(urls.worker) };
 }
 
 /** roles.sql's name of a role's password: `muster_audit_app` → `audit_app_password`, the umbrella keeps its whole name. */

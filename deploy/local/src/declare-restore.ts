@@ -25,6 +25,11 @@ export async function restoredServices([time = ""]: string[]): Promise<void> {
     DATABASE_URL_APP: url.href,
     NATS_URL: stack.natsUrl,
     NATS_NKEY_SEED: keys.nkeys.audit.seed,
+    ...(stack.tls && {
+      NATS_TLS_CA_PATH: stack.tls.ca,
+      NATS_TLS_CERT_PATH: stack.tls.cert,
+      NATS_TLS_KEY_PATH: stack.tls.key,
+    }),
     CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey,
   });
   const script = join(folder, "dist", "restore-main.js");

@@ -21,6 +21,7 @@ const postgres = await runPostgres({
   port: await freePort(),
   ownBin: postgresBin,
   password: keys.superuserPassword,
+  tls: null,
   changed: () => undefined,
   say: (line) => console.error(line),
 });

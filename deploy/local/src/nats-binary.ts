@@ -11,7 +11,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
+import { must, unpackDebian } from "./debian-package.ts";
+import { onPath } from "./path.ts";
 import { Problem } from "./problem.ts";
 
 const releaseVersion = "2.11.8";
@@ -75,12 +77,6 @@ export async function natsServer(
   );
 }
 
-/** Every file of that name on a PATH, in order. */
-export function onPath(name: string, path: string): string[] {
-  const folders = path.split(delimiter).filter(Boolean);
-  return folders.map((folder) => join(folder, name)).filter((file) => existsSync(file));
-}
-
 function runs(binary: string): boolean {
   const result = spawnSync(binary, ["--version"], { encoding: "utf8", timeout: 10_000 });
   return result.status === 0 && /nats-server/.test(result.stdout + result.stderr);
@@ -124,26 +120,8 @@ async function fromRelease(work: string): Promise<string> {
 
 /** The package's binary alone: installing the package would start a server on port 4222. */
 async function fromDebian(work: string): Promise<string> {
-  if (onPath("apt-get", process.env.PATH ?? "").length === 0) throw new Error("no apt-get on this system");
-  const unboxed = process.getuid?.() === 0 ? ["-o", "APT::Sandbox::User=root"] : [];
-  const known = spawnSync("apt-get", [...unboxed, "download", "nats-server"], { cwd: work, timeout: downloadMs });
-  if (known.status !== 0) {
-    // Lists of our own: the system's are not ours to refresh, and a plain user could not.
-    const lists = join(work, "lists");
-    mkdirSync(join(lists, "partial"), { recursive: true });
-    const own = [...unboxed, "-o", `Dir::State::lists=${lists}`, "-o", `Dir::Cache=${work}`];
-    must("apt-get", [...own, "-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=20", "update"]);
-    must("apt-get", [...own, "download", "nats-server"], work);
-  }
-  must("sh", ["-c", "dpkg-deb -x nats-server_*.deb unpacked"], work);
-  const found = ["usr/sbin", "usr/bin"].map((folder) => join(work, "unpacked", folder, "nats-server")).find(existsSync);
+  const unpacked = unpackDebian(work, ["nats-server"]);
+  const found = ["usr/sbin", "usr/bin"].map((folder) => join(unpacked, folder, "nats-server")).find(existsSync);
   if (!found) throw new Error("the Debian package nats-server holds no nats-server");
   return found;
-}
-
-function must(program: string, args: string[], cwd?: string): void {
-  const result = spawnSync(program, args, { encoding: "utf8", timeout: downloadMs, ...(cwd ? { cwd } : {}) });
-  if (result.status === 0) return;
-  const said = (result.error?.message ?? `${result.stderr}${result.stdout}`).trim().split("\n").slice(-3).join("; ");
-  throw new Error(`${program} ${args.filter((arg) => !arg.startsWith("-")).at(-1) ?? ""}: ${said}`);
 }

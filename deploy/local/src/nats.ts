@@ -11,28 +11,58 @@ import { speakerNames } from "./replicas.ts";
 
 const readyMs = 15_000;
 
+/** How one server is found by the others of its cluster. */
+export type NatsCluster = { name: string; port: number; routes: readonly number[] };
+
+/** What the configuration of production leaves to each place: TLS for clients, and the cluster. */
+function placeArguments(options: {
+  tls: { ca: string; cert: string; key: string } | null;
+  cluster: NatsCluster | null;
+}) {
+  const { tls, cluster } = options;
+  const secured = tls
+    ? ["--tls", `--tlscert=${tls.cert}`, `--tlskey=${tls.key}`, `--tlscacert=${tls.ca}`, "--tlsverify"]
+    : [];
+  const clustered = cluster
+    ? [
+        "--cluster_name=muster",
+        `--cluster=nats://127.0.0.1:${cluster.port}`,
+        `--routes=${cluster.routes.map((port) => `nats://127.0.0.1:${port}`).join(",")}`,
+      ]
+    : [];
+  return [...secured, ...clustered];
+}
+
 /** Starts nats-server with the configuration and permissions of production and keeps it running on the same port. */
 export async function runNats(options: {
   binary: string;
   dataDir: string;
   port: number;
   publicNkeys: Record<string, string>;
+  tls: { ca: string; cert: string; key: string } | null;
+  /** Of a cluster, and under which name; a server alone is called `nats`. */
+  cluster: NatsCluster | null;
   changed: () => void;
   say: (line: string) => void;
   longestWaitMs?: number;
 }): Promise<Keeper> {
-  const { dataDir, port } = options;
-  const folder = join(dataDir, "nats");
+  const { dataDir, port, cluster } = options;
+  const name = cluster?.name ?? "nats";
+  const folder = join(dataDir, name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const logFile = join(dataDir, "logs", "nats.log");
+  const logFile = join(dataDir, "logs", `${name}.log`);
   const pidFile = join(folder, "nats.pid");
   rmSync(pidFile, { force: true });
   const start = async (): Promise<Run> => {
     const run = await startChild({
       program: options.binary,
-      args: ["-c", join(root, "deploy", "nats", "nats-server.conf"), "-P", pidFile],
+      args: ["-c", join(root, "deploy", "nats", "nats-server.conf"), "-P", pidFile, ...placeArguments(options)],
       cwd: folder,
-      env: { PATH: process.env.PATH, ...natsEnvironment(folder, port, options.publicNkeys) },
+      env: {
+        PATH: process.env.PATH,
+        ...natsEnvironment(folder, port, options.publicNkeys),
+        ...(cluster ? { NATS_SERVER_NAME: `muster-${name}` } : {}),
+      },
       logFile,
     });
     const state = await Promise.race([run.ended, answers(port)]);
@@ -42,7 +72,7 @@ export async function runNats(options: {
   };
   const guard = startGuard({ pidFile, signal: "TERM", marker: pidFile });
   const { changed, say, longestWaitMs } = options;
-  const keeper = keepRunning({ name: "NATS", start, changed, say, longestWaitMs });
+  const keeper = keepRunning({ name: cluster ? name : "NATS", start, changed, say, longestWaitMs });
   return started(guarded(keeper, guard));
 }
 

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { Certificates } from "./certificates.ts";
 import { startChild } from "./child.ts";
 import { root } from "./config.ts";
 import type { DatabaseUrls } from "./database.ts";
@@ -51,6 +52,10 @@ export type Surroundings = {
   /** Development mailbox; null where NODE_ENV says production, which has none. */
   mailDir: string | null;
   natsUrl: string;
+  /** How often each stream is kept. */
+  natsReplicas: number;
+  /** Every process shows one and wants to see one, when there are any. */
+  certificates: Certificates | null;
   database: DatabaseUrls;
   keys: Keys & { callerPublicDir: string };
   instances: readonly Instance[];
@@ -84,6 +89,7 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
   if (isWorker(program)) return { ...own, ...workerEnvironment(program, around) };
   const common = {
     ...own,
+    ...tlsEnvironment(program, around.certificates),
     NATS_URL: around.natsUrl,
     NATS_NKEY_SEED: keys.nkeys[program].seed,
     CALLER_PRIVATE_KEYS: keys.callers[program].privateKey,
@@ -96,7 +102,7 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
       HOST: around.host,
       PUBLIC_URL: around.publicUrl,
       CHANNEL_RECONNECT_SPREAD_MS: "1000",
-      ...serviceUrls(around.instances),
+      ...serviceUrls(around),
     };
   }
   const service = {
@@ -106,7 +112,8 @@ export function environmentOf(instance: Instance, around: Surroundings): Record<
     // Migrated before by a process of its own: the owner's credentials are not this one's to hold.
     AUTO_MIGRATE: "false",
     DATABASE_URL_APP: around.database.app[program],
-    ...serviceUrls(around.instances),
+    ...(around.natsReplicas > 1 ? { NATS_STREAM_REPLICAS: String(around.natsReplicas) } : {}),
+    ...serviceUrls(around),
   };
   if (program === "webhook-dispatcher") {
     return { ...service, SECRET_ENCRYPTION_KEY: keys.secretEncryptionKeys[program], ...reachable(process.env) };
@@ -146,14 +153,26 @@ function workerEnvironment(name: WorkerName, { database, keys, archiveDir }: Sur
   };
 }
 
+function tlsEnvironment(program: ProgramName, certificates: Certificates | null): Record<string, string> {
+  if (!certificates) return {};
+  const { ca } = certificates;
+  const { cert, key } = certificates.of(program);
+  return {
+    ...{ RPC_TLS_CA_PATH: ca, RPC_TLS_CERT_PATH: cert, RPC_TLS_KEY_PATH: key },
+    ...{ NATS_TLS_CA_PATH: ca, NATS_TLS_CERT_PATH: cert, NATS_TLS_KEY_PATH: key },
+  };
+}
+
 /** `DEVICE_LOGS_URL` and its like: the base URLs of all replicas, comma-separated. */
-function serviceUrls(instances: readonly Instance[]): Record<string, string> {
+function serviceUrls({ instances, certificates }: Surroundings): Record<string, string> {
   const urlsOf = (name: ServiceName) =>
-    instances.filter(({ program }) => program === name).map(({ port }) => `http://127.0.0.1:${port}`);
+    instances.filter(({ program }) => program === name).map(({ port }) => rpcUrl(port, certificates !== null));
   return Object.fromEntries(
     serviceNames.map((name) => [`${name.toUpperCase().replaceAll("-", "_")}_URL`, urlsOf(name).join(",")]),
   );
 }
+
+export const rpcUrl = (port: number, tls: boolean) => `${tls ? "https" : "http"}://127.0.0.1:${port}`;
 
 /** What would mislead our processes or is not theirs to know. */
 const withheld = /^(npm_|NODE_CHANNEL_|MUSTER_|PG[A-Z]|BOOTSTRAP_|INIT_CWD$)/;

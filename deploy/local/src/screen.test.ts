@@ -90,12 +90,17 @@ describe("what processes are given", () => {
       natsUrl: "nats://x",
       ownPostgres: true,
       ownNats: false,
+      natsServers: [],
+      pooled: true,
+      certificates: { ca: "/ca.pem", of: (name) => ({ cert: `/${name}.pem`, key: `/${name}-key.pem` }) },
       dataDir: "/data",
     });
     expect(stack.gateways[1]).toMatchObject({ url: "http://127.0.0.1:3001", pid: 7 });
     expect(Object.keys(stack.services)).toContain("audit-2");
     expect(stack.services["audit-2"]?.pid).toBeNull();
-    expect(stack).toMatchObject({ postgres: { pid: 7 }, nats: null });
+    expect(stack).toMatchObject({ postgres: { pid: 7 }, nats: null, natsServers: [], pgbouncer: { pid: 7 } });
+    expect(stack.tls).toEqual({ ca: "/ca.pem", cert: "/gateway.pem", key: "/gateway-key.pem" });
+    expect(stack.services.audit?.rpc).toMatch(/^https:/);
   });
 
   it("names roles.sql's variables after the roles", () => {

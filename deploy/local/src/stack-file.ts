@@ -1,4 +1,5 @@
-import type { Instance } from "./programs.ts";
+import type { Certificates } from "./certificates.ts";
+import { type Instance, rpcUrl } from "./programs.ts";
 import { isWorker } from "./replicas.ts";
 
 /** What `<data>/stack.json` says about a running cluster, for tests and tools. */
@@ -13,6 +14,11 @@ export type StackFile = {
   /** Null where a server of the person's own is used. */
   postgres: { pid: number | null } | null;
   nats: { pid: number | null } | null;
+  /** All servers of a NATS cluster, the one above first; with one server that alone. */
+  natsServers: { pid: number | null }[];
+  pgbouncer: { pid: number | null } | null;
+  /** What to reach an RPC port with; null: no TLS. */
+  tls: { ca: string; cert: string; key: string } | null;
   launcher: { pid: number };
   dataDir: string;
 };
@@ -25,6 +31,9 @@ export function describeStack(input: {
   natsUrl: string;
   ownPostgres: boolean;
   ownNats: boolean;
+  natsServers: readonly string[];
+  pooled: boolean;
+  certificates: Certificates | null;
   dataDir: string;
 }): StackFile {
   const { instances, pidOf } = input;
@@ -43,12 +52,15 @@ export function describeStack(input: {
     services: Object.fromEntries(
       services.map((each) => [
         each.name,
-        { pid: pidOf(each.name), rpc: `http://127.0.0.1:${each.port}`, ops: ops(each) },
+        { pid: pidOf(each.name), rpc: rpcUrl(each.port, input.certificates !== null), ops: ops(each) },
       ]),
     ),
     workers: Object.fromEntries(workers.map((each) => [each.name, { pid: pidOf(each.name), ops: ops(each) }])),
     postgres: input.ownPostgres ? { pid: pidOf("postgres") } : null,
     nats: input.ownNats ? { pid: pidOf("nats") } : null,
+    natsServers: input.natsServers.map((name) => ({ pid: pidOf(name) })),
+    pgbouncer: input.pooled ? { pid: pidOf("pgbouncer") } : null,
+    tls: input.certificates ? { ca: input.certificates.ca, ...input.certificates.of("gateway") } : null,
     launcher: { pid: process.pid },
     dataDir: input.dataDir,
   };

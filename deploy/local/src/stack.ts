@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { sleep } from "@muster/kit";
-import { type Base, startBase } from "./base.ts";
+import { type Base, baseNames, basePorts, startBase } from "./base.ts";
 import { rotateLog } from "./child.ts";
 import type { LocalConfig } from "./config.ts";
 import { buildConsole } from "./console.ts";
@@ -56,7 +56,11 @@ export class Stack {
     const consoleBuild = buildConsole(this.#stopped.signal);
     const keys = loadKeys(dataDir);
     const first = firstAdmin(dataDir, this.#config.adminPassword);
-    const ports = await rememberedPorts(dataDir, portNames(this.#config.replicas), gatewayPorts);
+    const ports = await rememberedPorts(
+      dataDir,
+      [...basePorts(this.#config), ...portNames(this.#config.replicas)],
+      gatewayPorts,
+    );
     const instances = instancesOf(this.#config.replicas, port, ports);
 
     this.#publish = () => this.#lock?.update(this.#pids());
@@ -71,11 +75,17 @@ export class Stack {
     const base = await this.#base;
     this.#step("PostgreSQL", base.postgresAt);
     this.#step("NATS", base.natsAt);
-    const { natsUrl, database } = base;
+    const { natsUrl, natsReplicas, database, certificates } = base;
     this.#publish = () => {
       this.#lock?.update(this.#pids());
       const pidOf = (name: string) => this.#keepers.get(name)?.pid() ?? null;
-      const own = { ownPostgres: !this.#config.databaseUrl, ownNats: !this.#config.natsUrl };
+      const own = {
+        ownPostgres: !this.#config.databaseUrl,
+        ownNats: !this.#config.natsUrl,
+        natsServers: baseNames.filter((name) => name.startsWith("nats") && this.#keepers.has(name)),
+        pooled: this.#config.pooled,
+        certificates,
+      };
       const stack = describeStack({ host, instances, pidOf, databaseUrl: database.umbrella, natsUrl, dataDir, ...own });
       writeJson(this.#stackFile, stack);
     };
@@ -92,6 +102,8 @@ export class Stack {
       publicUrl: publicUrl(host, port),
       mailDir: process.env.NODE_ENV === "production" ? null : join(dataDir, "mail"),
       natsUrl,
+      natsReplicas,
+      certificates,
       database,
       keys,
       instances,
@@ -158,13 +170,13 @@ export class Stack {
     await this.#base?.catch(() => undefined);
     const names = [...this.#keepers.keys()];
     const gateways = names.filter((name) => name === "gateway" || name.startsWith("gateway-"));
-    const base = ["nats", "postgres"];
-    const services = names.filter((name) => !gateways.includes(name) && !base.includes(name));
+    const isBase = (name: string) => baseNames.some((each) => each === name);
+    const services = names.filter((name) => !gateways.includes(name) && !isBase(name));
     const end = (group: string[], ms: number) =>
       Promise.all(group.map((name) => this.#keepers.get(name)?.stop(ms) ?? Promise.resolve()));
     await end(gateways, graceMs.gateway);
     await end(services, graceMs.services);
-    await end(["nats"], graceMs.nats);
+    await end(["nats", "nats-2", "nats-3", "pgbouncer"], graceMs.nats);
     await end(["postgres"], graceMs.postgres);
     if (this.#lock) rmSync(this.#stackFile, { force: true });
     this.#lock?.release();
@@ -211,7 +223,7 @@ async function requirePort(port: number, host: string): Promise<void> {
 
 async function rememberedPorts(dataDir: string, names: string[], reserved: number[]): Promise<Record<string, number>> {
   const file = join(dataDir, "ports.json");
-  const ports = await stablePorts(["postgres", "nats", ...names], readJson(file) ?? {}, reserved);
+  const ports = await stablePorts(names, readJson(file) ?? {}, reserved);
   writeJson(file, ports);
   return ports;
 }

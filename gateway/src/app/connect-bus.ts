@@ -1,5 +1,5 @@
 import { openBus } from "@muster/bus";
-import { type Process, sleep } from "@muster/kit";
+import { busTls, type Process, sleep } from "@muster/kit";
 import { followAuthStream } from "../auth/auth-stream.ts";
 import type { Config } from "../config.ts";
 import type { App } from "./start-gateway.ts";
@@ -14,6 +14,7 @@ export function connectBus(proc: Process, config: Config, app: App): void {
     seed: config.NATS_NKEY_SEED,
     name: "gateway",
     replicas: 1,
+    tls: busTls(config),
     log,
   }).then((bus) => {
     readiness.addCheck("nats", () => bus.check());

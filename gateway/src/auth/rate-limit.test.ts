@@ -104,6 +104,32 @@ describe("counting", () => {
     await until("the unspent to be given back", () => total(({ unspent }) => unspent) === 9);
   });
 
+  it("renews what busy credentials have in hand with the first one that has to ask", async () => {
+    const granted = { granted: 4, remaining: 500 };
+    const busy = ["k1", "k2"].flatMap((id) => Array.from({ length: 3 }, () => rates.count({ ...key, id })));
+    (await ask(1)).answer(granted, granted);
+    await Promise.all(busy);
+    await until("their use to be settled", () => total(({ used }) => used) === 6);
+    nowMs += 400;
+    const early = rates.count({ ...key, id: "k3" });
+    expect((await ask(2)).wants.map(({ id }) => id)).toEqual(["k3"]);
+    asks[1]?.answer({ granted: 1, remaining: 9 });
+    await early;
+    nowMs += 200;
+    const late = rates.count({ ...key, id: "k4" });
+    const { wants, answer } = await ask(3);
+    expect(wants).toMatchObject([
+      { id: "k4", waiting: 1 },
+      { id: "k1", waiting: 0, ahead: 2 },
+      { id: "k2", waiting: 0, ahead: 2 },
+    ]);
+    answer({ granted: 1 }, { granted: 3, remaining: 400 }, { granted: 3, remaining: 400 });
+    await late;
+    nowMs += 600;
+    expect(rates.count(key)).toMatchObject({ admitted: true });
+    expect(asks).toHaveLength(3);
+  });
+
   it("repeats a final refusal without asking, not for longer than 5 s, and not after a change", async () => {
     const first = rates.count(key);
     (await ask(1)).answer({ retryAtMs: resetAtMs, cacheable: true });

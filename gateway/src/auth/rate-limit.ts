@@ -61,6 +61,8 @@ const usesMax = 2_000;
 const triesMax = 3;
 /** A grant that ends sooner is followed by the next one before it is needed. */
 const renewMs = 300;
+/** Grants of busy credentials that end sooner are renewed with the first credential that has to ask. */
+const companionMs = 500;
 const idleMs = 10_000;
 
 const counted = counter("gateway_rate_requests_total", "Authenticated requests by verdict.", ["verdict"]);
@@ -74,6 +76,8 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { reserve, settle, log, nowMs = () => performance.now(), now = Date.now } = options;
   const buckets = new Map<string, Bucket>();
   const wanting = new Set<Bucket>();
+  /** Used since the last settlement but one. */
+  let busy: Bucket[] = [];
   let asking = 0;
   let scheduled = false;
   /** Added to our wall clock it gives the database's. */
@@ -110,17 +114,27 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
 
   const ask = async (): Promise<void> => {
     const batch = [...wanting].slice(0, batchMax);
-    for (const bucket of batch) {
-      wanting.delete(bucket);
-      bucket.asking = true;
-    }
-    asking++;
     // Counted from before the question, so that a grant ends here before its minute does there.
     const askedAtMs = nowMs();
-    const wants = batch.map((bucket) => {
+    const wants: Want[] = [];
+    const wantFor = (bucket: Bucket, ahead: number) => {
       const { kind, id, limit, waiters } = bucket;
-      return { kind, id, limit, waiting: waiters.length, ahead: demandOf(bucket, askedAtMs) };
-    });
+      wanting.delete(bucket);
+      bucket.asking = true;
+      wants.push({ kind, id, limit, waiting: waiters.length, ahead });
+    };
+    for (const bucket of batch) wantFor(bucket, demandOf(bucket, askedAtMs));
+    // One transaction for many keys that would each have asked within the next half second.
+    for (const bucket of busy) {
+      if (batch.length >= batchMax) break;
+      const last = bucket.lents.at(-1);
+      if (bucket.asking || !bucket.aheadOpen || (last && last.endsAtMs - askedAtMs >= companionMs)) continue;
+      const ahead = demandOf(bucket, askedAtMs);
+      if (ahead === 0) continue;
+      batch.push(bucket);
+      wantFor(bucket, ahead);
+    }
+    asking++;
     try {
       const reply = await reserve(wants);
       asks.labels("ok").inc();
@@ -172,6 +186,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const collect = (): void => {
     const uses = backlog;
     const atMs = nowMs();
+    busy = [];
     for (const [key, bucket] of buckets) {
       returnExpired(bucket, atMs);
       const { kind, id, generation, used, lastUsedAtMs } = bucket;
@@ -181,7 +196,10 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       if (used > 0 && kind === "key") {
         uses.push({ kind, id, slot: 0n, unspent: 0, used, lastUsedAtMs, generation });
       }
-      if (used > 0) admitted.inc(used);
+      if (used > 0) {
+        admitted.inc(used);
+        if (busy.length < batchMax) busy.push(bucket);
+      }
       bucket.used = 0;
       const idle = !bucket.asking && bucket.waiters.length === 0 && bucket.lents.length === 0;
       if (idle && atMs - bucket.touchedAtMs > idleMs) buckets.delete(key);

@@ -6,9 +6,10 @@ import {
   type JetStreamManager,
   type NatsConnection,
   nkeyAuthenticator,
+  type TlsOptions,
 } from "nats";
 import { describe } from "./errors.ts";
-import type { BusOptions } from "./types.ts";
+import type { BusOptions, BusTls } from "./types.ts";
 
 export type Connection = {
   nc: NatsConnection;
@@ -51,7 +52,7 @@ async function connectForEver(options: BusOptions): Promise<NatsConnection> {
         reconnectJitter: 100,
         pingInterval: 10_000,
         maxPingOut: 2,
-        ...(options.tlsCaFile ? { tls: { caFile: options.tlsCaFile } } : {}),
+        ...tlsOf(servers, options.tls),
       });
     } catch (err) {
       const delayMs = Math.round(backoffMs(attempt, 250, 5_000));
@@ -59,6 +60,18 @@ async function connectForEver(options: BusOptions): Promise<NatsConnection> {
       await sleep(delayMs);
     }
   }
+}
+
+/**
+ * The library reads the files for each connection, so that new certificates need no restart. Asked for by a `tls://`
+ * address or by any file: a server without TLS is refused then. `nats://` alone takes TLS where the server offers it.
+ */
+function tlsOf(servers: readonly string[], tls: BusTls = {}): { tls?: TlsOptions } {
+  const { ca, cert, key } = tls;
+  if (!ca && !cert && !servers.some((server) => server.startsWith("tls://"))) return {};
+  return {
+    tls: { ...(ca ? { caFile: ca } : {}), ...(cert ? { certFile: cert } : {}), ...(key ? { keyFile: key } : {}) },
+  };
 }
 
 /** Connects, however long it takes, and stays connected until closed. */

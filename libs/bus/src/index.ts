@@ -5,6 +5,7 @@ export type {
   Bus,
   BusMessage,
   BusOptions,
+  BusTls,
   ConsumeOptions,
   Consumer,
   Follower,

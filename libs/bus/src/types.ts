@@ -115,6 +115,8 @@ export type BusOptions = {
   /** Replicas of the streams that this service owns. */
   replicas: number;
   log: Logger;
-  /** PEM file of the authority that signed the server's certificate, for `tls://`. */
-  tlsCaFile?: string;
+  tls?: BusTls;
 };
+
+/** PEM files, read for each connection: authorities of the servers (else the system's), a certificate of our own and its key. */
+export type BusTls = { ca?: string | undefined; cert?: string | undefined; key?: string | undefined };

@@ -1,5 +1,6 @@
 import { backoffMs, type Logger, sleep } from "@muster/kit";
 import pg from "pg";
+import { endpointOf, isTlsFailure } from "./endpoint.ts";
 import { isConnectionFailure } from "./failures.ts";
 import { StartRefused } from "./start-refused.ts";
 
@@ -7,13 +8,15 @@ const connectTimeoutMs = 5_000;
 
 /**
  * One connection outside the pool, for the time of the start. Waits until the database answers, for `waitMs` (default:
- * for ever), saying so in the log. Throws StartRefused when it answers with a refusal: no such role, password, database.
+ * for ever), saying so in the log. Throws StartRefused when it answers with a refusal: no such role, password, database, and when its TLS is
+ * not what the URL asks for.
  */
 export async function connectWhenUp(options: { url: string; log: Logger; waitMs?: number }): Promise<pg.Client> {
   const { url, log, waitMs = Number.POSITIVE_INFINITY } = options;
   const startedMs = performance.now();
+  const endpoint = endpointOf(url, log);
   for (let attempt = 0; ; attempt++) {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
+    const client = new pg.Client({ ...endpoint, connectionTimeoutMillis: connectTimeoutMs });
     client.on("error", (err) => log.warn({ err }, "database connection lost"));
     try {
       await client.connect();
@@ -32,10 +35,20 @@ export async function connectWhenUp(options: { url: string; log: Logger; waitMs?
   }
 }
 
-function refusal(error: unknown, { user, database }: pg.Client): StartRefused | undefined {
+function refusal(error: unknown, { user, database, host, port }: pg.Client): StartRefused | undefined {
+  const said = error instanceof Error ? error.message : String(error);
+  if (isTlsFailure(error)) {
+    return new StartRefused(
+      `no TLS with the database ${host}:${port} as its URL asks for (sslmode, sslrootcert): ${said}`,
+      {
+        cause: error,
+      },
+    );
+  }
   switch ((error as { code?: string }).code) {
-    case "28P01":
     case "28000":
+      return new StartRefused(`the database ${host}:${port} refuses role "${user}": ${said}`, { cause: error });
+    case "28P01":
       return new StartRefused(
         `role "${user}" cannot log in to database "${database}": run deploy/sql/roles.sql there, and give its password in the URL`,
         { cause: error },

@@ -1,11 +1,11 @@
-import { backoffMs, gauge, histogram, type Logger, sleep } from "@muster/kit";
-import pg from "pg";
+import { backoffMs, histogram, type Logger, sleep } from "@muster/kit";
 import { createEmissionPace } from "./emission-pace.ts";
-import { deadlineExceeded, isRepeatable, publicFailure } from "./failures.ts";
+import { deadlineExceeded, isReadOnlyRefusal, isRepeatable, publicFailure } from "./failures.ts";
+import { openPool } from "./pool.ts";
+import { carriesPrepared } from "./prepared-statements.ts";
 import { remainingMs, settingsQuery, type Who } from "./settings.ts";
 import { type Statement, sql } from "./statement.ts";
 import { type OpenTransaction, openTransaction, type Tx } from "./transaction.ts";
-import { valueTypes } from "./value-types.ts";
 
 export type TxOptions = {
   /** The database refuses every write. */
@@ -19,9 +19,9 @@ export type TxOptions = {
 export type Database = {
   name: string;
   /**
-   * Runs `fn` in one transaction as `who`: committed when it resolves, undone when it throws. Throws AppError `overloaded`
-   * after 2 s without a free connection, `unavailable` when the database is away, `deadline_exceeded` past the deadline. Who emits
-   * thousands of messages a second gets the result up to 250 ms after COMMIT.
+   * Runs `fn` in one transaction as `who`: committed when it resolves, undone when it throws. Throws AppError
+   * `overloaded` after 2 s without a free connection, `unavailable` when the database is away, `deadline_exceeded`
+   * past the deadline. Who emits thousands of messages a second gets the result up to 250 ms after COMMIT.
    */
   tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
   /** The rows of one statement in a read-only transaction of its own, in one flight; throws as `tx` does. */
@@ -44,43 +44,30 @@ export type DatabaseOptions = {
   max: number;
   name: string;
   log: Logger;
-  /** Prepare statements on each connection; false behind a pooler that does not carry them (PgBouncer before 1.21). */
-  prepare?: boolean;
+  /**
+   * Prepare statements on each connection; "auto" (the default) finds out whether what stands at the address carries
+   * them.
+   */
+  prepare?: boolean | "auto";
+  /** The address of a standby: transactions there are read-only, and see the primary's changes a little later. */
+  standby?: boolean;
 };
 
-const connectTimeoutMs = 2_000;
-const idleTimeoutMs = 60_000;
+const checkTimeoutMs = 2_000;
 const attempts = 3;
+/** A statement is cancelled by the server; a server that has not by then, and has not answered either, is not there. */
+const silenceGraceMs = 2_000;
 
 /** A pool of connections as the unprivileged role of `url`; nothing is connected before the first transaction. */
-export function openDatabase({ url, max, name, log, prepare = true }: DatabaseOptions): Database {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max,
-    application_name: name,
-    connectionTimeoutMillis: connectTimeoutMs,
-    idleTimeoutMillis: idleTimeoutMs,
-    keepAlive: true,
-    pipeline: true,
-    types: valueTypes,
-  });
+export function openDatabase({ url, max, name, log, prepare = "auto", standby }: DatabaseOptions): Database {
+  const pool = openPool({ url, max, name, log, ...(standby === undefined ? {} : { standby }) });
   const listeners: (() => void)[] = [];
-  const observe = poolMetrics(name, pool);
   const pace = createEmissionPace();
   const txSeconds = histogram("muster_db_tx_seconds", "Duration of transactions, waiting for a connection included.", [
     "database",
     "outcome",
   ]);
-
-  // A connection that dies in use or idle tells it by an event, which would end the process if nobody listened.
-  pool.on("connect", (client) => void client.on("error", (err) => log.warn({ err }, "database connection lost")));
-  pool.on("error", observe);
-
-  const connect = async (): Promise<pg.PoolClient> => {
-    const connecting = pool.connect();
-    observe();
-    return connecting;
-  };
+  let prepared = prepare;
 
   async function once<T>(
     who: Who,
@@ -88,35 +75,37 @@ export function openDatabase({ url, max, name, log, prepare = true }: DatabaseOp
     options: TxOptions,
   ): Promise<{ result: T; emitted: number }> {
     if (remainingMs(who) <= 0) throw deadlineExceeded();
-    const client = await connect();
+    const client = await pool.connect();
     const timeoutMs = remainingMs(who);
     if (timeoutMs <= 0) {
-      client.release();
+      pool.release(client);
       throw deadlineExceeded();
     }
     let transaction: OpenTransaction | undefined;
     let result: T;
     try {
+      if (prepared === "auto") {
+        prepared = await carriesPrepared(client);
+        if (!prepared) log.info("a pooler stands before the database: statements are not prepared");
+      }
       transaction = openTransaction(client, settingsQuery(who, timeoutMs), {
         begin: options.snapshot
           ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
           : options.readOnly
             ? "BEGIN READ ONLY"
             : "BEGIN",
-        prepare,
+        prepare: prepared,
+        silentMs: timeoutMs + silenceGraceMs,
         traceparent: who.meta?.traceparent ?? null,
       });
       result = await fn(transaction.tx);
       await transaction.commit();
     } catch (error) {
       transaction?.abandon();
-      // Never back into the pool: inside a transaction it would hand its tenant to the next borrower.
-      client.release(true);
-      observe();
+      pool.release(client, error);
       throw error;
     }
-    client.release();
-    observe();
+    pool.release(client);
     const emitted = transaction.emitted();
     if (emitted > 0) for (const listener of listeners) listener();
     return { result, emitted };
@@ -140,7 +129,9 @@ export function openDatabase({ url, max, name, log, prepare = true }: DatabaseOp
           continue;
         }
         done("rollback");
-        throw publicFailure(error);
+        // A write in a transaction that was asked for as read-only is a mistake of ours, and says nothing about the
+        // server.
+        throw (options.readOnly || options.snapshot) && isReadOnlyRefusal(error) ? error : publicFailure(error);
       }
     }
   }
@@ -165,14 +156,14 @@ export function openDatabase({ url, max, name, log, prepare = true }: DatabaseOp
     readAll,
     async check() {
       try {
-        await tx({ caller: null, deadlineMs: performance.now() + connectTimeoutMs }, (t) => t.query(sql`select 1`));
+        await tx({ caller: null, deadlineMs: performance.now() + checkTimeoutMs }, (t) => t.query(sql`select 1`));
         return "ok";
       } catch (error) {
         const { message, cause } = error as Error & { cause?: Error };
         return cause?.message ?? message;
       }
     },
-    close: () => pool.end(),
+    close: () => pool.close(),
     onEmit: (listener) => void listeners.push(listener),
   };
 }
@@ -181,14 +172,4 @@ export function openDatabase({ url, max, name, log, prepare = true }: DatabaseOp
 function observed<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
-}
-
-function poolMetrics(database: string, pool: pg.Pool): () => void {
-  const connections = gauge("muster_db_pool_connections", "Connections of the pool, by use.", ["database", "use"]);
-  const waiting = gauge("muster_db_pool_waiting", "Transactions that wait for a connection.", ["database"]);
-  return () => {
-    connections.set({ database, use: "busy" }, pool.totalCount - pool.idleCount);
-    connections.set({ database, use: "idle" }, pool.idleCount);
-    waiting.set({ database }, pool.waitingCount);
-  };
 }

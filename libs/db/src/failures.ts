@@ -1,4 +1,5 @@
 import { AppError } from "@muster/kit";
+import { isTlsFailure } from "./endpoint.ts";
 
 type Coded = { code?: unknown; constraint?: unknown; message?: unknown };
 
@@ -15,8 +16,13 @@ const lostConnection = new Set([
   "57P01", // admin_shutdown
   "57P02", // crash_shutdown
   "57P03", // cannot_connect_now: starting up, shutting down, recovering
+  "57P05", // idle_session_timeout
   "53300", // too_many_connections
+  "25006", // read_only_sql_transaction: the primary of before is a standby now
 ]);
+
+/** What says nothing about the connections that are there. */
+const aboutNewConnections = new Set(["53300", "57P03", "ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
 
 // pg gives these no code.
 const lostConnectionText =
@@ -26,6 +32,7 @@ const lostConnectionText =
 export function isConnectionFailure(error: unknown): boolean {
   const { code, message } = (error ?? {}) as Coded;
   if (typeof code === "string" && (lostConnection.has(code) || code.startsWith("08"))) return true;
+  if (isTlsFailure(error)) return true;
   // One error per address that a name resolves to.
   if (Array.isArray((error as Partial<AggregateError> | null)?.errors)) {
     return (error as AggregateError).errors.some(isConnectionFailure);
@@ -33,11 +40,19 @@ export function isConnectionFailure(error: unknown): boolean {
   return typeof message === "string" && lostConnectionText.test(message);
 }
 
+/** Whether every connection made so far may lead to a server that went away or is no longer the primary. */
+export function isServerGone(error: unknown): boolean {
+  return isConnectionFailure(error) && !aboutNewConnections.has(String((error as Coded).code));
+}
+
 /** Whether a unique index (that of `constraint`, when named) refused the statement. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   const known = (error ?? {}) as Coded;
   return known.code === "23505" && (constraint === undefined || known.constraint === constraint);
 }
+
+/** A write was refused: the transaction is read-only, or the server replays another one's changes. */
+export const isReadOnlyRefusal = (error: unknown): boolean => ((error ?? {}) as Coded).code === "25006";
 
 /** Serialization failure or deadlock: the same transaction may succeed when run again. */
 export function isRepeatable(error: unknown): boolean {

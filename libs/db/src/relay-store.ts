@@ -22,7 +22,10 @@ const longMs = 60_000;
 /** Lanes that one turn looks at, picked at random of those that wait. */
 const lanesOfATurn = 64;
 
-/** What the relay `holder` reads and writes; all but taking the lease does nothing (and says so) under a foreign fence. */
+/**
+ * What the relay `holder` reads and writes; all but taking the lease does nothing (and says so) under a foreign
+ * fence.
+ */
 export function relayStore(db: Database, holder: string) {
   const who = { caller: systemCaller(db.name) };
   const leaseEnd = sql`clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
@@ -77,8 +80,8 @@ export function relayStore(db: Database, holder: string) {
         order by id limit ${limit}`),
 
     /**
-     * The oldest unpublished rows of every lane but those that rest, as many of each as it takes to come to `most`, or `least`. The heads of
-     * all lanes come first.
+     * The oldest unpublished rows of every lane but those that rest, as many of each as it takes to come to `most`,
+     * or `least`. The heads of all lanes come first.
      */
     shares: (most: number, least: number, pausedRoots: string[], resting: string[]) =>
       queryByIndex<SharedRow>(sql`
@@ -102,28 +105,37 @@ export function relayStore(db: Database, holder: string) {
         ) as w
         order by w.place, w.id limit ${most}`),
 
-    /** Marks acknowledged rows; false when the lease was lost, and nothing is marked. */
+    /**
+     * Marks acknowledged rows; false when the lease was lost, and nothing is marked, or when a row is not the one
+     * that was published: a failover may give its id to another, which has yet to be.
+     */
     async mark(fence: number, placed: readonly (Placed & { id: number })[]): Promise<boolean> {
       const marked = await executeByIndex(sql`
         with held as (${renewal(fence)}),
         given as (
           select * from unnest(${placed.map((p) => p.id)}::bigint[], ${placed.map((p) => p.stream)}::text[],
-                               ${placed.map((p) => p.created)}::text[], ${placed.map((p) => p.seq)}::bigint[])
-            as given (id, stream, created, seq)
+                               ${placed.map((p) => p.created)}::text[], ${placed.map((p) => p.seq)}::bigint[],
+                               ${placed.map((p) => p.msgId)}::text[])
+            as given (id, stream, created, seq, msg_id)
         )
         update outbox set published_at = clock_timestamp(), stream = given.stream, stream_created = given.created,
                           stream_seq = given.seq
-        from given where outbox.id = given.id and exists (select from held)`);
+        from given where outbox.id = given.id and outbox.msg_id = given.msg_id and exists (select from held)`);
       return marked === placed.length;
     },
 
-    /** Puts a row that no stream will take among the dead letters; false when the lease was lost. */
+    /**
+     * Puts a row that no stream will take among the dead letters; false when the lease was lost, or it is another row
+     * now.
+     */
     bury: (fence: number, row: OutboxRow, reason: string, attempts: number) =>
       db.tx(who, async (t) => {
         if ((await t.execute(renewal(fence))) !== 1) return false;
-        await t.execute(deadLetterInsert({ ...row, reason, attempts }).statement);
-        await t.execute(sql`update outbox set published_at = clock_timestamp() where id = ${row.id}`);
-        return true;
+        const buried = await t.execute(
+          sql`update outbox set published_at = clock_timestamp() where id = ${row.id} and msg_id = ${row.msgId}`,
+        );
+        if (buried === 1) await t.execute(deadLetterInsert({ ...row, reason, attempts }).statement);
+        return buried === 1;
       }),
 
     /** The newest promise of each stream, per creation of it, among the rows still kept. */
@@ -133,7 +145,10 @@ export function relayStore(db: Database, holder: string) {
         from outbox where published_at is not null and stream is not null
         order by stream, stream_created, stream_seq desc`),
 
-    /** Takes the marks off every kept row of a stream, oldest first, so that they are published again. Returns how many. */
+    /**
+     * Takes the marks off every kept row of a stream, oldest first, so that they are published again. Returns how
+     * many.
+     */
     async unmark(fence: number, stream: string): Promise<number> {
       let unmarked = 0;
       for (;;) {

@@ -97,6 +97,24 @@ const heldBy = async () => {
 };
 
 describe("the relay", () => {
+  it("publishes a message whose row got the id of one that a failover lost", async () => {
+    await emit("audit.a.1", "lost");
+    const { publish } = bus.transport;
+    bus.transport.publish = async (message) => {
+      if (message.msgId === "lost") {
+        // The primary ended before its standby had the row; the new one gives its id to another.
+        await withClient(test.superuserUrl, (client) =>
+          client.query("update tenancy.outbox set msg_id = 'its successor' where msg_id = 'lost'"),
+        );
+      }
+      return publish(message);
+    };
+    start();
+    await until("the successor is published", () => bus.received.includes("its successor"));
+    await allPublished();
+    expect(bus.received).toEqual(["lost", "its successor"]);
+  });
+
   it("publishes what was there before and what comes, in order, and marks it with the promise", async () => {
     await emit("audit.a.1", "m1", "m2");
     start();

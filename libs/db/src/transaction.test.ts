@@ -5,7 +5,7 @@ import type { PoolClient } from "pg";
 import { sql } from "./statement.ts";
 import { openTransaction } from "./transaction.ts";
 
-const plain = { begin: "BEGIN", prepare: true, traceparent: null };
+const plain = { begin: "BEGIN", prepare: true, silentMs: 12_000, traceparent: null };
 const settings = { text: "select settings", values: [] };
 
 /** A connection that notes what it is asked and answers at once. */

@@ -6,7 +6,9 @@ import { activeTraceparent, type OutboxMessage, outboxInserts } from "./outbox.t
 import { type Query, type Statement, toQuery } from "./statement.ts";
 import { statementName } from "./statement-names.ts";
 
-/** A transaction under way. Statements run in the order in which they are asked for, also when not awaited in between. */
+/**
+ * A transaction under way. Statements run in the order in which they are asked for, also when not awaited in between.
+ */
 export type Tx = {
   /** The rows of a statement. */
   query<R>(statement: Statement): Promise<R[]>;
@@ -24,18 +26,30 @@ export type OpenTransaction = {
   emitted(): number;
 };
 
-/** Sends BEGIN and the settings without waiting for them: their failure is thrown by the first statement or by `commit`. */
+/**
+ * Sends BEGIN and the settings without waiting for them: their failure is thrown by the first statement or by
+ * `commit`.
+ */
 export function openTransaction(
   client: PoolClient,
   settings: Query,
-  { begin, prepare, traceparent }: { begin: string; prepare: boolean; traceparent: string | null },
+  options: {
+    begin: string;
+    prepare: boolean;
+    /** The connection is cut after so many milliseconds without an answer to what was asked. */
+    silentMs: number;
+    traceparent: string | null;
+  },
 ): OpenTransaction {
+  const { begin, prepare, traceparent } = options;
   const messages: OutboxMessage[] = [];
-  const send = sender(client, prepare);
+  const silence = watchSilence(client, options.silentMs);
+  const send = sender(client, prepare, silence);
   let firstError: { error: unknown } | undefined;
   let over = false;
 
-  // What follows a failed statement only says "current transaction is aborted": the first error is the one that explains.
+  // What follows a failed statement only says "current transaction is aborted": the first error is the one that
+  // explains.
   const noteError = (error: unknown) => {
     firstError ??= { error };
   };
@@ -70,9 +84,11 @@ export function openTransaction(
       if (firstError) throw firstError.error;
       // COMMIT of a failed transaction succeeds, and answers ROLLBACK.
       if (result.command !== "COMMIT") throw new Error(`COMMIT was answered with ${result.command}`);
+      silence.end();
     },
     abandon() {
       over = true;
+      silence.end();
     },
     emitted: () => messages.length,
   };
@@ -84,7 +100,7 @@ function noteLostCommit(cause: unknown): never {
 }
 
 /** Sends statements, those of one turn of the event loop in one write. */
-function sender(client: PoolClient, prepare: boolean): (query: Query) => Promise<QueryResult> {
+function sender(client: PoolClient, prepare: boolean, silence: Silence): (query: Query) => Promise<QueryResult> {
   const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
   let corked = false;
   return ({ text, values }) => {
@@ -105,7 +121,42 @@ function sender(client: PoolClient, prepare: boolean): (query: Query) => Promise
     const name = prepare ? statementName(text) : undefined;
     const answer = client.query(name === undefined ? query : { ...query, name });
     if (span) traceAnswer(span, answer);
+    silence.asked(answer);
     return answer;
+  };
+}
+
+type Silence = { asked(answer: Promise<unknown>): void; end(): void };
+
+/**
+ * A paused server, or a lost network, answers nothing and closes nothing: its connection is cut when nothing came for
+ * `silentMs` while something was asked for. The server itself would have cancelled a statement before.
+ */
+function watchSilence(client: PoolClient, silentMs: number): Silence {
+  let open = 0;
+  let sinceMs = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const answered = () => {
+    open -= 1;
+    sinceMs = performance.now();
+  };
+  const look = () => {
+    const leftMs = open === 0 ? silentMs : sinceMs + silentMs - performance.now();
+    if (leftMs <= 0) {
+      const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
+      stream.destroy(Object.assign(new Error("the database does not answer"), { code: "ETIMEDOUT" }));
+      return;
+    }
+    timer = setTimeout(look, leftMs);
+  };
+  return {
+    asked(answer) {
+      if (open === 0) sinceMs = performance.now();
+      open += 1;
+      timer ??= setTimeout(look, silentMs);
+      answer.then(answered, answered);
+    },
+    end: () => clearTimeout(timer),
   };
 }
 

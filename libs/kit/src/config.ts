@@ -88,21 +88,59 @@ export const processSettings = {
   DRAIN_GRACE_MS: whole(10_000, 0, 300_000).describe("Milliseconds that work under way may take during shutdown."),
 };
 
+const path = (what: string) =>
+  z.string().optional().describe(`Path of a PEM file: ${what}. Read again when it changes.`);
+
+/** The message bus, of whoever speaks to it. */
+export const busSettings = {
+  NATS_URL: z
+    .string()
+    .describe(
+      "nats://host:port of the message bus, several comma-separated; with tls:// or a file of NATS_TLS_ a server without TLS is refused.",
+    ),
+  NATS_TLS_CA_PATH: path("authorities that sign the certificates of NATS servers; the system's without it"),
+  NATS_TLS_CERT_PATH: path("certificate that this process shows to NATS servers, with its chain"),
+  NATS_TLS_KEY_PATH: path("private key of NATS_TLS_CERT_PATH"),
+};
+
+export type BusTlsSettings = {
+  NATS_TLS_CA_PATH?: string | undefined;
+  NATS_TLS_CERT_PATH?: string | undefined;
+  NATS_TLS_KEY_PATH?: string | undefined;
+};
+
+/** Mutual TLS between our processes: all three or none of them. */
+export const rpcTlsSettings = {
+  RPC_TLS_CA_PATH: path(
+    "authorities that sign the certificates of services and gateways; two while one replaces the other",
+  ),
+  RPC_TLS_CERT_PATH: path("certificate that this process shows, as server and as client, with its chain"),
+  RPC_TLS_KEY_PATH: path("private key of RPC_TLS_CERT_PATH"),
+};
+
+/** Of every pool of connections to PostgreSQL. */
+export const preparedStatements = z
+  .enum(["auto", "on", "off", "true", "false", "1", "0"])
+  .default("auto")
+  .transform((value) => (value === "auto" ? value : value === "on" || value === "true" || value === "1"))
+  .describe(
+    "Prepare statements on each connection: `on`, `off`, or `auto`, which is off behind a pooler that does not carry them (PgBouncer before 1.21).",
+  );
+
 /** Settings of a service: its database, the message bus and its RPC port. */
 export const serviceSettings = {
   ...processSettings,
   DATABASE_URL: z.string().optional().describe("PostgreSQL as the schema's owner; used for migrations only."),
   DATABASE_URL_APP: z.string().describe("PostgreSQL as the unprivileged application role."),
   DATABASE_POOL_MAX: whole(5, 1, 100).describe("Connections in the pool of this process."),
-  DATABASE_PREPARED_STATEMENTS: flag(true).describe(
-    "Prepare statements on each connection; false behind a pooler that does not carry them (PgBouncer before 1.21).",
-  ),
+  DATABASE_PREPARED_STATEMENTS: preparedStatements,
   AUTO_MIGRATE: flag(true).describe("Apply migrations at start; when false the schema is only checked."),
-  NATS_URL: z.string().describe("nats://host:port of the message bus, several comma-separated."),
+  ...busSettings,
   NATS_NKEY_SEED: z.string().describe("NKey seed of this service's NATS user."),
   NATS_STREAM_REPLICAS: whole(1, 1, 5).describe("Replicas of the streams this service owns."),
   RPC_HOST: z.string().default("0.0.0.0").describe("Address the RPC port listens on."),
   RPC_PORT: whole(8080, 0, 65535).describe("Port of Connect, gRPC and gRPC-Web; 0 takes a free one."),
+  ...rpcTlsSettings,
   CALLER_PRIVATE_KEYS: z.string().describe("id:base64 Ed25519 PKCS#8 keys that sign caller tokens; the first signs."),
   CALLER_PUBLIC_KEYS_DIR: z
     .string()

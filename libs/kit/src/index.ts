@@ -31,12 +31,15 @@ export { canonicalCidr } from "./cidr.ts";
 export { clientNetwork } from "./client-network.ts";
 export {
   baseUrls,
+  busSettings,
   ConfigError,
   flag,
   loadConfig,
   packageVersion,
+  preparedStatements,
   processSettings,
   redactConfig,
+  rpcTlsSettings,
   serviceSettings,
   startConfig,
   whole,
@@ -78,6 +81,7 @@ export {
   signNote,
 } from "./signed-note.ts";
 export { isTimezone } from "./timezone.ts";
+export { busTls, type TlsFiles, type TlsMaterial, type TlsPaths, tlsFiles } from "./tls-files.ts";
 export {
   activeTracer,
   endSpan,

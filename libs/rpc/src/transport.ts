@@ -15,7 +15,17 @@ import {
   type Transport,
 } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { AppError, activeTracer, endSpan, gauge, sleep, startClientSpan, traceparentOf, withSpan } from "@muster/kit";
+import {
+  AppError,
+  activeTracer,
+  endSpan,
+  gauge,
+  sleep,
+  startClientSpan,
+  type TlsFiles,
+  traceparentOf,
+  withSpan,
+} from "@muster/kit";
 import type { Span } from "@opentelemetry/api";
 import type { Dispatcher } from "undici";
 import { toAppError, toConnectError } from "./errors.ts";
@@ -26,6 +36,7 @@ import { createPatience, type Patience } from "./patience.ts";
 import { rpcMethod } from "./rpc-method.ts";
 import type { Signer } from "./signer.ts";
 import { createTargets } from "./targets.ts";
+import { processTls } from "./tls.ts";
 import { type Answer, UnaryCall } from "./unary-call.ts";
 
 /** A call that may last longer than this has connections of its own: waiting for an agent must not hold up the others. */
@@ -33,7 +44,7 @@ const longCallMs = 15_000;
 const longConnections = 64;
 
 export type TransportOptions = {
-  /** http://host:port of each replica, or of the one name that stands for all. Used in turn. */
+  /** http://host:port (https with TLS) of each replica, or of the one name that stands for all. Used in turn. */
   baseUrls: readonly string[];
   /** Connections per base URL for unary calls of up to 15 s: so many run at once, the others wait. Longer ones have 64. */
   connections?: number;
@@ -50,6 +61,8 @@ export type TransportOptions = {
   maxResponseBytes?: number;
   /** The service behind these URLs, and who mints the tokens of callers for it; without them a call brings its token. */
   callers?: { service: string; signer: Pick<Signer, "tokenFor"> };
+  /** Certificates for mutual TLS; the process's own by default. */
+  tls?: TlsFiles | null;
 };
 
 type CallHeaders = CallOptions["headers"];
@@ -65,8 +78,9 @@ export function createTransport(options: TransportOptions): RpcTransport {
   const { connections = 8, clientTtlMs = 30_000, defaultTimeoutMs = 10_000, maxInFlight = 2_048 } = options;
   const { maxResponseBytes = 32 * 1024 * 1024, patienceMs = 2_000 } = options;
   const patience = createPatience(patienceMs, options.baseUrls.length);
-  const shortCalls = createTargets(options.baseUrls, connections, clientTtlMs);
-  const longCalls = createTargets(options.baseUrls, longConnections, clientTtlMs);
+  const { tls = processTls() } = options;
+  const shortCalls = createTargets(options.baseUrls, connections, clientTtlMs, tls);
+  const longCalls = createTargets(options.baseUrls, longConnections, clientTtlMs, tls);
   const inFlightGauge = gauge("muster_rpc_client_in_flight", "Unary RPCs of this process that wait for an answer.");
   let inFlight = 0;
 
@@ -150,15 +164,19 @@ export function createTransport(options: TransportOptions): RpcTransport {
     });
   };
 
-  const streams = options.baseUrls.map((baseUrl) =>
-    createConnectTransport({
-      baseUrl,
-      httpVersion: "2",
-      useBinaryFormat: true,
-      idleConnectionTimeoutMs: clientTtlMs,
-      readMaxBytes: maxResponseBytes,
-    }),
-  );
+  const openStreams = () =>
+    options.baseUrls.map((baseUrl) =>
+      createConnectTransport({
+        baseUrl,
+        httpVersion: "2",
+        useBinaryFormat: true,
+        idleConnectionTimeoutMs: clientTtlMs,
+        readMaxBytes: maxResponseBytes,
+        ...(tls ? { nodeOptions: { secureContext: tls.context() } } : {}),
+      }),
+    );
+  let streams = openStreams();
+  let streamsOf = tls?.version();
   let streamTurn = 0;
 
   const tokenOf = async (contextValues: ContextValues | undefined): Promise<string | null> => {
@@ -187,6 +205,10 @@ export function createTransport(options: TransportOptions): RpcTransport {
       const messages = method.methodKind === "server_streaming" ? await repeatable(input) : input;
       return tracedStream(method, header, token, (headers) =>
         untilTaken(patience, signal, () => {
+          if (tls && tls.version() !== streamsOf) {
+            streamsOf = tls.version();
+            streams = openStreams();
+          }
           streamTurn = (streamTurn + 1) % streams.length;
           const stock = streams[streamTurn] as Transport;
           return stock.stream(method, signal, timeoutMs, headers, messages, contextValues);

@@ -1,8 +1,17 @@
 import { fileURLToPath } from "node:url";
 import { type Bus, openBus, type StreamName, streamOwner } from "@muster/bus";
 import { checkSchema, type Database, migrate, openDatabase, type Privilege, startRelay } from "@muster/db";
-import { baseUrls, type Process, redactConfig, runProcess, serviceSettings, sleep, startConfig } from "@muster/kit";
-import { createVerifier, type Registration, servePort } from "@muster/rpc";
+import {
+  baseUrls,
+  busTls,
+  type Process,
+  redactConfig,
+  runProcess,
+  serviceSettings,
+  sleep,
+  startConfig,
+} from "@muster/kit";
+import { createVerifier, type Registration, servePort, useRpcTls } from "@muster/rpc";
 import { z } from "zod";
 import { startCleanup } from "./idempotent.ts";
 import { type LearnTenants, learningFrom } from "./learn-tenants.ts";
@@ -85,6 +94,7 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
     async (proc) => {
       const { log } = proc;
       log.info({ version: definition.version, config: redactConfig(config) }, "starting");
+      useRpcTls(config, log);
       if (config.AUTO_MIGRATE && config.DATABASE_URL) {
         await migrate({ url: config.DATABASE_URL, service: name, dirs, log });
       }
@@ -180,6 +190,7 @@ function connectBus(options: {
     seed: config.NATS_NKEY_SEED,
     name,
     replicas: config.NATS_STREAM_REPLICAS,
+    tls: busTls(config),
     log,
   }).then(async (bus) => {
     const stops: { stop(): Promise<void> | void }[] = [];

@@ -1,5 +1,14 @@
 import type { Privilege } from "@muster/db";
-import { baseUrls, flag, packageVersion, processSettings, serviceSettings, whole } from "@muster/kit";
+import {
+  baseUrls,
+  busSettings,
+  flag,
+  packageVersion,
+  preparedStatements,
+  processSettings,
+  serviceSettings,
+  whole,
+} from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 
@@ -141,9 +150,7 @@ export const retentionSettings = {
   ...noteSettings,
   ...archiveSettings,
   DATABASE_URL_PRUNER: z.string().describe("PostgreSQL as muster_audit_pruner, which alone may delete audit rows."),
-  DATABASE_PREPARED_STATEMENTS: flag(true).describe(
-    "Prepare statements on each connection; false behind a pooler that does not carry them (PgBouncer before 1.21).",
-  ),
+  DATABASE_PREPARED_STATEMENTS: preparedStatements,
   RETENTION_DAYS_DEFAULT: whole(365, 1, 3_650).describe(
     "Days that rows are kept where no policy says otherwise: organizations without one, partners, the platform.",
   ),
@@ -160,7 +167,7 @@ export const restoreSettings = {
   ...noteSettings,
   ...checkpointCopySettings,
   DATABASE_URL_APP: serviceSettings.DATABASE_URL_APP,
-  NATS_URL: serviceSettings.NATS_URL,
+  ...busSettings,
   NATS_NKEY_SEED: serviceSettings.NATS_NKEY_SEED,
   NATS_STREAM_REPLICAS: serviceSettings.NATS_STREAM_REPLICAS,
   LOG_LEVEL: serviceSettings.LOG_LEVEL,

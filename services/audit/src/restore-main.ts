@@ -1,6 +1,6 @@
 import { openBus } from "@muster/bus";
 import { openDatabase } from "@muster/db";
-import { createLogger, noteKeys, startConfig } from "@muster/kit";
+import { busTls, createLogger, noteKeys, startConfig } from "@muster/kit";
 import { z } from "zod";
 import { openArchive } from "./clients/archive/open.ts";
 import { checkpointsOutside } from "./clients/checkpoint-copies.ts";
@@ -35,6 +35,7 @@ async function main(): Promise<void> {
     seed: config.NATS_NKEY_SEED,
     name: "audit",
     replicas: config.NATS_STREAM_REPLICAS,
+    tls: busTls(config),
     log,
   });
   await bus.ensureStream("CHECKPOINTS");

@@ -1,0 +1,121 @@
+import { gauge, type Logger } from "@muster/kit";
+import pg from "pg";
+import { endpointOf } from "./endpoint.ts";
+import { isServerGone } from "./failures.ts";
+import { valueTypes } from "./value-types.ts";
+
+export type PoolOptions = {
+  url: string;
+  max: number;
+  name: string;
+  log: Logger;
+  /** Takes a server that only replays another one's changes, too. */
+  standby?: boolean;
+};
+
+export type ConnectionPool = {
+  /** Throws what pg throws; code 25006 for a server in recovery. */
+  connect(): Promise<pg.PoolClient>;
+  /**
+   * Gives it back. After an error it is closed; after one that tells of a server's end, so are all that were made
+   * before.
+   */
+  release(client: pg.PoolClient, error?: unknown): void;
+  close(): Promise<void>;
+};
+
+const connectTimeoutMs = 2_000;
+const idleTimeoutMs = 60_000;
+
+/** Knows what the server reports of itself, at the start and whenever it changes: whether it is a standby. */
+class ServerClient extends pg.Client {
+  inRecovery = false;
+
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    const { connection } = this as unknown as { connection: NodeJS.EventEmitter };
+    connection.on("parameterStatus", (status: { parameterName: string; parameterValue: string }) => {
+      if (status.parameterName === "in_hot_standby") this.inRecovery = status.parameterValue === "on";
+    });
+  }
+}
+
+/**
+ * Connections to whatever stands behind one address. It may move: after a server's end or demotion no connection of
+ * before is handed out again, and a standby's never is (unless `standby`).
+ */
+export function openPool({ url, max, name, log, standby = false }: PoolOptions): ConnectionPool {
+  const pool = new pg.Pool({
+    ...endpointOf(url, log),
+    Client: ServerClient as unknown as new () => pg.ClientBase,
+    max,
+    application_name: name,
+    connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: idleTimeoutMs,
+    keepAlive: true,
+    pipeline: true,
+    types: valueTypes,
+  } as pg.PoolConfig);
+  const observe = poolMetrics(name, pool);
+  const madeIn = new WeakMap<object, number>();
+  let generation = 0;
+
+  pool.on("connect", (client) => {
+    madeIn.set(client, generation);
+    // A connection that dies in use or idle tells it by an event, which would end the process if nobody listened.
+    client.on("error", (err) => log.warn({ err }, "database connection lost"));
+  });
+  pool.on("error", observe);
+
+  const discard = (client: pg.PoolClient) => {
+    client.release(true);
+    observe();
+  };
+
+  return {
+    async connect() {
+      for (;;) {
+        const connecting = pool.connect();
+        observe();
+        const client = await connecting;
+        if (madeIn.get(client) !== generation) discard(client);
+        else if (!standby && (await isStandby(client, discard))) {
+          discard(client);
+          throw Object.assign(new Error("the database at this address is a standby"), { code: "25006" });
+        } else return client;
+      }
+    },
+    release(client, error) {
+      if (error === undefined && madeIn.get(client) === generation) client.release();
+      // Inside a transaction it would hand its tenant to the next borrower.
+      else client.release(true);
+      if (isServerGone(error)) generation += 1;
+      observe();
+    },
+    close: () => pool.end(),
+  };
+}
+
+/** Asked only of a server that says so: a pooler may still say what was true when it connected. */
+async function isStandby(client: pg.PoolClient, discard: (client: pg.PoolClient) => void): Promise<boolean> {
+  const server = client as unknown as ServerClient;
+  if (!server.inRecovery) return false;
+  try {
+    const { rows } = await client.query<{ inRecovery: boolean }>('select pg_is_in_recovery() as "inRecovery"');
+    server.inRecovery = rows[0]?.inRecovery ?? true;
+    return server.inRecovery;
+  } catch (error) {
+    discard(client);
+    throw error;
+  }
+}
+
+function poolMetrics(database: string, pool: pg.Pool): () => void {
+  const connections = gauge("muster_db_pool_connections", "Connections of the pool, by use.", ["database", "use"]);
+  const waiting = gauge("muster_db_pool_waiting", "Transactions that wait for a connection.", ["database"]);
+  return () => {
+    connections.set({ database, use: "busy" }, pool.totalCount - pool.idleCount);
+    connections.set({ database, use: "idle" }, pool.idleCount);
+    waiting.set({ database }, pool.waitingCount);
+  };
+}
