@@ -41,13 +41,6 @@ describe("a supervised process", () => {
     expect(said).toEqual(["part ended: killed by SIGKILL; starting it again in 0.2 s"]);
   });
 
-  it("waits longer before each restart, up to the limit", () => {
-    expect([0, 1, 2, 5, 6, 40].map((attempt) => restartWaitMs(attempt))).toEqual([
-      200, 400, 800, 6_400, 10_000, 10_000,
-    ]);
-    expect([0, 1, 2, 40].map((attempt) => restartWaitMs(attempt, 300))).toEqual([200, 300, 300, 300]);
-  });
-
   it("stays ended once it is stopped", async () => {
     const { keeper } = keep(async () => sleeper());
     const { pid } = await keeper.first;
