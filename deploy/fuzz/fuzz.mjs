@@ -1,8 +1,8 @@
-// `npm run fuzz [-- --seconds N]`: schemathesis calls every operation of the served document on a throw-away cluster, as platform administrator,
+// `npm run fuzz [-- --seconds N --seed N]`: schemathesis calls every operation of the served document on a throw-away cluster, as platform administrator,
 // organization administrator and API key. Ends with 1 after a 5xx or a reply that is not as documented. Skipped where
 // Python is missing.
 import { spawn, spawnSync } from "node:child_process";
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -41,10 +41,15 @@ const unchecked = [
   "object_level_authorization",
 ];
 
-const { values } = parseArgs({ options: { seconds: { type: "string", default: "600" } } });
-const seconds = Number(values.seconds);
-if (!Number.isInteger(seconds) || seconds < 30) {
-  console.error("--seconds takes a whole number from 30");
+const { values } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "600" },
+    seed: { type: "string", default: String(randomInt(2 ** 31)) },
+  },
+});
+const [seconds, seed] = [Number(values.seconds), Number(values.seed)];
+if (!Number.isInteger(seconds) || seconds < 30 || !Number.isInteger(seed) || seed < 0) {
+  console.error("--seconds takes a whole number from 30, --seed one from 0");
   process.exit(2);
 }
 
@@ -60,7 +65,7 @@ const cluster = await startCluster();
 try {
   const callers = await makeCallers();
   for (const [name, headers] of Object.entries(callers)) {
-    console.log(`== fuzz as ${name}, at most ${Math.floor(seconds / 3)} s`);
+    console.log(`== fuzz as ${name}, at most ${Math.floor(seconds / 3)} s, seed ${seed}`);
     const code = await fuzz(headers);
     if (code !== 0) failed++;
   }
@@ -188,6 +193,8 @@ function fuzz(headers) {
     cluster.url,
     "--max-time",
     String(Math.floor(seconds / 3)),
+    "--seed",
+    String(seed),
     "--phases",
     "examples,coverage,fuzzing",
     "--workers",

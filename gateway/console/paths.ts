@@ -3,6 +3,23 @@
  * and the gateway answers no other path with HTML. None may be a path of the API (`api`, `docs`, `health`, `metrics`).
  */
 export const paths = {
-  app: ["", "welcome", "devices", "audit", "webhooks", "keys", "people", "orgs", "releases", "profile"],
+  app: [
+    "",
+    "welcome",
+    "devices",
+    "groups",
+    "audit",
+    "webhooks",
+    "keys",
+    "people",
+    "roles",
+    "orgs",
+    "sites",
+    "partners",
+    "releases",
+    "settings",
+    "operations",
+    "profile",
+  ],
   signIn: ["login", "reset-password", "accept-invite"],
 } as const;

@@ -1,38 +1,70 @@
 // Takes a picture of every page of the console at a running stack, in both themes, 1280 and 390 pixels wide, into
-// .muster/screenshots.
-//   MUSTER_EMAIL=admin@muster.local MUSTER_PASSWORD=… npm run screenshots --workspace gateway/console
+// .muster/screenshots. With MUSTER_EXAMPLE=1 it fills the stack with an example fleet first: only for a new stack.
+//   MUSTER_EXAMPLE=1 MUSTER_EMAIL=admin@muster.local MUSTER_PASSWORD=… npm run screenshots --workspace gateway/console
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
+import { makeExampleData } from "./example-data.mjs";
 
 const { MUSTER_URL = "http://localhost:3000", MUSTER_EMAIL = "admin@muster.local", MUSTER_PASSWORD } = process.env;
-const { CHROMIUM_BIN = "/usr/bin/chromium", SCREENSHOTS } = process.env;
+const {
+  CHROMIUM_BIN = "/usr/bin/chromium",
+  SCREENSHOTS,
+  MUSTER_EXAMPLE,
+  MUSTER_RECOVERY_CODE,
+  MUSTER_SMALL,
+  ONLY,
+} = process.env;
 if (!MUSTER_PASSWORD) throw new Error("set MUSTER_PASSWORD to the password of MUSTER_EMAIL");
 const folder = SCREENSHOTS ?? fileURLToPath(new URL("../../.muster/screenshots", import.meta.url));
-const widths = [1280, 390];
-const themes = ["light", "dark"];
+/** MUSTER_SMALL=1: half as large, light, wide, without dialogs: for documents. */
+const isSmall = MUSTER_SMALL === "1";
+const widths = isSmall ? [1280] : [1280, 390];
+const themes = isSmall ? ["light"] : ["light", "dark"];
+
+const credentials = { email: MUSTER_EMAIL, password: MUSTER_PASSWORD };
+const example = MUSTER_EXAMPLE ? await makeExampleData(MUSTER_URL, credentials) : null;
+const recoveryCode = example?.recoveryCodes[0] ?? MUSTER_RECOVERY_CODE;
+const place = example ? `?orgId=${example.orgId}` : "";
+
+/** Path, and the button whose dialog is taken, too. */
 const pages = [
-  "/",
-  "/welcome",
-  "/devices",
-  "/audit",
-  "/webhooks",
-  "/keys",
-  "/keys/enrollment",
-  "/people",
-  "/orgs",
-  "/profile",
+  [`/${place}`],
+  ["/welcome"],
+  [`/devices${place}`],
+  [`/groups${place}`, "New group"],
+  [`/audit${place}`],
+  [`/audit/reports${place}`],
+  [`/audit/streams${place}`, "New stream"],
+  [`/audit/retention${place}`],
+  [`/webhooks${place}`, "New webhook"],
+  [`/keys${place}`, "New API key"],
+  [`/keys/principals${place}`, "New service principal"],
+  [`/keys/enrollment${place}`],
+  [`/people${place}`, "Invite"],
+  [`/roles${place}`, "New role"],
+  ["/orgs", "New organization"],
+  [`/sites${place}`, "New site"],
+  ["/partners", "New partner"],
+  [`/settings/sso${place}`, "New provider"],
+  [`/settings/domains${place}`],
+  ["/settings/partner"],
+  ["/settings/branding"],
+  ["/operations"],
+  ["/releases"],
+  ["/releases/rollouts"],
+  ["/profile"],
 ];
 /** Lists whose first row is opened, too. */
-const opened = ["/devices", "/audit", "/webhooks"];
+const opened = ["devices", "audit", "webhooks", "people", "roles", "orgs", "sites", "partners", "settings-sso"];
 
 mkdirSync(folder, { recursive: true });
 const browser = await chromium.launch({
   executablePath: CHROMIUM_BIN,
   args: ["--no-sandbox", "--disable-dev-shm-usage"],
 });
-const page = await browser.newPage();
+const page = await browser.newPage({ deviceScaleFactor: isSmall ? 0.5 : 1 });
 const taken = [];
 
 async function take(name) {
@@ -40,7 +72,7 @@ async function take(name) {
     await page.setViewportSize({ width, height: 800 });
     for (const colorScheme of themes) {
       await page.emulateMedia({ colorScheme });
-      const file = `${name}-${width}-${colorScheme}.png`;
+      const file = isSmall ? `${name}.png` : `${name}-${width}-${colorScheme}.png`;
       await page.screenshot({ path: join(folder, file) });
       taken.push(file);
     }
@@ -57,22 +89,38 @@ async function open(path) {
 
 for (const path of ["/login", "/reset-password", "/accept-invite#token=example"]) {
   await open(path);
-  await take(path.slice(1).split("#")[0]);
+  if (!isSmall) await take(path.slice(1).split("#")[0]);
 }
 await open("/login");
 await page.getByLabel("E-mail").fill(MUSTER_EMAIL);
 await page.getByLabel("Password").fill(MUSTER_PASSWORD);
 await page.getByRole("button", { name: "Sign in", exact: true }).click();
+if (recoveryCode) {
+  await page.getByRole("button", { name: "Use a recovery code" }).click();
+  await page.getByLabel("Recovery code").fill(recoveryCode);
+  await page.getByRole("button", { name: "Continue" }).click();
+}
 await page.getByRole("button", { name: "Sign out" }).waitFor();
-for (const path of pages) {
+for (const [path, button] of pages) {
+  const name = path.split("?")[0].slice(1).replaceAll("/", "-") || "overview";
+  if (ONLY && !ONLY.split(",").includes(name)) continue;
   await open(path);
-  await take(path === "/" ? "overview" : path.slice(1).replaceAll("/", "-"));
-  if (!opened.includes(path)) continue;
+  await take(name);
+  if (button && !isSmall) {
+    await page.getByRole("button", { name: button }).first().click();
+    await page.getByRole("dialog").waitFor();
+    await page.waitForLoadState("networkidle");
+    await take(`${name}-new`);
+    await page.keyboard.press("Escape");
+  }
+  if (!opened.includes(name)) continue;
   const first = page.locator("main tbody a").first();
   if ((await first.count()) === 0) continue;
   await first.click();
+  await page.waitForURL((url) => url.pathname !== path.split("?")[0]);
+  await page.locator("main h1").first().waitFor();
   await page.waitForLoadState("networkidle");
-  await take(`${path.slice(1)}-one`);
+  await take(`${name}-one`);
 }
 await browser.close();
 process.stdout.write(`${taken.length} pictures in ${folder}\n`);

@@ -21,8 +21,13 @@ const anonymous = Object.entries(document.paths)
 const access = Object.fromEntries(
   Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => {
-      const { permission, mfa, scopes } = operation["x-access"];
-      const needs = { ...(permission ? { permission } : {}), ...(mfa ? { mfa } : {}), ...(scopes ? { scopes } : {}) };
+      const { permission, mfa, scopes, allSites } = operation["x-access"];
+      const needs = {
+        ...(permission ? { permission } : {}),
+        ...(mfa ? { mfa } : {}),
+        ...(scopes ? { scopes } : {}),
+        ...(allSites ? { allSites } : {}),
+      };
       return [`${method.toUpperCase()} ${path}`, needs];
     }),
   ),
@@ -38,8 +43,11 @@ export const anonymous: readonly string[] = ${JSON.stringify(anonymous, null, 2)
 );
 writeFileSync(
   `${folder}access.ts`,
-  `${note}/** What an operation needs of a person: a permission, a second factor, one of these places in the hierarchy. */
-export type OperationAccess = { permission?: string; mfa?: true; scopes?: readonly string[] };
+  `${note}/**
+ * What an operation needs of a person: a permission, a second factor, one of these places in the hierarchy, every site
+ * of their organization.
+ */
+export type OperationAccess = { permission?: string; mfa?: true; scopes?: readonly string[]; allSites?: true };
 /** By \`METHOD path\`. */
 export const access: Readonly<Record<string, OperationAccess>> = ${JSON.stringify(access)};
 `,

@@ -24,6 +24,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   revocations: () => import("./revocations.ts"),
   "key-lists": () => import("./key-lists.ts"),
   "user-lists": () => import("./user-lists.ts"),
+  console: () => import("./console.ts"),
   "login-timing": () => import("./login-timing.ts"),
   "audit-flow": () => import("./audit-flow.ts"),
   "audit-growth": () => import("./audit-growth.ts"),

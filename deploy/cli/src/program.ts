@@ -1,24 +1,13 @@
-import { Command, Option } from "commander";
-import { type ExportOptions, exportLogs, verifyChain } from "./commands/audit.ts";
+import { Command } from "commander";
 import { type ListenOptions, listen } from "./commands/listen.ts";
-import {
-  type BodyOptions,
-  create,
-  type GetOptions,
-  get,
-  type RotateOptions,
-  remove,
-  rotate,
-  update,
-} from "./commands/records.ts";
 import { enrollTotp, login, logout, whoami } from "./commands/session.ts";
 import { candidates, scripts } from "./completion.ts";
 import { runProgram } from "./external.ts";
-import { Failure, wrongUsage } from "./failure.ts";
-import type { Globals, Io } from "./io.ts";
-import { namesFor } from "./resources.ts";
-
-const organization = () => new Option("--org <id>", "the organization that it is about");
+import { wrongUsage } from "./failure.ts";
+import type { Io } from "./io.ts";
+import { addAudit } from "./program-audit.ts";
+import { add, all, ended, organization } from "./program-parts.ts";
+import { addKeys, addRecords } from "./program-records.ts";
 
 /** The whole tool: each command with its help, an example and what it does. */
 export function programOf(io: Io): Command {
@@ -33,9 +22,6 @@ export function programOf(io: Io): Command {
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
     .exitOverride();
   // Settings above go to the commands below, which commander copies them to when they are made.
-  const add = (parent: Command, signature: string, description: string, example: string) =>
-    parent.command(signature).description(description).addHelpText("after", `\nExample:\n  $ ${example}`);
-  const all = <T extends Globals>(command: Command) => command.optsWithGlobals<T>();
 
   add(
     program,
@@ -60,9 +46,9 @@ export function programOf(io: Io): Command {
     (_options, command: Command) => enrollTotp(io, all(command)),
   );
 
-  addRecords(program);
-  addKeys(program);
-  addAudit(program);
+  addRecords(program, io);
+  addKeys(program, io);
+  addAudit(program, io);
 
   const webhooks = program.command("webhooks").description("receive webhooks on this machine");
   add(
@@ -117,108 +103,4 @@ export function programOf(io: Io): Command {
       );
     });
   return program;
-
-  function addRecords(parent: Command) {
-    const known = (names: readonly string[]) => `one of: ${names.join(", ")}`;
-    add(parent, "get", "rows of a list, or one record", "muster get devices status=offline --limit 20")
-      .argument("<resource>", known(namesFor("list")))
-      .argument("[id-or-filters...]", "an id, or filters such as status=offline")
-      .addOption(organization())
-      .option("--of <id>", "the record that the rows belong to, such as the webhook of deliveries")
-      .option("--limit <n>", "rows at most", "50")
-      .option("--all", "every row")
-      .option("--columns <names>", "columns of the table, separated by commas")
-      .action((resource: string, args: string[], _options, command: Command) =>
-        get(io, resource, args, all<GetOptions>(command)),
-      );
-    add(
-      parent,
-      "create",
-      "make a record",
-      "muster create sites --org ID name=Berlin timezone=Europe/Berlin contact.email=it@example.com",
-    )
-      .argument("<resource>", known(namesFor("create")))
-      .argument("[fields...]", "name=text, count:=5 (JSON), scopes[]=devices:read (an item each), contact.email=text")
-      .addOption(organization())
-      .option("--file <file>", "a JSON object to start from; - for standard input")
-      .action((resource: string, fields: string[], _options, command: Command) =>
-        create(io, resource, fields, all<BodyOptions>(command)),
-      );
-    add(parent, "update", "change fields of a record", "muster update devices ID autoUpdateEnabled:=false")
-      .argument("<resource>", known(namesFor("update")))
-      .argument("<id>")
-      .argument("[fields...]", "as for create")
-      .option("--file <file>", "a JSON object to start from; - for standard input")
-      .action((resource: string, id: string, fields: string[], _options, command: Command) =>
-        update(io, resource, id, fields, all<BodyOptions>(command)),
-      );
-    add(
-      parent,
-      "delete",
-      "delete a record; an API key is revoked, a device decommissioned",
-      "muster delete webhooks ID",
-    )
-      .argument("<resource>", known(namesFor("delete")))
-      .argument("<id>")
-      .action((resource: string, id: string, _options, command: Command) => remove(io, resource, id, all(command)));
-  }
-
-  function addKeys(parent: Command) {
-    const keys = parent.command("keys").description("rotate keys, and check what looks like one");
-    add(
-      keys,
-      "rotate",
-      "replace the secret of a key; the new one is shown once",
-      "muster keys rotate ID --grace 300 --json | jq -r .key",
-    )
-      .argument("<id>")
-      .option("--kind <kind>", "what the id names: api, principal or enrollment", "api")
-      .option("--grace <seconds>", "how long the old secret of an API key goes on")
-      .action((id: string, _options, command: Command) => rotate(io, id, all<RotateOptions>(command)));
-    add(
-      keys,
-      "check",
-      "form and checksum of API keys, offline; from standard input without one",
-      "muster keys check < candidates.txt",
-    )
-      .argument("[key]")
-      .action((key: string | undefined) => runProgram("key", ["check", ...(key ? [key] : [])]).then(ended));
-  }
-
-  function addAudit(parent: Command) {
-    const audit = parent.command("audit").description("verify and export the audit trail");
-    add(
-      audit,
-      "verify",
-      "verify a chain at the API or, with a file, an export offline",
-      "muster audit verify export.jsonl --key 'muster-audit-1a2b3c+4d5e6f70+AR…'",
-    )
-      .argument("[file]", "a JSONL export, also gzipped; - for standard input")
-      .addOption(organization())
-      .option("--from <seq>", "first row to verify at the API")
-      .option("--key <key...>", "verifier key of the deployment, or a file of some, for an export")
-      .option("--deployment <name>", "name that the checkpoints of an export must bear")
-      .action((file: string | undefined, _options, command: Command) => {
-        const options = all<Globals & { org?: string; from?: string; key?: string[]; deployment?: string }>(command);
-        if (file === undefined) return verifyChain(io, options);
-        const keys = (options.key ?? []).flatMap((key) => ["--key", key]);
-        const name = options.deployment === undefined ? [] : ["--deployment", options.deployment];
-        return runProgram("audit", ["verify", file, ...keys, ...name, ...(options.json ? ["--json"] : [])]).then(ended);
-      });
-    add(
-      audit,
-      "export",
-      "write signed JSON lines, which `muster audit verify FILE` checks, or CSV",
-      "muster audit export --org ID --output export.jsonl",
-    )
-      .addOption(organization())
-      .addOption(new Option("--format <format>", "jsonl or csv").choices(["jsonl", "csv"]).default("jsonl"))
-      .option("--output <file>", "a file (mode 0600) instead of standard output")
-      .action((_options, command: Command) => exportLogs(io, all<ExportOptions>(command)));
-  }
-}
-
-/** A program that was run has said by itself what was wrong. */
-function ended(code: number): void {
-  if (code !== 0) throw new Failure(code, "");
 }

@@ -11,9 +11,11 @@ import { programOf } from "./program.ts";
 import { resources } from "./resources.ts";
 import { run } from "./run.ts";
 
-/** A run without a home: its exit code and what it wrote. */
-async function muster(args: string[], env: Record<string, string> = {}) {
-  const [stdout, stderr, stdin] = [new PassThrough(), new PassThrough(), new PassThrough()];
+/** A run without a home: its exit code and what it wrote. With `typed` it stands at a terminal. */
+async function muster(args: string[], env: Record<string, string> = {}, typed: string | null = null) {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const stdin = Object.assign(new PassThrough(), typed === null ? {} : { isTTY: true });
+  if (typed !== null) stdin.end(`${typed}\n`);
   const code = await run(args, {
     env: { MUSTER_CONFIG_DIR: join(tmpdir(), "muster-nowhere"), ...env },
     stdin,
@@ -66,6 +68,21 @@ describe("wrong usage ends with 2 and says what was meant", () => {
     const { code, stdout, stderr } = await muster(args, { MUSTER_API_KEY: "svc_x", MUSTER_URL: "http://127.0.0.1:1" });
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(message);
+  });
+});
+
+describe("deleting", () => {
+  // Nobody listens there: whoever goes on ends with 6.
+  const env = { MUSTER_API_KEY: "svc_x", MUSTER_URL: "http://127.0.0.1:1" };
+  it.each<[string, string[], string | null, number]>([
+    ["asks at a terminal and does nothing without a yes", [], "no", 1],
+    ["does it after a yes", [], "YES", 6],
+    ["does not ask with --yes", ["--yes"], "", 6],
+    ["does not ask in a pipe", [], null, 6],
+  ])("%s", async (_what, more, typed, code) => {
+    const ran = await muster(["delete", "sites", "some-id", ...more], env, typed);
+    expect(ran.code).toBe(code);
+    expect(ran.stderr.includes("Delete some-id of sites?")).toBe(more.length === 0 && typed !== null);
   });
 });
 
@@ -135,7 +152,7 @@ describe("completion", () => {
     [["create", "dev"], ["device-groups"]],
     [
       ["get", "devices", "s"],
-      ["siteId=", "status=", "search="],
+      ["siteId=", "status=", "seenAfter=", "seenBefore=", "search="],
     ],
     [["get", "devices", "--li"], ["--limit"]],
     [["--json", "keys", "r"], ["rotate"]],

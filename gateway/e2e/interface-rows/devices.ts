@@ -29,6 +29,7 @@ export const deviceRows: AreaRows = {
       { permission: "devices:read" },
       `
     GET /devices
+    GET /devices/summary
     GET /devices/:id
     GET /device-groups
     GET /device-groups/:id`,

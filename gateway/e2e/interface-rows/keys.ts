@@ -32,6 +32,7 @@ export const keyRows: AreaRows = {
     ),
   ],
   additional: [
+    ...rows(4, read, "GET /api-keys/scopes"),
     ...rows(4, { ...writeMfa, scopes: above }, "POST /orgs/organizations/:id/revoke-credentials"),
     ...rows(4, { ...writeMfa, scopes: system }, "POST /orgs/partners/:id/revoke-credentials"),
   ],

@@ -11,6 +11,7 @@ import {
   codeOf,
   linkThrough,
   newProvider,
+  publicUrl,
   reasonOf,
   roundTrip,
   signInThrough,
@@ -74,6 +75,23 @@ describe("enforced single sign-on of an organization, from its beginning", () =>
     expect((await login(viewer.email, viewer.password)).status).toBe(200);
   });
 
+  it("ends a sign-in that a password began before it: the second factor opens no session any more", async () => {
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const viewer = await signedInAs(cluster, "org-viewer", { orgId });
+    const { recoveryCodes } = await enrollTotp(viewer);
+    const begun = async () => (await login(viewer.email, viewer.password)).body.mfaToken;
+    const [early, verified] = [await begun(), await begun()];
+    const verify = (mfaToken: unknown, code: unknown) =>
+      api(cluster).call("POST", "/auth/mfa/verify", { mfaToken, code });
+    expect((await verify(verified, recoveryCodes[0])).status).toBe(200);
+    const provider = await newProvider(admin.api, idp, { enforceSSO: true });
+    idp.become(newAccount({ email: admin.email }));
+    await linkThrough(cluster, admin.api, provider.id);
+    await signInThrough(cluster, orgId);
+    const late = await verify(early, recoveryCodes[1]);
+    expect([late.status, late.body.code]).toEqual([401, "invalid_mfa_token"]);
+  });
+
   it("takes an invitation by single sign-on alone", async () => {
     const { orgId, admin } = await tenantWithAdmins(cluster);
     const provider = await newProvider(admin.api, idp, { enforceSSO: true });
@@ -122,6 +140,38 @@ describe("a verified domain", () => {
     ]);
     idp.become({ ...silent(), email: `known@${domain}` });
     expect((await signInThrough(cluster, orgId)).user.id).toBe(viewer.id);
+  }, 120_000);
+
+  it("leads its addresses to the provider of its place, and says nothing of anybody's account", async () => {
+    const { orgId, partnerId, admin, partnerAdmin } = await tenantWithAdmins(cluster);
+    const find = async (email: string) => (await api(cluster).call("POST", "/sso/find", { email })).body;
+    const nothing = { providerName: null, enforceSSO: false, loginUrl: null };
+    const [domain, staff] = [`${randomUUID()}.example`, `${randomUUID()}.example`];
+    const provider = await newProvider(admin.api, idp, { name: "Acme ID", status: "testing" });
+    await verifiedDomain(cluster, admin.api, domain);
+    expect(await find(`ada@${domain}`)).toEqual(nothing);
+    expect((await admin.api.call("POST", `/sso/providers/${provider.id}/status`, { status: "active" })).status).toBe(
+      200,
+    );
+    const found = {
+      providerName: "Acme ID",
+      enforceSSO: false,
+      loginUrl: `${publicUrl(cluster)}/api/v1/sso/login/${orgId}`,
+    };
+    // A letter's case and an account that is there make no difference; a domain below is another one.
+    for (const email of [`ada@${domain}`, `NOBODY@${domain.toUpperCase()}`]) expect(await find(email)).toEqual(found);
+    for (const email of [`ada@mail.${domain}`, admin.email, "ada", "@", "ada@", `a@b@${staff}`]) {
+      expect(await find(email)).toEqual(nothing);
+    }
+    await newProvider(partnerAdmin.api, idp, { name: "Staff ID", ownerScope: "partner", defaultRoleId: undefined });
+    await verifiedDomain(cluster, partnerAdmin.api, staff, { ownerScope: "partner" });
+    expect(await find(`bob@${staff}`)).toEqual({
+      providerName: "Staff ID",
+      enforceSSO: false,
+      loginUrl: `${publicUrl(cluster)}/api/v1/sso/login/partner/${partnerId}`,
+    });
+    expect((await admin.api.call("DELETE", `/sso/providers/${provider.id}`)).status).toBe(200);
+    expect(await find(`ada@${domain}`)).toEqual(nothing);
   }, 120_000);
 
   it("is one place's, whoever else claims it, and says what is missing", async () => {

@@ -1,10 +1,9 @@
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { api } from "../support/client.ts";
 import { type Idp, newAccount, startIdp } from "../support/identity-provider.ts";
-import { resetTokenOf } from "../support/mailbox.ts";
+import { resetMailsTo, resetTokenOf } from "../support/mailbox.ts";
 import { ownTenant } from "../support/own-tenant.ts";
 import { signedInAs, signInAgain } from "../support/people.ts";
 import {
@@ -18,7 +17,7 @@ import {
   setStatus,
   signInThrough,
 } from "../support/sso-round-trip.ts";
-import { enrolledAs, tenantWithAdmins } from "../support/tenant-with-admins.ts";
+import { auditRows, enrolledAs, tenantWithAdmins } from "../support/tenant-with-admins.ts";
 import { newVisitor } from "../support/visitor.ts";
 
 const { cluster, tenant } = ownTenant();
@@ -45,7 +44,7 @@ describe("enforced single sign-on of an organization", () => {
     const answers = await Promise.all([forgot(viewer.email), forgot(outsider.email)]);
     expect(answers[0].body).toEqual(answers[1].body);
     await resetLinkOf(outsider.email);
-    expect(await mailsTo(viewer.email)).toBe(1);
+    expect(await resetMailsTo(cluster, viewer.email)).toBe(1);
     const reset = await api(cluster).call("POST", "/auth/reset-password", { token, password: "set by an old link" });
     expect([reset.status, reset.body]).toEqual([200, { success: true }]);
     await admin.api.call("PATCH", `/sso/providers/${provider.id}`, { enforceSSO: false });
@@ -81,6 +80,27 @@ describe("links of one's own account", () => {
     expect((await admin.api.call("DELETE", `/sso/link/${provider.id}`)).body.code).toBe("sso_provider_not_found");
     idp.become(linked);
     expect(reasonOf(await roundTrip(cluster, orgId))).toBe("link_required");
+  });
+
+  it("hold at one issuer: after a change nobody is taken for who had their `sub` before, and people are found by address", async () => {
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const provider = await newProvider(admin.api, idp);
+    const known = newAccount();
+    idp.become(known);
+    const first = await signInThrough(cluster, orgId);
+    const next = await startIdp(cluster);
+    try {
+      const change = { issuer: next.issuer, clientId: next.clientId(), clientSecret: next.secret };
+      expect((await admin.api.call("PATCH", `/sso/providers/${provider.id}`, change)).status).toBe(200);
+      next.become(newAccount({ sub: known.sub }));
+      expect((await signInThrough(cluster, orgId)).user.id).not.toBe(first.user.id);
+      next.become({ ...known, sub: "another" });
+      expect((await signInThrough(cluster, orgId)).user.id).toBe(first.user.id);
+    } finally {
+      await next.close();
+    }
+    const rows = await auditRows(admin.api, orgId, provider.id, 3);
+    expect(rows.at(-1)?.details).toMatchObject({ linksRemoved: 1 });
   });
 
   it("end when the account or its session ended meanwhile", async () => {
@@ -200,6 +220,25 @@ describe("an issuer", () => {
     expect(JSON.stringify(listed.body)).not.toContain(`Bad ${issuer}`);
   });
 
+  it("is asked once for a provider that is made again under its Idempotency-Key, also when it is away by then", async () => {
+    const path = "/.well-known/openid-configuration";
+    const wanted = { name: "Once", type: "oidc", issuer: idp.issuer, clientId: "x", clientSecret: "y" };
+    const headers = { "idempotency-key": randomUUID() };
+    const create = (body: object) => tenant.admin.api.call("POST", "/sso/providers", body, headers);
+    const first = await create(wanted);
+    const asked = idp.seen.filter((each) => each === path).length;
+    idp.tampers.set(path, (body) => ({ ...body, issuer: "https://another.example.com" }));
+    try {
+      const again = await create(wanted);
+      expect([again.status, again.body]).toEqual([201, first.body]);
+      expect(idp.seen.filter((each) => each === path)).toHaveLength(asked);
+      expect((await create({ ...wanted, name: "Other" })).body.code).toBe("idempotency_conflict");
+    } finally {
+      idp.tampers.delete(path);
+      await tenant.admin.api.call("DELETE", `/sso/providers/${first.body.id}`);
+    }
+  });
+
   it("whose document names another, leads to a private endpoint or redirects is refused with the step", async () => {
     const path = "/.well-known/openid-configuration";
     const create = () =>
@@ -219,14 +258,6 @@ describe("an issuer", () => {
     idp.tampers.delete(path);
   });
 });
-
-/** Links mailed to an address. */
-async function mailsTo(email: string): Promise<number> {
-  const folder = join(cluster.dataDir, "mail");
-  const names = (await readdir(folder)).filter((name) => name.endsWith("-password_reset.txt"));
-  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
-  return texts.filter((text) => text.includes(`<${email}>`)).length;
-}
 
 const resetLinkOf = (email: string) => resetTokenOf(cluster, email);
 

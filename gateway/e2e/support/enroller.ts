@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSigner } from "@muster/rpc";
-import { callers } from "@muster/testing";
+import { callers, until } from "@muster/testing";
 import pg from "pg";
 import type { Api } from "./client.ts";
 import type { Cluster } from "./cluster.ts";
@@ -19,10 +19,16 @@ export async function enroller(cluster: Cluster): Promise<(orgId: string, wanted
     const { rpc } = (await cluster.stack()).services.tenancy as { rpc: string };
     const token = await signer.tokenFor(callers.service("identity"), "tenancy");
     const device = { id: randomUUID(), orgId, hostname: "HOST", os: "windows", arch: "amd64", agentVersion: "1.0.0" };
-    const reply = await fetch(`${rpc}/muster.tenancy.v1.DeviceService/CreateDevice`, {
-      method: "POST",
-      headers: { "content-type": "application/json", "muster-caller": token },
-      body: JSON.stringify({ ...device, ...wanted }),
+    const ask = () =>
+      fetch(`${rpc}/muster.tenancy.v1.DeviceService/CreateDevice`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "muster-caller": token },
+        body: JSON.stringify({ ...device, ...wanted }),
+      });
+    // A busy machine sheds calls, and nothing has happened then.
+    const reply = await until("a device to be made", async () => {
+      const answered = await ask();
+      return answered.status === 503 ? null : answered;
     });
     const body = (await reply.json()) as { device?: { id: string }; message?: string };
     if (!body.device) throw new Error(`${reply.status} ${body.message}`);

@@ -68,6 +68,10 @@ export async function startIdp(cluster: Cluster, options: { clients?: number } =
   });
   const tampers = new Map<string, Tamper>();
   const seen: string[] = [];
+  const verifiers: string[] = [];
+  provider.on("grant.success", ({ oidc }) => {
+    verifiers.push(String(oidc.params?.code_verifier));
+  });
   const handle = provider.callback();
 
   const listener = async (request: IncomingMessage, response: ServerResponse) => {
@@ -94,6 +98,8 @@ export async function startIdp(cluster: Cluster, options: { clients?: number } =
     clientId: (n = 0) => `muster-${n}`,
     /** Paths that were asked for, oldest first. */
     seen,
+    /** PKCE verifiers that redeemed a code, oldest first. */
+    verifiers,
     tampers,
     privateKey,
     /** Who signs in from now on. */

@@ -3,6 +3,14 @@ import { join } from "node:path";
 import { until } from "@muster/testing";
 import type { Cluster } from "./cluster.ts";
 
+/** How many links to set a new password were mailed to an address. */
+export async function resetMailsTo(cluster: Cluster, email: string): Promise<number> {
+  const folder = join(cluster.dataDir, "mail");
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith("-password_reset.txt"));
+  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
+  return texts.filter((text) => text.includes(`<${email}>`)).length;
+}
+
 /** The token of the newest link to set a new password in the local stack's development mailbox, once it has come. */
 export async function resetTokenOf(cluster: Cluster, email: string): Promise<string> {
   const folder = join(cluster.dataDir, "mail");

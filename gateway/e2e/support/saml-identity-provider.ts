@@ -67,7 +67,8 @@ export async function startSamlIdp(cluster: Cluster) {
       const field = (name: string, value: string) => `<input type="hidden" name="${name}" value="${value}">`;
       const fields = `${field("SAMLResponse", await respond(request))}${field("RelayState", relayState)}`;
       response.setHeader("content-type", "text/html");
-      response.end(`<form method="post" action="${request.assertionConsumerServiceURL}">${fields}</form>`);
+      const form = `<form method="post" action="${request.assertionConsumerServiceURL}">${fields}</form>`;
+      response.end(`<!doctype html><title>Signed in</title>${form}<script>document.forms[0].submit()</script>`);
     };
     answer().catch((error: unknown) => response.destroy(error as Error));
   });

@@ -22,7 +22,8 @@ holds one of these scopes. When a key and an access token are both present, the 
 
 ## Access
 \`x-access\` of each operation lists what the caller needs: \`auth\` (\`none\`, \`optional\`, \`session\`, \`any\`, \`agent\`), \`permission\` of the person's role, \`mfa\`,
-\`scopes\` (\`system\`, \`partner\`, \`organization\`: the caller's place) and \`keyScopes\` (null: API keys are refused).
+\`scopes\` (\`system\`, \`partner\`, \`organization\`: the caller's place), \`keyScopes\` (null: API keys are refused) and
+\`allSites\` (people who are limited to some sites are refused).
 
 ## Errors
 Every error has the body \`{"error", "code", "requestId"}\`: \`code\` is stable and for programs, \`error\` is for people. The codes of an operation are listed per status. Code

@@ -131,7 +131,11 @@ function tagsOf(rows: readonly Route[]) {
 }
 
 /** What the caller needs, for programs: null stands for "nothing of that kind", of `keyScopes` for "no API key". */
-function accessOf({ access }: Route) {
+/** Rows that refuse people limited to some sites only for what lies outside of these. */
+const decidedBySite = ["/devices", "/device-groups", "/enrollment-keys"];
+
+function accessOf({ access, path, errors = [] }: Route) {
+  const allSites = errors.includes("site_restricted") && !decidedBySite.some((each) => path.startsWith(each));
   const session = access.auth === "session" ? access : null;
   return {
     auth: access.auth,
@@ -139,6 +143,8 @@ function accessOf({ access }: Route) {
     mfa: session?.mfa ?? false,
     scopes: session?.scopes ?? null,
     keyScopes: session?.keyScopes ?? null,
+    // Whether people who are limited to some sites are refused.
+    allSites,
   };
 }
 

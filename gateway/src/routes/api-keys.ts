@@ -1,4 +1,4 @@
-import { anyScope, canonicalCidr, isKeyScope, keyScopes } from "@muster/kit";
+import { anyScope, canonicalCidr, isKeyScope, keyScopes, permissionsOfScope } from "@muster/kit";
 import type { ApiKey } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { z } from "zod";
 import type { CodedFault } from "../http/validate.ts";
@@ -130,6 +130,33 @@ const list = route({
   },
 });
 
+const scopes = route({
+  method: "GET",
+  path: "/api-keys/scopes",
+  access: { auth: "session", permission: "organizations:read" },
+  tag,
+  summary: "Every scope that a key can have",
+  reply: z.object({
+    data: z.array(
+      z.object({
+        scope: z.enum(keyScopes),
+        permissions: z.array(z.string()).meta({ description: "What whoever grants it must hold." }),
+        grantable: z.boolean().meta({ description: "Whether the caller holds all of them." }),
+      }),
+    ),
+  }),
+  handle: ({ session }) => ({
+    data: keyScopes.map((scope) => {
+      const needed = permissionsOfScope(scope);
+      return {
+        scope,
+        permissions: [...needed],
+        grantable: needed.every((permission) => session.caller.permissions.includes(permission)),
+      };
+    }),
+  }),
+});
+
 const get = route({
   method: "GET",
   path: "/api-keys/:id",
@@ -251,4 +278,4 @@ export function apiKeyOf(message: ApiKey | undefined): z.input<typeof apiKey> {
   };
 }
 
-export const apiKeyRoutes: readonly Route[] = [create, list, get, update, revoke, rotate];
+export const apiKeyRoutes: readonly Route[] = [create, list, scopes, get, update, revoke, rotate];

@@ -30,6 +30,17 @@ export const auditQuery = listQuery.extend({
   resource: text.meta({ description: "Type or name of the resource contains this, case aside." }),
   from: timeIn.optional(),
   to: timeIn.optional(),
+  actorId: id.optional().meta({ description: "Id of the actor: a person, an API key, an agent." }),
+  resourceId: id.optional(),
+  resourceType: z.string().max(50).optional().meta({ description: "Exact.", example: "device" }),
+  result: z.enum(["success", "failure", "denied"]).optional(),
+  category: z
+    .enum(["authentication", "device", "automation", "policy", "alert", "compliance", "organization", "system"])
+    .optional(),
+  actions: z
+    .union([z.string().max(2_000), z.array(z.string().max(100)).max(50)])
+    .optional()
+    .meta({ description: "Exactly one of these actions, comma-separated or repeated." }),
   excludeActions: z
     .union([z.string().max(2_000), z.array(z.string().max(100)).max(50)])
     .optional()
@@ -65,6 +76,7 @@ export const auditLog = z
     errorMessage: z.string().nullable(),
     ipAddress: z.string().nullable(),
     userAgent: z.string().nullable(),
+    sessionId: idOut.nullable().meta({ description: "Of the person's session." }),
     details: objectOut,
     seq: z.int().meta({ description: "Place in its chain, from 1, without gaps." }),
     checksum: z.string(),
@@ -175,6 +187,7 @@ export function auditLogOf(log: AuditLog): z.input<typeof auditLog> {
     errorMessage: log.errorMessage || null,
     ipAddress: log.ipAddress || null,
     userAgent: log.userAgent || null,
+    sessionId: log.sessionId || null,
     details: objectOf(log.detailsJson),
     seq: Number(log.seq),
     checksum: log.checksum,
@@ -193,6 +206,12 @@ export function wantedOf(query: z.output<typeof auditQuery>) {
     from: timestampOf(query.from),
     to: timestampOf(query.to),
     excludeActions: actionsOf(query.excludeActions),
+    actorId: query.actorId ?? "",
+    resourceId: query.resourceId ?? "",
+    resourceType: query.resourceType ?? "",
+    result: query.result ?? "",
+    category: query.category ?? "",
+    actions: actionsOf(query.actions),
   };
 }
 

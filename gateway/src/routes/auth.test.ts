@@ -122,6 +122,7 @@ describe("GET /auth/me", () => {
         role: "platform-admin",
         orgAccess: "selected",
         orgIds: ["018f0000-0000-7000-8000-00000000000b"],
+        siteIds: null,
       });
     }
     expect(services.resolved() - asked).toBe(1);

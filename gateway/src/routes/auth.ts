@@ -40,6 +40,7 @@ const me = user
       .nullable()
       .meta({ description: "Null unless the scope is partner." }),
     orgIds: z.array(idOut).meta({ description: "Organizations granted when `orgAccess` is `selected`." }),
+    siteIds: z.array(idOut).nullable().meta({ description: "Sites the person is limited to; null when not limited." }),
   })
   .meta({ id: "Me" });
 
@@ -203,6 +204,7 @@ function meOf(principal: Principal): z.input<typeof me> {
     role: principal.role || null,
     orgAccess: place === "partner" ? accessOf(orgAccess) : null,
     orgIds: place === "partner" && orgAccess === "selected" ? principal.orgIds : [],
+    siteIds: principal.siteRestricted ? principal.siteIds : null,
   };
 }
 

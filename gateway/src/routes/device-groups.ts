@@ -12,6 +12,7 @@ import {
   pageOf,
   pagination,
   paginationOf,
+  searchIn,
   success,
   timeOf,
   timeOut,
@@ -51,11 +52,17 @@ const list = route({
   query: listQuery.extend({
     orgId: id.optional().meta({ description: "Only this organization's." }),
     siteId: id.optional().meta({ description: "Only this site's." }),
+    search: searchIn,
   }),
   reply: z.object({ data: z.array(group), pagination }),
   errors: ["organization_not_found", "site_not_found", "site_access_denied"],
   async handle({ query, rpc }, { services }) {
-    const wanted = { page: pageOf(query), orgId: query.orgId ?? "", siteId: query.siteId ?? "" };
+    const wanted = {
+      page: pageOf(query),
+      orgId: query.orgId ?? "",
+      siteId: query.siteId ?? "",
+      search: query.search ?? "",
+    };
     const reply = await services.deviceGroups.listDeviceGroups(wanted, await rpc());
     return { data: reply.groups.map(groupOf), pagination: paginationOf(reply.page) };
   },

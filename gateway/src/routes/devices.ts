@@ -12,9 +12,11 @@ import {
   pagination,
   paginationOf,
   success,
+  timeIn,
   timeOf,
   timeOrNull,
   timeOut,
+  timestampOf,
 } from "./schemas.ts";
 
 const tag = "Devices";
@@ -59,7 +61,22 @@ const filters = listQuery.extend({
   orgId: id.optional().meta({ description: "Only this organization's." }),
   siteId: id.optional().meta({ description: "Only this site's." }),
   groupId: id.optional().meta({ description: "Only members of this device group." }),
-  status: status.optional(),
+  status: z
+    .string()
+    .max(100)
+    .transform((text) => text.split(","))
+    .pipe(z.array(status))
+    .optional()
+    .meta({ description: `One of ${status.options.join(", ")}, or several, comma-separated.`, example: "offline" }),
+  os: os.optional(),
+  agentVersion: z.string().max(64).optional().meta({ description: "Exact.", example: "1.4.2" }),
+  label: z
+    .string()
+    .max(319)
+    .optional()
+    .meta({ description: "`name=value`, or `name` for any value of it.", example: "region=eu" }),
+  seenAfter: timeIn.optional().meta({ description: "Last seen at this time or later." }),
+  seenBefore: timeIn.optional().meta({ description: "Not seen since this time." }),
   search: z.string().max(255).optional().meta({ description: "Host name contains this text, whatever its case." }),
 });
 
@@ -86,11 +103,43 @@ const list = route({
       orgId: query.orgId ?? "",
       siteId: query.siteId ?? "",
       groupId: query.groupId ?? "",
-      status: query.status ?? "",
+      statuses: query.status ?? [],
+      os: query.os ?? "",
+      agentVersion: query.agentVersion ?? "",
+      label: query.label ?? "",
+      seenAfter: timestampOf(query.seenAfter),
+      seenBefore: timestampOf(query.seenBefore),
       search: query.search ?? "",
     };
     const reply = await services.devices.listDevices(wanted, await rpc());
     return { data: reply.devices.map(deviceOf), pagination: paginationOf(reply.page) };
+  },
+});
+
+const statusCount = z.object({
+  status,
+  count: z.int(),
+  isEstimate: z.boolean().meta({ description: "Beyond 50,000 devices are estimated." }),
+});
+
+const summary = route({
+  method: "GET",
+  path: "/devices/summary",
+  access: { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] },
+  tag,
+  summary: "How many devices have each status",
+  query: z.object({ orgId: id.optional(), siteId: id.optional(), groupId: id.optional() }),
+  reply: z.object({ byStatus: z.array(statusCount) }),
+  errors: ["organization_not_found", "site_not_found", "site_access_denied", "device_group_not_found"],
+  async handle({ query: { orgId = "", siteId = "", groupId = "" }, rpc }, { services }) {
+    const { counts } = await services.devices.countDevices({ orgId, siteId, groupId }, await rpc());
+    return {
+      byStatus: counts.map((each) => ({
+        status: status.parse(each.status),
+        count: Number(each.count),
+        isEstimate: each.isEstimate,
+      })),
+    };
   },
 });
 
@@ -217,4 +266,4 @@ function deviceOf(message: Device | undefined): z.input<typeof device> {
   };
 }
 
-export const deviceRoutes: readonly Route[] = [list, get, update, decommission, approve, autoUpdate];
+export const deviceRoutes: readonly Route[] = [list, summary, get, update, decommission, approve, autoUpdate];

@@ -17,6 +17,7 @@ import {
   pageOf,
   pagination,
   paginationOf,
+  searchIn,
   slugIn,
   success,
   timeIn,
@@ -130,11 +131,14 @@ const list = route({
   },
   tag,
   summary: "List organizations by name",
-  query: listQuery.extend({ partnerId: id.optional().meta({ description: "Only this partner's." }) }),
+  query: listQuery.extend({
+    partnerId: id.optional().meta({ description: "Only this partner's." }),
+    search: searchIn.meta({ description: "Name or slug contains this text, whatever its case." }),
+  }),
   reply: z.object({ data: z.array(organization), pagination }),
   errors: ["partner_not_found"],
   async handle({ query, rpc }, { services }) {
-    const wanted = { page: pageOf(query), partnerId: query.partnerId ?? "" };
+    const wanted = { page: pageOf(query), partnerId: query.partnerId ?? "", search: query.search ?? "" };
     const reply = await services.organizations.listOrganizations(wanted, await rpc());
     return { data: reply.organizations.map(organizationOf), pagination: paginationOf(reply.page) };
   },

@@ -17,6 +17,7 @@ import {
   pageOf,
   pagination,
   paginationOf,
+  searchIn,
   slugIn,
   success,
   timeOf,
@@ -94,10 +95,13 @@ const list = route({
   access: { auth: "session", permission: "organizations:read", scopes: ["system"] },
   tag,
   summary: "List partners by name",
-  query: listQuery,
+  query: listQuery.extend({
+    search: searchIn.meta({ description: "Name or slug contains this text, whatever its case." }),
+  }),
   reply: z.object({ data: z.array(partner), pagination }),
   async handle({ query, rpc }, { services }) {
-    const reply = await services.partners.listPartners({ page: pageOf(query) }, await rpc());
+    const wanted = { page: pageOf(query), search: query.search ?? "" };
+    const reply = await services.partners.listPartners(wanted, await rpc());
     return { data: reply.partners.map(partnerOf), pagination: paginationOf(reply.page) };
   },
 });

@@ -137,6 +137,7 @@ describe("GET /api/v1/openapi.json", () => {
       mfa: true,
       scopes: null,
       keyScopes: null,
+      allSites: true,
     });
     for (const row of routes) {
       const operation = document.paths[fullPath(row).replace(/:([A-Za-z]+)/g, "{$1}")]?.[row.method.toLowerCase()];

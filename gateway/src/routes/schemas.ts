@@ -42,6 +42,13 @@ export const listQuery = z.object({
     .meta({ description: "When true no total is computed; it is null in the reply." }),
 });
 
+/** A text that names contain, whatever its case. */
+export const searchIn = z
+  .string()
+  .max(255)
+  .optional()
+  .meta({ description: "Name contains this text, whatever its case.", example: "acme" });
+
 /** The page as services take it. */
 export function pageOf(query: Partial<z.output<typeof listQuery>>, maxLimit = 100) {
   const skipCount = query.skipCount === "true" || query.skipCount === "1";

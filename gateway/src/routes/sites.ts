@@ -17,6 +17,7 @@ import {
   pageOf,
   pagination,
   paginationOf,
+  searchIn,
   success,
   timeOf,
   timeOut,
@@ -91,6 +92,7 @@ const list = route({
   query: listQuery.extend({
     orgId: id.optional().meta({ description: "Only this organization's." }),
     organizationId: id.optional().meta({ description: "The same as `orgId`." }),
+    search: searchIn,
   }),
   reply: z.object({ data: z.array(site), pagination }),
   errors: ["organization_access_denied", "organization_not_found"],
@@ -98,7 +100,11 @@ const list = route({
     if (query.orgId && query.organizationId && query.orgId !== query.organizationId) {
       throw validationError({ organizationId: ["Differs from orgId"] });
     }
-    const wanted = { page: pageOf(query), orgId: query.orgId ?? query.organizationId ?? "" };
+    const wanted = {
+      page: pageOf(query),
+      orgId: query.orgId ?? query.organizationId ?? "",
+      search: query.search ?? "",
+    };
     const reply = await services.sites.listSites(wanted, await rpc());
     return { data: reply.sites.map(siteOf), pagination: paginationOf(reply.page) };
   },

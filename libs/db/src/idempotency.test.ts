@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { systemCaller, uuidv7 } from "@muster/kit";
-import { removeExpiredReplies, storeReply, takeIdempotencyKey } from "./idempotency.ts";
+import { removeExpiredReplies, storedReply, storeReply, takeIdempotencyKey } from "./idempotency.ts";
 import { sql } from "./statement.ts";
 import { type TestDatabase, testDatabase, withClient } from "./testing/test-database.ts";
 
@@ -48,6 +48,22 @@ describe("a key", () => {
     expect(await second).toBeNull();
     const stored = await test.db.tx({ caller }, (tx) => takeIdempotencyKey(tx, request));
     expect(stored?.reply.toString()).toBe("second");
+  });
+
+  it("is looked up without being taken: its own caller's reply of the last 24 hours, and nobody else's", async () => {
+    const caller = someone();
+    const request = asked(caller.actor.id, "looked-up");
+    expect(await storedReply(test.db, { caller }, request)).toBeNull();
+    await test.db.tx({ caller }, async (tx) => {
+      expect(await takeIdempotencyKey(tx, request)).toBeNull();
+      await storeReply(tx, request, reply);
+    });
+    expect(await storedReply(test.db, { caller }, request)).toEqual({ sha256, reply });
+    expect(await storedReply(test.db, { caller: someone() }, request)).toBeNull();
+    await withClient(test.ownerUrl, (owner) =>
+      owner.query("update idempotency set created_at = now() - interval '24.1 hours' where key = 'looked-up'"),
+    );
+    expect(await storedReply(test.db, { caller }, request)).toBeNull();
   });
 
   it("cannot be taken in another's name", async () => {

@@ -1,5 +1,6 @@
 import { systemCaller } from "@muster/kit";
 import type { Database } from "./database.ts";
+import type { Who } from "./settings.ts";
 import { sql } from "./statement.ts";
 import type { Tx } from "./transaction.ts";
 
@@ -26,6 +27,19 @@ export async function takeIdempotencyKey(tx: Tx, request: IdempotentRequest): Pr
     select request_sha256 as sha256, reply from idempotency where caller = ${caller} and rpc = ${rpc} and key = ${key}`);
   if (!row?.reply) throw new Error(`an idempotency key of ${rpc} was committed without its reply`);
   return { sha256: row.sha256, reply: row.reply };
+}
+
+/** What was stored under the key within 24 hours; null otherwise. Takes nothing and waits for nobody. */
+export async function storedReply(db: Database, who: Who, request: IdempotentRequest): Promise<StoredReply | null> {
+  const { caller, rpc, key } = request;
+  const [row] = await db.read<StoredReply>(
+    who,
+    sql`
+    select request_sha256 as sha256, reply from idempotency
+    where caller = ${caller} and rpc = ${rpc} and key = ${key} and reply is not null
+      and created_at >= now() - ${keptHours} * interval '1 hour'`,
+  );
+  return row ?? null;
 }
 
 /** Stores the reply under a key that this transaction took. */

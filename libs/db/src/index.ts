@@ -7,6 +7,7 @@ export {
   type IdempotentRequest,
   removeExpiredReplies,
   type StoredReply,
+  storedReply,
   storeReply,
   takeIdempotencyKey,
 } from "./idempotency.ts";

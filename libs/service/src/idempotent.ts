@@ -8,7 +8,17 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { type Database, jobs, removeExpiredReplies, storeReply, type Tx, takeIdempotencyKey } from "@muster/db";
+import {
+  type Database,
+  type IdempotentRequest,
+  jobs,
+  removeExpiredReplies,
+  type StoredReply,
+  storedReply,
+  storeReply,
+  type Tx,
+  takeIdempotencyKey,
+} from "@muster/db";
 import { AppError, type CallContext, type Logger, type Repeating, repeatEvery, validationError } from "@muster/kit";
 import type { SealedColumn } from "./sealed-column.ts";
 
@@ -49,28 +59,60 @@ export function idempotentTx<I extends DescMessage, O extends DescMessage, R>(
   run: (tx: Tx, reached: R) => Promise<MessageInitShape<O>>,
   box: ReplyBox = inClear,
 ): Promise<MessageShape<O>> {
-  const { input, output } = method;
+  const { output } = method;
+  const asked = askedBy(context, method, request);
+  if (asked === null) return db.tx(context, async (tx) => create(output, await run(tx, await reach(tx))));
+  return db.tx(context, async (tx) => {
+    const stored = await takeIdempotencyKey(tx, asked);
+    if (stored) requireSame(stored, asked);
+    const reached = await reach(tx);
+    if (stored) return fromBinary(output, box.open(stored.reply, placeOf(asked)));
+    const reply = create(output, await run(tx, reached));
+    await storeReply(tx, asked, box.seal(Buffer.from(toBinary(output, reply)), placeOf(asked)));
+    return reply;
+  });
+}
+
+/**
+ * What `idempotentTx` answers a repeat with; null when nothing is stored. For a mutation that asks somebody else before
+ * its transaction: a repeat asks nobody. The caller's reach is judged before. Throws as `idempotentTx` does.
+ */
+export async function repeatedReply<I extends DescMessage, O extends DescMessage>(
+  db: Database,
+  context: CallContext,
+  method: DescMethodUnary<I, O>,
+  request: MessageShape<I>,
+  box: ReplyBox = inClear,
+): Promise<MessageShape<O> | null> {
+  const asked = askedBy(context, method, request);
+  const stored = asked && (await storedReply(db, context, asked));
+  if (!asked || !stored) return null;
+  requireSame(stored, asked);
+  return fromBinary(method.output, box.open(stored.reply, placeOf(asked)));
+}
+
+/** The request as its Idempotency-Key names it; null without one. */
+function askedBy<I extends DescMessage, O extends DescMessage>(
+  context: CallContext,
+  method: DescMethodUnary<I, O>,
+  request: MessageShape<I>,
+): IdempotentRequest | null {
   const key = context.meta.idempotencyKey ?? null;
-  if (key === null) return db.tx(context, async (tx) => create(output, await run(tx, await reach(tx))));
+  if (key === null) return null;
   if (!visibleAscii.test(key)) throw validationError({ "Idempotency-Key": ["1 to 255 visible ASCII characters"] });
-  const asked = {
+  return {
     caller: context.caller.actor.id,
     rpc: `${method.parent.typeName}/${method.name}`,
     key,
-    sha256: createHash("sha256").update(toBinary(input, request)).digest(),
+    sha256: createHash("sha256").update(toBinary(method.input, request)).digest(),
   };
-  const place = replyPlace([asked.caller, asked.rpc, key]);
-  return db.tx(context, async (tx) => {
-    const stored = await takeIdempotencyKey(tx, asked);
-    if (stored && !stored.sha256.equals(asked.sha256)) {
-      throw new AppError("idempotency_conflict", "The Idempotency-Key was used for another request");
-    }
-    const reached = await reach(tx);
-    if (stored) return fromBinary(output, box.open(stored.reply, place));
-    const reply = create(output, await run(tx, reached));
-    await storeReply(tx, asked, box.seal(Buffer.from(toBinary(output, reply)), place));
-    return reply;
-  });
+}
+
+const placeOf = ({ caller, rpc, key }: IdempotentRequest) => replyPlace([caller, rpc, key]);
+
+function requireSame(stored: StoredReply, { sha256 }: IdempotentRequest): void {
+  if (stored.sha256.equals(sha256)) return;
+  throw new AppError("idempotency_conflict", "The Idempotency-Key was used for another request");
 }
 
 /** The `reach` of a mutation whose place was judged, for this very call, before its transaction began. */

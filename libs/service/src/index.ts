@@ -9,7 +9,7 @@ export {
   requireWholeOrganization,
   siteRestricted,
 } from "./guards.ts";
-export { idempotentTx, type ReplyBox, reachedBefore, sealedReplies } from "./idempotent.ts";
+export { idempotentTx, type ReplyBox, reachedBefore, repeatedReply, sealedReplies } from "./idempotent.ts";
 export { type LearnTenants, learningFrom, type TenantReader } from "./learn-tenants.ts";
 export {
   inSight,

@@ -2,14 +2,13 @@ import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ApiError, components } from "@muster/client";
+import { type ApiError, type AuditVerdict, type components, isProblem, verdictText } from "@muster/client";
 import { connect } from "../connection.ts";
 import { done, exits, Failure, refusal } from "../failure.ts";
 import type { Globals, Io } from "../io.ts";
 import { visible } from "../table.ts";
 
 type Verification = components["schemas"]["AuditVerification"];
-type Verdict = components["schemas"]["AuditVerdict"];
 
 const pollMs = 250;
 
@@ -39,17 +38,7 @@ export async function verifyChain(io: Io, options: Globals & { org?: string; fro
 }
 
 /** docs/operations/audit-verify.md, "Verdicts". */
-function isProblem({ verdict, reason }: Verdict): boolean {
-  if (verdict === "PRUNED_PREFIX") return reason !== null;
-  return !["OK", "ERASED", "UNPROTECTED_TAIL"].includes(verdict);
-}
-
-function lineOf({ verdict, seq, lastSeq, expected, have, rows, reason }: Verdict): string {
-  const place = seq === null ? [] : [lastSeq === null ? `row ${seq}` : `rows ${seq}-${lastSeq}`];
-  const heads = expected === null ? [] : [`expected ${expected}, have ${have}`];
-  const count = rows === null ? [] : [`${rows} rows`];
-  return ["  ", verdict, ...place, ...heads, ...count, ...(reason ? [`(${visible(reason)})`] : [])].join(" ");
-}
+const lineOf = (verdict: AuditVerdict) => `  ${verdict.verdict} ${visible(verdictText(verdict))}`;
 
 export type ExportOptions = Globals & { org?: string; output?: string; format: string };
 

@@ -2,9 +2,10 @@ import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import type { ApiError, MusterClient } from "@muster/client";
 import { connect } from "../connection.ts";
-import { done, wrongUsage } from "../failure.ts";
+import { done, exits, Failure, wrongUsage } from "../failure.ts";
 import { bodyOf, idAndFilters, type JsonObject, jsonOf } from "../fields.ts";
 import type { Globals, Io } from "../io.ts";
+import { promptOf } from "../prompt.ts";
 import { type Resource, resourceOf } from "../resources.ts";
 import { recordText, tableWriter } from "../table.ts";
 
@@ -120,10 +121,26 @@ export async function update(io: Io, typed: string, id: string, fields: readonly
   show(io, options, await call(connect(io, options).muster, "PATCH", `${resource.path}/{id}`, init));
 }
 
-export async function remove(io: Io, typed: string, id: string, options: Globals): Promise<void> {
+export type RemoveOptions = Globals & { yes?: boolean };
+
+/** Deletes a record; at a terminal it asks first, unless told not to. */
+export async function remove(io: Io, typed: string, id: string, options: RemoveOptions): Promise<void> {
   const resource = resourceOf(typed, "delete");
-  await call(connect(io, options).muster, "DELETE", `${resource.path}/{id}`, { params: { path: { id } } });
+  const { muster } = connect(io, options);
+  if (io.stdin.isTTY === true && !options.yes && !(await isConfirmed(io, `Delete ${id} of ${resource.name}? (yes)`))) {
+    throw new Failure(exits.failed, "nothing was deleted");
+  }
+  await call(muster, "DELETE", `${resource.path}/{id}`, { params: { path: { id } } });
   if (!options.json) io.stderr.write(`Deleted ${id} of ${resource.name}\n`);
+}
+
+async function isConfirmed(io: Io, question: string): Promise<boolean> {
+  const prompt = promptOf(io);
+  try {
+    return ["y", "yes"].includes((await prompt.ask(question)).toLowerCase());
+  } finally {
+    prompt.close();
+  }
 }
 
 const rotations = {

@@ -11,6 +11,8 @@ export type Me = {
   permissions: string[];
   mfaEnabled: boolean;
   role: string | null;
+  /** Sites that the person is limited to; null when not limited. */
+  siteIds: string[] | null;
 };
 
 const Context = createContext<Me | null>(null);
@@ -32,6 +34,7 @@ export function whyNot(me: Me, operation: string): string | null {
   if (needs.scopes && !needs.scopes.includes(me.scope)) return "Your account's place does not allow it.";
   const { permission } = needs;
   if (permission && !me.permissions.includes(permission)) return `You need the permission ${permission}.`;
+  if (needs.allSites && me.siteIds !== null) return "Your account is limited to some sites.";
   return null;
 }
 

@@ -1,6 +1,14 @@
 import type { ApiError, ItemOf, ListPath, paths } from "@muster/client";
-import { QueryClient, type UseQueryResult, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import {
+  type InfiniteData,
+  QueryClient,
+  type UseQueryResult,
+  useInfiniteQuery,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
 import { useCallback } from "react";
+import { withNewest } from "../rules/newest.ts";
 import { api } from "./api.ts";
 import type { Failure } from "./call.ts";
 
@@ -72,16 +80,33 @@ export function useGet<P extends keyof paths>(
 }
 
 const pageSize = 100;
-type ListBody = { data: unknown[]; pagination: { total: number | null; nextCursor: string | null } };
+type Pagination = {
+  total: number | null;
+  nextCursor: string | null;
+  totalIsEstimate?: boolean;
+  /** How far back a search got whose time was up. */
+  searchedTo?: string | null;
+};
+type ListBody = { data: unknown[]; pagination: Pagination };
+
+type ListOptions = {
+  /** Asks again while the tab is visible. */
+  everyMs?: number;
+  enabled?: boolean;
+  /** Rows stay where they are when it was asked again; how many are new is told, and `showNewest` brings them. */
+  isStill?: boolean;
+};
 
 /** A list of the API, page after page as it is scrolled to. */
 export function useList<P extends ListPath>(
   path: P,
   init: Init = {},
-  { everyMs, enabled = true }: { everyMs?: number; enabled?: boolean } = {},
+  { everyMs, enabled = true, isStill = false }: ListOptions = {},
 ) {
+  const client = useQueryClient();
+  const queryKey = [path, init.params ?? {}, "list"];
   const query = useInfiniteQuery({
-    queryKey: [path, init.params ?? {}, "list"],
+    queryKey,
     queryFn: ({ pageParam, signal }) => {
       const filters = without(init.params?.query ?? {});
       const place = pageParam === "" ? {} : { cursor: pageParam, skipCount: "true" };
@@ -96,12 +121,38 @@ export function useList<P extends ListPath>(
     placeholderData: (before) => before,
     enabled,
     // Reading many pages again and again costs more than it shows.
-    refetchInterval: (current) => ((current.state.data?.pages.length ?? 1) > 1 ? false : (everyMs ?? false)),
+    refetchInterval: (current) => (isStill || (current.state.data?.pages.length ?? 1) > 1 ? false : (everyMs ?? false)),
+    refetchOnWindowFocus: !isStill,
   });
-  const rows = (query.data?.pages ?? []).flatMap((page) => page.data) as ItemOf<P>[];
+  const filters = without(init.params?.query ?? {});
+  const newest = useGet(
+    path,
+    { params: { ...init.params, query: { ...filters, limit: String(pageSize), skipCount: "true" } } },
+    {
+      ...(everyMs ? { everyMs } : {}),
+      enabled: enabled && isStill && everyMs !== undefined && query.data !== undefined,
+    },
+  );
+  const read = (query.data?.pages ?? []).flatMap((page) => page.data) as (ItemOf<P> & { id: string })[];
+  const isNewer = newest.dataUpdatedAt > query.dataUpdatedAt && !query.isPlaceholderData;
+  const known = isNewer ? (newest.data as { data: (ItemOf<P> & { id: string })[] } | undefined)?.data : undefined;
+  const { rows, newCount, isMore } = withNewest(read, known);
   return {
-    rows,
+    rows: rows as readonly ItemOf<P>[],
+    /** Rows that came since, and whether there may be more than these. */
+    newCount,
+    isMore,
+    /** From the beginning, with what is new. */
+    async showNewest() {
+      client.setQueryData<InfiniteData<ListBody>>(
+        queryKey,
+        (data) => data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) },
+      );
+      await query.refetch();
+    },
     total: query.data?.pages[0]?.pagination.total ?? null,
+    isEstimate: query.data?.pages[0]?.pagination.totalIsEstimate ?? false,
+    searchedTo: query.data?.pages.at(-1)?.pagination.searchedTo ?? null,
     failure: query.error instanceof Failed ? query.error.failure : null,
     isLoading: query.isPending,
     isStale: query.isPlaceholderData,
@@ -109,7 +160,7 @@ export function useList<P extends ListPath>(
     isLoadingMore: query.isFetchingNextPage,
     loadMore: query.fetchNextPage,
     refresh: query.refetch,
-    asOf: query.dataUpdatedAt,
+    asOf: isNewer ? newest.dataUpdatedAt : query.dataUpdatedAt,
   };
 }
 

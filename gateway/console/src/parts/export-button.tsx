@@ -28,6 +28,9 @@ export function ExportButton({ filters, format }: { filters: Filters; format: "c
       const file = URL.createObjectURL(await reply.blob());
       const link = Object.assign(document.createElement("a"), { href: file, download: `audit.${format}` });
       link.click();
+      if (reply.headers.get("x-export-truncated") === "true") {
+        setProblem("The file has the newest 10,000 rows alone: narrow the filters for the others.");
+      }
       // After the browser has begun to read it.
       setTimeout(() => URL.revokeObjectURL(file), 10_000);
     } catch {

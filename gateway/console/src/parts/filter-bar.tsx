@@ -3,11 +3,12 @@ import { useEffect, useRef, useState } from "react";
 import styles from "./filter-bar.module.css";
 import { useShortcut } from "./shortcuts.ts";
 import { useFilters } from "./use-filters.ts";
+import { typingMs } from "./use-settled.ts";
 
 export type Choice = { name: string; label: string; options: readonly (readonly [value: string, label: string])[] };
 
-/** Milliseconds after the last key before a text filters: typing makes one request, not one a letter. */
-const typingMs = 250;
+/** Options whose values are words already. */
+export const asOptions = (values: readonly string[]): Choice["options"] => values.map((each) => [each, each] as const);
 
 /** Filters of a list, in its address: a text, choices, and what is in force with a way to drop it. */
 export function FilterBar({

@@ -10,6 +10,7 @@ import { useFilters } from "./use-filters.ts";
 export function ListHead({
   title,
   total,
+  isEstimate = false,
   path,
   asOf,
   onRefresh,
@@ -17,6 +18,7 @@ export function ListHead({
 }: {
   title: string;
   total: number | null;
+  isEstimate?: boolean;
   /** Of the API, for the copied curl. */
   path: string;
   /** Milliseconds since 1970 of the last answer; 0 for none. */
@@ -30,7 +32,11 @@ export function ListHead({
     <header className={styles.head}>
       <PageTitle
         title={title}
-        after={total === null ? null : <span className={styles.total}>{total.toLocaleString()}</span>}
+        after={
+          total === null ? null : (
+            <span className={styles.total}>{`${isEstimate ? "about " : ""}${total.toLocaleString()}`}</span>
+          )
+        }
       />
       <div className={styles.actions}>
         {children}

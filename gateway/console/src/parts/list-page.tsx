@@ -1,12 +1,19 @@
 import type { ItemOf, ListPath } from "@muster/client";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { useWhyNot } from "../api/me.tsx";
 import { useList } from "../api/queries.ts";
+import { chosenColumns } from "../rules/column-choice.ts";
+import { BulkBar } from "./bulk-bar.tsx";
+import { ColumnMenu, useColumnChoice } from "./column-menu.tsx";
 import { type Choice, FilterBar } from "./filter-bar.tsx";
+import styles from "./list-head.module.css";
 import { ListHead } from "./list-head.tsx";
 import { PageTitle } from "./page-title.tsx";
+import type { SectionName } from "./sections.ts";
 import { EmptyState, FailureState, Loading, NotAllowed } from "./states.tsx";
 import { type Column, Table } from "./table.tsx";
+import { Tabs } from "./tabs.tsx";
+import { Instant } from "./time.tsx";
 import { useFilters } from "./use-filters.ts";
 
 type ListPageProps<P extends ListPath> = {
@@ -24,16 +31,41 @@ type ListPageProps<P extends ListPath> = {
   /** What stands there while there is nothing at all. */
   empty: ReactNode;
   actions?: ReactNode;
+  /** What can be done with rows that are selected; without it none can be. */
+  bulk?: (rows: readonly ItemOf<P>[], clear: () => void) => ReactNode;
+  /** Whose other pages are offered beside it. */
+  section?: SectionName;
 };
 
 /** A list of the API as a page, in each of its states. */
 export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
-  const { title, path, at, filters: names, text, choices = [], labels, columns, everyMs, empty, actions } = props;
+  const {
+    title,
+    path,
+    at,
+    filters: names,
+    text,
+    choices = [],
+    labels,
+    columns,
+    everyMs,
+    empty,
+    actions,
+    section,
+    bulk,
+  } = props;
   const notAllowed = useWhyNot(`GET ${path}`);
   const [filters, change] = useFilters();
   const query = Object.fromEntries(names.map((name) => [name, filters[name]]));
   const params = { ...(at ? { path: at } : {}), query };
-  const list = useList(path, { params }, { ...(everyMs ? { everyMs } : {}), enabled: notAllowed === null });
+  const isAsked = notAllowed === null;
+  const list = useList(path, { params }, { ...(everyMs ? { everyMs } : {}), enabled: isAsked, isStill: true });
+  const [columnChoice, chooseColumns] = useColumnChoice(path);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const keyOf = (row: ItemOf<P>) => String((row as { id: string }).id);
+  // What is not shown any more, under another filter, is not selected either.
+  const selected = bulk ? list.rows.filter((row) => chosen.has(keyOf(row))) : [];
+  const clear = () => setChosen(new Set());
   if (notAllowed !== null) {
     return (
       <>
@@ -45,9 +77,18 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   const inForce = names.filter((name) => name !== "orgId" && filters[name]);
   return (
     <>
-      <ListHead title={title} total={list.total} path={path} asOf={list.asOf} onRefresh={() => void list.refresh()}>
+      <ListHead
+        title={title}
+        total={list.total}
+        isEstimate={list.isEstimate}
+        path={path}
+        asOf={list.asOf}
+        onRefresh={() => void list.showNewest()}
+      >
         {actions}
+        <ColumnMenu columns={columns} choice={columnChoice} onChange={chooseColumns} />
       </ListHead>
+      {section ? <Tabs section={section} label={`Pages beside ${title}`} /> : null}
       <FilterBar {...(text ? { text } : {})} choices={choices} {...(labels ? { labels } : {})} />
       {list.failure ? (
         list.failure.code === "organization_context_required" ? (
@@ -58,13 +99,28 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           <FailureState failure={list.failure} onRetry={() => void list.refresh()} />
         )
       ) : null}
+      {bulk && selected.length > 0 ? (
+        <BulkBar count={selected.length} onClear={clear}>
+          {bulk(selected, clear)}
+        </BulkBar>
+      ) : null}
+      <NewRows list={list} />
+      {list.searchedTo ? (
+        <p role="status" className={styles.partial}>
+          The search looked back as far as <Instant at={list.searchedTo} />; older rows were not looked at yet.{" "}
+          <button type="button" className="link" disabled={list.isLoadingMore} onClick={() => void list.loadMore()}>
+            {list.isLoadingMore ? "Looking …" : "Look further back"}
+          </button>
+        </p>
+      ) : null}
       {list.isLoading ? <Loading what={`Loading ${title.toLowerCase()}`} /> : null}
       {list.rows.length > 0 ? (
         <Table
           label={title}
-          columns={columns}
+          columns={chosenColumns(columns, columnChoice)}
           rows={list.rows}
-          keyOf={(row) => String((row as { id: string }).id)}
+          keyOf={keyOf}
+          {...(bulk ? { selection: { chosen, change: setChosen } } : {})}
           total={list.total}
           hasMore={list.hasMore}
           isLoadingMore={list.isLoadingMore}
@@ -89,3 +145,17 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
     </>
   );
 }
+
+type NewRowsProps = { list: { newCount: number; isMore: boolean; showNewest(): Promise<void> } };
+
+/** Rows that came meanwhile: nothing moves under the pointer until they are asked for. */
+const NewRows = ({ list: { newCount, isMore, showNewest } }: NewRowsProps) => (
+  <div role="status" className={newCount > 0 ? styles.newest : undefined}>
+    {newCount > 0 ? (
+      <button type="button" onClick={() => void showNewest()}>
+        {newCount.toLocaleString()}
+        {isMore ? " or more" : ""} new – show
+      </button>
+    ) : null}
+  </div>
+);

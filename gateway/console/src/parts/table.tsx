@@ -25,7 +25,11 @@ type TableProps<Row> = {
   isLoadingMore: boolean;
   isStale?: boolean;
   loadMore(): void;
+  selection?: Selection;
 };
+
+/** Rows that are selected, by their keys. */
+export type Selection = { chosen: ReadonlySet<string>; change(chosen: ReadonlySet<string>): void };
 
 const rowPx = 40;
 /** As a property of its own, which narrow screens leave unused. */
@@ -36,7 +40,7 @@ const widthOf = (width: string | undefined) => (width ? ({ "--column-width": wid
  * cell has the row's link.
  */
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, columns, rows, keyOf, total, hasMore, isLoadingMore, isStale = false, loadMore } = props;
+  const { label, columns, rows, keyOf, total, hasMore, isLoadingMore, isStale = false, loadMore, selection } = props;
   const scroller = useRef<HTMLElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -57,12 +61,25 @@ export function Table<Row>(props: TableProps<Row>) {
   };
   useShortcut("j", () => focusRow(1));
   useShortcut("k", () => focusRow(-1));
+  const toggle = (key: string) => {
+    if (!selection) return;
+    const chosen = new Set(selection.chosen);
+    if (!chosen.delete(key)) chosen.add(key);
+    selection.change(chosen);
+  };
+  useShortcut("x", () => {
+    const key = document.activeElement?.closest<HTMLElement>("tr[data-key]")?.dataset.key;
+    if (key !== undefined) toggle(key);
+  });
+  const areAllChosen =
+    selection !== undefined && rows.length > 0 && rows.every((row) => selection.chosen.has(keyOf(row)));
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     event.preventDefault();
     focusRow(event.key === "ArrowDown" ? 1 : -1);
   };
 
+  const width = columns.length + (selection ? 1 : 0);
   const above = items[0]?.start ?? 0;
   const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   return (
@@ -70,12 +87,23 @@ export function Table<Row>(props: TableProps<Row>) {
     <section ref={scroller} className={styles.scroller} aria-label={label} tabIndex={0} aria-busy={isStale}>
       <table className={styles.table} aria-rowcount={total ?? -1} onKeyDown={onKeyDown}>
         <colgroup>
+          {selection ? <col className={styles.check} /> : null}
           {columns.map(({ id, width, isMinor }) => (
             <col key={id} style={widthOf(width)} className={isMinor ? styles.minor : undefined} />
           ))}
         </colgroup>
         <thead>
           <tr aria-rowindex={1}>
+            {selection ? (
+              <th scope="col">
+                <input
+                  type="checkbox"
+                  aria-label="Select all rows that are loaded"
+                  checked={areAllChosen}
+                  onChange={() => selection.change(new Set(areAllChosen ? [] : rows.map(keyOf)))}
+                />
+              </th>
+            ) : null}
             {columns.map(({ id, title, isMinor }) => (
               <th key={id} scope="col" className={isMinor ? styles.minor : undefined}>
                 {title}
@@ -84,11 +112,29 @@ export function Table<Row>(props: TableProps<Row>) {
           </tr>
         </thead>
         <tbody className={isStale ? styles.stale : undefined}>
-          {above > 0 ? <Space height={above} columns={columns.length} /> : null}
+          {above > 0 ? <Space height={above} columns={width} /> : null}
           {items.map(({ index }) => {
             const row = rows[index] as Row;
+            const key = keyOf(row);
+            const isChosen = selection?.chosen.has(key);
             return (
-              <tr key={keyOf(row)} data-index={index} aria-rowindex={index + 2}>
+              <tr
+                key={key}
+                data-key={key}
+                data-index={index}
+                aria-rowindex={index + 2}
+                className={isChosen ? styles.chosen : undefined}
+              >
+                {selection ? (
+                  <td>
+                    <input
+                      type="checkbox"
+                      aria-label={`Select row ${index + 1}`}
+                      checked={isChosen}
+                      onChange={() => toggle(key)}
+                    />
+                  </td>
+                ) : null}
                 {columns.map(({ id, cell, isMinor }) => (
                   <td key={id} className={isMinor ? styles.minor : undefined}>
                     {cell(row)}
@@ -97,7 +143,7 @@ export function Table<Row>(props: TableProps<Row>) {
               </tr>
             );
           })}
-          {below > 0 ? <Space height={below} columns={columns.length} /> : null}
+          {below > 0 ? <Space height={below} columns={width} /> : null}
         </tbody>
       </table>
       <p role="status" className={isLoadingMore ? styles.more : "visually-hidden"}>

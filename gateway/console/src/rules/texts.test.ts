@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { errorCodes } from "@muster/kit";
 import { failureSentence, waiting } from "./failure-sentence.ts";
 import { linkToken } from "./link-token.ts";
 import { ssoReasonSentence } from "./sso-reasons.ts";
@@ -11,6 +12,11 @@ describe("the sentence of a failure", () => {
     [{ code: "constructor", error: "Odd.", retryAfterSeconds: null }, "Odd."],
   ])("of %j is %s", (failure, sentence) => {
     expect(failureSentence(failure)).toBe(sentence);
+  });
+
+  it.each([...errorCodes])("of %s is one for people", (code) => {
+    const sentence = failureSentence({ code, error: "Something was refused", retryAfterSeconds: 3 });
+    expect(sentence).toMatch(/^[A-Z][^_]*\.$/);
   });
 
   it.each([

@@ -5,7 +5,7 @@ import type { Me } from "../api/me.tsx";
 import { Dialog, DialogActions } from "../parts/dialog.tsx";
 import { useShortcut } from "../parts/shortcuts.ts";
 import { useFilters } from "../parts/use-filters.ts";
-import { entriesFor } from "./navigation.tsx";
+import { pagesFor } from "./navigation.tsx";
 import styles from "./shell.module.css";
 
 const opened = new EventTarget();
@@ -16,7 +16,7 @@ const keysOfPages = [
   ["/", "The filter of a list"],
   ["j k", "The next and the previous row"],
   ["r", "Read the list again"],
-  ["g d", "Devices; g o, g a, g w, g k, g p the other pages"],
+  ["g d", "Devices; g o, g a, g w, g k, g p, g z, g e, g s, g n the other pages"],
   ["Ctrl K", "This menu"],
 ] as const;
 
@@ -54,7 +54,7 @@ export function CommandMenu({ me }: { me: Me }) {
   if (!isOpen) return null;
 
   const wanted = text.trim();
-  const found = entriesFor(me).filter(({ title }) => title.toLowerCase().includes(wanted.toLowerCase()));
+  const found = pagesFor(me).filter(({ title }) => title.toLowerCase().includes(wanted.toLowerCase()));
   const close = () => setOpen(false);
   const go = (to: string, search: object = { orgId }) => {
     close();

@@ -1,43 +1,67 @@
-import { Link, useNavigate } from "@tanstack/react-router";
-import { Building2, Gauge, KeyRound, MonitorSmartphone, PackageCheck, ScrollText, Users, Webhook } from "lucide-react";
-import { type Me, whyNot } from "../api/me.tsx";
+import { Link, useLocation, useNavigate } from "@tanstack/react-router";
+import {
+  Activity,
+  Building2,
+  Gauge,
+  KeyRound,
+  MonitorSmartphone,
+  PackageCheck,
+  ScrollText,
+  Settings,
+  Users,
+  Webhook,
+} from "lucide-react";
+import type { Me } from "../api/me.tsx";
+import { type SectionName, sections, type Tab, tabsFor } from "../parts/sections.ts";
 import { useShortcut } from "../parts/shortcuts.ts";
 import { useFilters } from "../parts/use-filters.ts";
 import styles from "./shell.module.css";
 
-/** The entries, in the order of their value; `needs` is the operation that the page shows. */
+/** The entries, in the order of their value. */
 export const entries = [
-  { to: "/", title: "Overview", icon: Gauge, keys: "g o", needs: "GET /api/v1/auth/me" },
-  { to: "/devices", title: "Devices", icon: MonitorSmartphone, keys: "g d", needs: "GET /api/v1/devices" },
-  { to: "/audit", title: "Audit", icon: ScrollText, keys: "g a", needs: "GET /api/v1/audit-logs/logs" },
-  { to: "/webhooks", title: "Webhooks", icon: Webhook, keys: "g w", needs: "GET /api/v1/webhooks" },
-  { to: "/keys", title: "Keys", icon: KeyRound, keys: "g k", needs: "GET /api/v1/api-keys" },
-  { to: "/people", title: "People", icon: Users, keys: "g p", needs: "GET /api/v1/users" },
-  { to: "/orgs", title: "Organizations", icon: Building2, keys: "g z", needs: "GET /api/v1/orgs/organizations" },
-  { to: "/releases", title: "Releases", icon: PackageCheck, keys: "g e", needs: "GET /api/v1/agent-versions" },
-] as const;
+  { section: "overview", title: "Overview", icon: Gauge, keys: "g o" },
+  { section: "devices", title: "Devices", icon: MonitorSmartphone, keys: "g d" },
+  { section: "audit", title: "Audit", icon: ScrollText, keys: "g a" },
+  { section: "webhooks", title: "Webhooks", icon: Webhook, keys: "g w" },
+  { section: "keys", title: "Keys", icon: KeyRound, keys: "g k" },
+  { section: "people", title: "People", icon: Users, keys: "g p" },
+  { section: "places", title: "Organizations", icon: Building2, keys: "g z" },
+  { section: "releases", title: "Releases", icon: PackageCheck, keys: "g e" },
+  { section: "settings", title: "Settings", icon: Settings, keys: "g s" },
+  { section: "operations", title: "Operations", icon: Activity, keys: "g n" },
+] as const satisfies readonly { section: SectionName; title: string; icon: typeof Gauge; keys: string }[];
 
-export type Entry = (typeof entries)[number];
+type Shown = Omit<(typeof entries)[number], "title"> & { to: string; title: string };
 
-/** Entries whose page would show something to this person. */
-export const entriesFor = (me: Me) => entries.filter(({ needs }) => whyNot(me, needs) === null);
+/** Entries whose pages would show something to this person; each leads to the first of them, and has its name. */
+export const entriesFor = (me: Me): Shown[] =>
+  entries.flatMap((entry) => {
+    const [first] = tabsFor(me, entry.section);
+    if (!first) return [];
+    return [{ ...entry, to: first.to, title: first.to === sections[entry.section][0].to ? entry.title : first.title }];
+  });
+
+/** Every page that would show something to this person. */
+export const pagesFor = (me: Me): readonly Tab[] => entries.flatMap(({ section }) => tabsFor(me, section));
 
 export function Navigation({ me }: { me: Me }) {
   const [{ orgId }] = useFilters();
+  const { pathname } = useLocation();
   return (
     <nav aria-label="Main">
       <ul className={styles.nav}>
         {entriesFor(me).map((entry) => (
-          <li key={entry.to}>
+          <li key={entry.section}>
             <Link
               to={entry.to}
               search={{ orgId } as never}
-              activeOptions={{ exact: entry.to === "/", includeSearch: false }}
+              activeOptions={{ exact: true, includeSearch: false }}
+              aria-current={isWithin(entry.section, pathname) ? "true" : undefined}
             >
               <entry.icon size={17} aria-hidden />
               {entry.title}
             </Link>
-            <Shortcut entry={entry} orgId={orgId} />
+            <Shortcut keys={entry.keys} to={entry.to} orgId={orgId} />
           </li>
         ))}
       </ul>
@@ -45,8 +69,11 @@ export function Navigation({ me }: { me: Me }) {
   );
 }
 
-function Shortcut({ entry, orgId }: { entry: Entry; orgId: string | undefined }) {
+const isWithin = (section: SectionName, pathname: string) =>
+  sections[section].some(({ to }) => pathname === to || (to !== "/" && pathname.startsWith(`${to}/`)));
+
+function Shortcut({ keys, to, orgId }: { keys: string; to: string; orgId: string | undefined }) {
   const navigate = useNavigate();
-  useShortcut(entry.keys, () => void navigate({ to: entry.to, search: { orgId } as never }));
+  useShortcut(keys, () => void navigate({ to, search: { orgId } as never }));
   return null;
 }

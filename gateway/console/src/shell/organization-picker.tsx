@@ -4,6 +4,7 @@ import { useGet, useList } from "../api/queries.ts";
 import { Dialog, DialogActions } from "../parts/dialog.tsx";
 import { FailureState, Loading } from "../parts/states.tsx";
 import { useFilters } from "../parts/use-filters.ts";
+import { useSettled } from "../parts/use-settled.ts";
 import styles from "./shell.module.css";
 
 /**
@@ -39,15 +40,13 @@ export function OrganizationPicker() {
 
 function Choose({ onChoose, onClose }: { onChoose(id: string | undefined): void; onClose(): void }) {
   const [text, setText] = useState("");
-  const list = useList("/api/v1/orgs/organizations");
-  const wanted = list.rows.filter(({ name, slug, id }) =>
-    `${name} ${slug} ${id}`.toLowerCase().includes(text.trim().toLowerCase()),
-  );
+  const search = useSettled(text.trim());
+  const list = useList("/api/v1/orgs/organizations", { params: { query: { search } } });
   return (
     <Dialog title="Choose an organization" onClose={onClose}>
       <label>
-        Name
-        <input type="search" value={text} autoFocus onChange={(event) => setText(event.target.value)} />
+        Name or slug
+        <input type="search" value={text} autoFocus maxLength={255} onChange={(event) => setText(event.target.value)} />
       </label>
       {list.failure ? <FailureState failure={list.failure} onRetry={() => void list.refresh()} /> : null}
       {list.isLoading ? <Loading /> : null}
@@ -57,7 +56,7 @@ function Choose({ onChoose, onClose }: { onChoose(id: string | undefined): void;
             All organizations
           </button>
         </li>
-        {wanted.map(({ id, name }) => (
+        {list.rows.map(({ id, name }) => (
           <li key={id}>
             <button type="button" onClick={() => onChoose(id)}>
               {name}

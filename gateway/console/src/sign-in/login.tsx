@@ -107,9 +107,9 @@ export function Login({ arrival: { ssoCode, wasBegunHere, next } }: { arrival: A
               else done();
             }}
           />
-          {sso ? null : <SsoByEmail next={next} />}
         </>
       )}
+      {sso && !sso.isPartners ? null : <SsoByEmail next={next} />}
     </Frame>
   );
 }

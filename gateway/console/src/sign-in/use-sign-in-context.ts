@@ -2,7 +2,8 @@ import { useEffect, useState } from "react";
 import { call } from "../api/call.ts";
 import type { Branding } from "./frame.tsx";
 
-export type SsoButton = { name: string; loginUrl: string; enforced: boolean };
+/** `isPartners`: for the partner's own people; those of its organizations find theirs by their e-mail address. */
+export type SsoButton = { name: string; loginUrl: string; enforced: boolean; isPartners: boolean };
 type Context = { branding: Branding | null; sso: SsoButton | null };
 
 type LoginContext = {
@@ -27,9 +28,9 @@ export function useSignInContext(orgId: string | null): Context {
       const { provider, loginUrl, enforceSSO } = organization?.data ?? {};
       const sso =
         provider && loginUrl
-          ? { name: provider.name, loginUrl, enforced: enforceSSO === true }
+          ? { name: provider.name, loginUrl, enforced: enforceSSO === true, isPartners: false }
           : partner
-            ? { name: partner.providerName, loginUrl: partner.loginUrl, enforced: partner.enforceSSO }
+            ? { name: partner.providerName, loginUrl: partner.loginUrl, enforced: partner.enforceSSO, isPartners: true }
             : null;
       setContext({ branding: own.data?.branding ?? null, sso });
     });

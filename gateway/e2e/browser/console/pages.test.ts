@@ -15,23 +15,32 @@ inChromium("the console's pages", (visit) => {
     const { cluster, page } = visitor;
     const person = await signedInAs(cluster, "platform-admin");
     await visitor.signIn(person, "/welcome");
+    // By keyboard alone.
+    const press = async (name: string) => {
+      await page.getByRole("button", { name }).focus();
+      await page.keyboard.press("Enter");
+    };
     const create = async (what: string, name: string) => {
-      await page.getByLabel(`Name of a new ${what}`).fill(name);
-      await page.getByRole("button", { name: `Create ${what}` }).click();
+      await page.getByLabel(`Name of a new ${what}`).focus();
+      await page.keyboard.type(name);
+      await page.keyboard.press("Enter");
     };
     await create("partner", `Partner ${randomUUID()}`);
     await create("organization", "Acme");
     await create("site", "Berlin");
-    await page.getByRole("button", { name: "Create enrollment key" }).click();
+    await press("Create enrollment key");
     const dialog = page.getByRole("dialog", { name: "A second factor is needed" });
-    await dialog.getByLabel("Your password").fill(person.password);
-    await dialog.getByRole("button", { name: "Continue" }).click();
+    await dialog.getByLabel("Your password").focus();
+    await page.keyboard.type(person.password);
+    await page.keyboard.press("Enter");
     const secret = ((await dialog.locator("pre").textContent()) ?? "").replaceAll(" ", "");
     await visitor.expectAccessible();
-    await dialog.getByLabel("The six digits that the app shows").fill(totpCode(secret));
-    await dialog.getByRole("button", { name: "Turn on" }).click();
-    await dialog.getByLabel("I have stored them").check();
-    await dialog.getByRole("button", { name: "Go on" }).click();
+    await dialog.getByLabel("The six digits that the app shows").focus();
+    await page.keyboard.type(totpCode(secret));
+    await page.keyboard.press("Enter");
+    await dialog.getByLabel("I have stored them").focus();
+    await page.keyboard.press("Space");
+    await press("Go on");
     // The refused request was sent again: no second click.
     await page.getByText("Waiting for its first heartbeat").waitFor();
     const command = (await page.locator("pre").textContent()) ?? "";

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
 import { api } from "../../support/client.ts";
+import { verifiedDomain } from "../../support/dns.ts";
 import { startIdp } from "../../support/identity-provider.ts";
 import { resetTokenOf } from "../../support/mailbox.ts";
 import {
@@ -13,8 +14,10 @@ import {
   type TestPerson,
   tokenOf,
 } from "../../support/people.ts";
-import { newProvider } from "../../support/sso-round-trip.ts";
-import { enrolledAs } from "../../support/tenant-with-admins.ts";
+import { startSamlIdp } from "../../support/saml-identity-provider.ts";
+import { newProvider, newSamlProvider, upToAnswer } from "../../support/sso-round-trip.ts";
+import { enrolledAs, tenantWithAdmins } from "../../support/tenant-with-admins.ts";
+import { formIn } from "../../support/visitor.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
 const password = "a new password for the browser";
@@ -23,6 +26,11 @@ async function signIn({ page }: Visitor, person: Pick<TestPerson, "email" | "pas
   await page.getByLabel("E-mail").fill(person.email);
   await page.getByLabel("Password").fill(person.password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
+}
+
+async function signOut({ page }: Visitor) {
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("You are signed out.").waitFor();
 }
 
 const isSignedIn = ({ page }: Visitor) => page.getByRole("button", { name: "Sign out" }).waitFor();
@@ -131,10 +139,14 @@ inChromium("links of mails and identity providers", (visit) => {
       const token = tokenOf(body.inviteUrl);
       await visitor.open(`/accept-invite${mark}token=${token}`, "Accept your invitation");
       expect(page.url()).toBe(`${visitor.base}/accept-invite`);
-      await page.getByLabel("Your name").fill("Ada Lovelace");
-      await page.getByLabel("New password").fill(password);
+      // By keyboard alone.
+      await page.getByLabel("Your name").focus();
+      await page.keyboard.press("Control+a");
+      await page.keyboard.type("Ada Lovelace");
+      await page.getByLabel("New password").focus();
+      await page.keyboard.type(password);
       if (mark === "#") await visitor.expectAccessible();
-      await page.getByRole("button", { name: "Create account" }).click();
+      await page.keyboard.press("Enter");
       await page.getByText("Your account is ready.").waitFor();
       await signIn(visitor, { email, password });
       await page.getByRole("link", { name: "Ada Lovelace" }).waitFor();
@@ -195,6 +207,66 @@ inChromium("links of mails and identity providers", (visit) => {
         await page.getByText("No identity provider signs in this domain.").waitFor();
         await visitor.open("/login?error=sso_error&reason=no_org_access", "Sign in");
         await page.getByText("Your account belongs to another organization.").waitFor();
+        await visitor.expectAccessible();
+      } finally {
+        await idp.close();
+      }
+    },
+  );
+
+  visit(
+    "an organization's SAML provider signs a person in twice, links an account from the profile, and enforces itself",
+    async (visitor) => {
+      const { cluster, page, context } = visitor;
+      const { orgId, admin } = await tenantWithAdmins(cluster);
+      const viewer = await signedInAs(cluster, "org-viewer", { orgId });
+      const idp = await startSamlIdp(cluster);
+      try {
+        const domain = `${randomUUID()}.example`;
+        await verifiedDomain(cluster, admin.api, domain);
+        const provider = await newSamlProvider(admin.api, idp, { enforceSSO: true });
+        const name = `Person ${randomUUID().slice(0, 8)}`;
+        const ada = { nameId: `ada@${domain}`, email: `ada@${domain}`, name };
+        const enter = async () => {
+          await visitor.open(`/login?org=${orgId}&next=/devices`, "Sign in");
+          await page.getByRole("button", { name: `Continue with ${provider.name}` }).click();
+        };
+        idp.become(ada);
+        for (let time = 0; time < 2; time++) {
+          await enter();
+          await isSignedIn(visitor);
+          await page.getByRole("link", { name }).waitFor();
+          expect(page.url()).toBe(`${visitor.base}/devices`);
+          expect(await page.evaluate("document.cookie")).toBe("");
+          await signOut(visitor);
+        }
+        const people = await admin.api.call("GET", `/users?search=ada@${domain}`);
+        expect(people.body.data).toHaveLength(1);
+
+        // What another browser was given is worth nothing in this one.
+        const { last, visitor: other } = await upToAnswer(cluster, orgId);
+        const { action, body } = formIn(last) ?? { action: "", body: "" };
+        const headers = { "content-type": "application/x-www-form-urlencoded" };
+        const answered = await other.get(action, { method: "POST", body, headers, crossSite: true });
+        await page.goto(answered.location ?? "");
+        await page.getByText("This sign-in was begun in another browser, or twice. Start again.").waitFor();
+        expect(await context.cookies()).not.toContainEqual(expect.objectContaining({ name: "service_session" }));
+
+        idp.become({ nameId: admin.email, email: admin.email, name: "Admin" });
+        await visitor.signIn(admin, "/profile", admin.recoveryCodes[0]);
+        await page.getByRole("button", { name: `Link ${provider.name}` }).click();
+        await page.getByRole("button", { name: `Unlink ${provider.name}` }).waitFor();
+        expect(new URL(page.url()).pathname).toBe("/profile");
+        await signOut(visitor);
+        await enter();
+        await isSignedIn(visitor);
+        await signOut(visitor);
+
+        await visitor.open(`/login?org=${orgId}`, "Sign in");
+        await page.getByText(`Your organization signs in through ${provider.name}.`).waitFor();
+        await page.getByRole("button", { name: "Use a password instead" }).click();
+        await signIn(visitor, viewer);
+        await page.getByText("E-mail or password is wrong.").waitFor();
         await visitor.expectAccessible();
       } finally {
         await idp.close();

@@ -33,16 +33,18 @@ export type Visitor = {
 
 /**
  * The tests of a file with one browser, each with a context of its own: no policy violation and no error in the
- * console, or the test fails. Without a Chromium they do not run, and say so.
+ * console, or the test fails. Without a Chromium they do not run, and say so. `start` gives another cluster than the
+ * shared one.
  */
 export function inChromium(
   what: string,
   declare: (visit: (name: string, test: (visitor: Visitor) => Promise<void>) => void) => void,
+  { start = sharedCluster }: { start?: () => Promise<Cluster & { stop?(): Promise<void> }> } = {},
 ) {
   const found = findChromium();
   const missing = "missing" in found ? found.missing : null;
   if (missing !== null) process.stdout.write(`not run: ${what} (${missing})\n`);
-  let cluster: Cluster;
+  let cluster: Awaited<ReturnType<typeof start>>;
   let browser: Browser;
 
   describe(what, () => {
@@ -51,7 +53,7 @@ export function inChromium(
     });
     if (missing !== null || !("path" in found)) return;
     beforeAll(async () => {
-      cluster = await sharedCluster();
+      cluster = await start();
       browser = await chromium.launch({
         executablePath: found.path,
         headless: true,
@@ -68,6 +70,7 @@ export function inChromium(
     }, 300_000);
     afterAll(async () => {
       await browser?.close();
+      await cluster?.stop?.();
     }, 60_000);
     declare((name, test) =>
       it(name, async () => {

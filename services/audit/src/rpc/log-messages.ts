@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { isUuid, validationError } from "@muster/kit";
 import { type AuditLog, AuditLogSchema, type ListLogsRequest } from "@muster/proto/muster/audit/v1/log_pb";
-import { categoryOf } from "../rules/category.ts";
+import { categories, categoryOf } from "../rules/category.ts";
 import type { LogFilter } from "../store/conditions.ts";
 import type { LogRow } from "../store/log-row.ts";
 
@@ -16,7 +16,22 @@ export function filterOf(request: ListLogsRequest): LogFilter {
     from: timeOf("from", request.from),
     to: timeOf("to", request.to),
     excludeActions: request.excludeActions,
+    actions: request.actions,
+    actorId: uuidOf("actorId", request.actorId),
+    resourceId: uuidOf("resourceId", request.resourceId),
+    resourceType: request.resourceType || null,
+    result: wordOf("result", request.result, results),
+    category: wordOf("category", request.category, categories),
   };
+}
+
+const results = ["success", "failure", "denied"] as const;
+
+function wordOf<W extends string>(name: string, text: string, words: readonly W[]): W | null {
+  if (text === "") return null;
+  const word = words.find((each) => each === text);
+  if (word === undefined) throw validationError({ [name]: [`Must be one of ${words.join(", ")}`] });
+  return word;
 }
 
 export function timeOf(name: string, timestamp: Timestamp | undefined): Date | null {
@@ -27,9 +42,11 @@ export function timeOf(name: string, timestamp: Timestamp | undefined): Date | n
 }
 
 /** An organization's id as clients send it, lower case; null for none. */
-export function orgIdOf(text: string): string | null {
+export const orgIdOf = (text: string): string | null => uuidOf("orgId", text);
+
+function uuidOf(name: string, text: string): string | null {
   if (text === "") return null;
-  if (!isUuid(text)) throw validationError({ orgId: ["Must be a UUID"] });
+  if (!isUuid(text)) throw validationError({ [name]: ["Must be a UUID"] });
   return text.toLowerCase();
 }
 

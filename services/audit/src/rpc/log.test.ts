@@ -198,16 +198,25 @@ describe("whose rows a caller reads", () => {
 });
 
 describe("filters", () => {
+  const [actorId, resourceId] = [uuidv7(), uuidv7()];
   let org: Caller;
+  let partner: Caller;
   beforeAll(async () => {
     const [partnerId, orgId] = [uuidv7(), uuidv7()];
     org = callers.orgAdmin(partnerId, orgId);
+    partner = callers.partnerAdmin(partnerId);
     const row = (n: number, change: Change): Change => ({ partnerId, orgId, timestamp: at(n), ...change });
     await seal(
       row(1, { resourceName: "one", action: "site.create", actorEmail: "Ada@Example.com", actorName: "Ada" }),
-      row(2, { resourceName: "two", action: "site.update", actorEmail: "bob@example.com", actorName: "Bob 100%" }),
-      row(3, { resourceName: "thr_ee", action: "device.create", resourceType: "device", actorEmail: "" }),
-      row(4, { resourceName: "", action: "device.update", resourceType: "device", actorEmail: "" }),
+      row(2, {
+        resourceName: "two",
+        action: "site.update",
+        actorEmail: "bob@example.com",
+        actorName: "Bob 100%",
+        result: "denied",
+      }),
+      row(3, { resourceName: "thr_ee", action: "device.create", resourceType: "device", actorEmail: "", resourceId }),
+      row(4, { resourceName: "", action: "device.update", resourceType: "device", actorEmail: "", actorId }),
       row(5, { resourceName: "c:\\five", action: "site.delete", detailsJson: '{"Key":"say \\"hi\\" to Ümlaut"}' }),
     );
   });
@@ -233,6 +242,21 @@ describe("filters", () => {
     ["a backslash as itself", { resource: "c:\\f" }, ["c:\\five"]],
     ["excluded actions", { excludeActions: ["site.create", "site.delete"] }, ["", "thr_ee", "two"]],
     ["an action, but not this one", { action: "site", excludeActions: ["site.update"] }, ["c:\\five", "one"]],
+    ["exactly these actions", { actions: ["site.create", "device.update", "site"] }, ["", "one"]],
+    [
+      "exactly these actions, but not one",
+      { actions: ["site.create", "site.update"], excludeActions: ["site.update"] },
+      ["one"],
+    ],
+    ["exactly these actions of somebody", { actions: ["site.create", "site.update"], user: "bob" }, ["two"]],
+    ["a category", { category: "device" }, ["", "thr_ee"]],
+    ["the category of what no prefix names", { category: "system" }, ["c:\\five", "two", "one"]],
+    ["a category of somebody", { category: "system", user: "bob" }, ["two"]],
+    ["a result", { result: "denied" }, ["two"]],
+    ["an actor by id", { actorId }, [""]],
+    ["a resource by id", { resourceId: resourceId.toUpperCase() }, ["thr_ee"]],
+    ["a resource type, whole", { resourceType: "devic" }, []],
+    ["a resource type", { resourceType: "device" }, ["", "thr_ee"]],
     ["from", { from: at(4) }, ["c:\\five", ""]],
     ["to", { to: at(2) }, ["two", "one"]],
     ["from and to", { from: at(2), to: at(3) }, ["thr_ee", "two"]],
@@ -249,6 +273,19 @@ describe("filters", () => {
   ])("%s", async (_name, request, expected) => {
     expect(await shown(request)).toEqual(expected);
   });
+
+  it("find the same over several chains as in one", async () => {
+    for (const request of [{ actions: ["site.create"] }, { category: "device" }, { category: "system", user: "bob" }]) {
+      expect(names(await list(partner, request))).toEqual(names(await list(org, request)));
+    }
+  });
+
+  it.each([{ actorId: "x" }, { resourceId: "1" }, { result: "good" }, { category: "devices" }])(
+    "%j is refused by its name",
+    async (request) => {
+      expect(await refusal(list(org, request))).toBe("validation_failed");
+    },
+  );
 
   it("computes no total under skipCount", async () => {
     for (const request of [{}, { action: "site" }, { user: "ada" }, { from: at(2) }]) {

@@ -10,6 +10,7 @@ import {
   auditEvent,
   idempotentTx,
   reachedBefore,
+  repeatedReply,
   requireMfa,
   requirePermission,
   type TenantReader,
@@ -90,6 +91,8 @@ export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamServic
       if (!partnerId || (await isDeleted(db, context, orgId))) {
         throw new AppError("organization_not_found", "Organization not found");
       }
+      const repeated = await repeatedReply(db, context, StreamService.method.createStream, request, deps.replyBox);
+      if (repeated) return repeated;
       const shown = fields.type === "webhook" ? await deps.pushes.check(fields.url, context) : null;
       const at = now();
       const id = uuidv7(at.getTime());

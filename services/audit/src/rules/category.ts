@@ -24,6 +24,11 @@ const prefixes: readonly [string, Category][] = [
   ["organization.", "organization"],
 ];
 
+/** Prefixes of a category's actions; of `system` those of all others, since it has what is left. */
+export function prefixesOf(category: Category): string[] {
+  return prefixes.filter(([, each]) => category === "system" || each === category).map(([prefix]) => prefix);
+}
+
 /** Category of an action by its prefix (docs/behaviour.md#action-categories). */
 export function categoryOf(action: string): Category {
   return prefixes.find(([prefix]) => action.startsWith(prefix))?.[1] ?? "system";

@@ -1,7 +1,8 @@
 import type { Database, Who } from "@muster/db";
+import { categoryOf } from "../rules/category.ts";
 import { containsPattern } from "../rules/contains.ts";
 import type { Range } from "../rules/range.ts";
-import { type LogFilter, Values } from "./conditions.ts";
+import { asksForActions, asksForMore, type LogFilter, Values } from "./conditions.ts";
 import { readNewest } from "./planned-read.ts";
 
 const mostActions = 300;
@@ -17,8 +18,7 @@ export async function matchingActions(
   range: Range,
   filter: LogFilter,
 ): Promise<string[] | null> {
-  if (!filter.action && filter.excludeActions.length === 0) return null;
-  if (filter.user || filter.resource || filter.query) return null;
+  if (!asksForActions(filter) || asksForMore(filter)) return null;
   if (range.kind !== "chains" || range.chainIds.length !== 1) return null;
   const values = new Values();
   const chain = `l.chain_id = ${values.add(range.chainIds[0])}::uuid`;
@@ -36,6 +36,9 @@ export async function matchingActions(
       WHERE action IS NOT NULL LIMIT ${mostActions + 1}`,
     values: values.list,
   });
-  const actions = rows.filter((row) => row.wanted).map((row) => row.action);
+  const isAsked = (action: string) =>
+    (filter.actions.length === 0 || filter.actions.includes(action)) &&
+    (filter.category === null || categoryOf(action) === filter.category);
+  const actions = rows.filter((row) => row.wanted && isAsked(row.action)).map((row) => row.action);
   return rows.length > mostActions || actions.length > mostScans ? null : actions;
 }

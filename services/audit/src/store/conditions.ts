@@ -1,3 +1,4 @@
+import { type Category, prefixesOf } from "../rules/category.ts";
 import { containsPattern, jsonPatterns } from "../rules/contains.ts";
 import type { Position, Range } from "../rules/range.ts";
 
@@ -9,11 +10,42 @@ export type LogFilter = {
   from: Date | null;
   to: Date | null;
   excludeActions: readonly string[];
+  /** Exactly one of these; empty: any. */
+  actions: readonly string[];
+  actorId: string | null;
+  resourceId: string | null;
+  resourceType: string | null;
+  result: string | null;
+  category: Category | null;
 };
 
+/** A filter that leaves everything. */
+export const noFilter: LogFilter = {
+  user: null,
+  action: null,
+  resource: null,
+  query: null,
+  from: null,
+  to: null,
+  excludeActions: [],
+  actions: [],
+  actorId: null,
+  resourceId: null,
+  resourceType: null,
+  result: null,
+  category: null,
+};
+
+/** Whether the actions of rows are asked for. */
+export const asksForActions = (f: LogFilter): boolean =>
+  Boolean(f.action || f.category || f.excludeActions.length > 0 || f.actions.length > 0);
+
+/** Whether more than time and action of rows is asked for. */
+export const asksForMore = (f: LogFilter): boolean =>
+  Boolean(f.user || f.resource || f.query || f.actorId || f.resourceId || f.resourceType || f.result);
+
 /** Filters that no index of a whole range answers: every row has to be looked at. */
-export const looksAtRows = (f: LogFilter): boolean =>
-  Boolean(f.user || f.action || f.resource || f.query || f.excludeActions.length > 0);
+export const looksAtRows = (f: LogFilter): boolean => asksForActions(f) || asksForMore(f);
 
 /** Values of a statement that is being put together: each gets the next `$n`. */
 export class Values {
@@ -46,6 +78,12 @@ export function matchText(values: Values, f: LogFilter): string {
   };
   const any = (texts: readonly string[]) => `(${texts.join(" OR ")})`;
   if (f.excludeActions.length > 0) parts.push(`l.action <> ALL (${values.add([...f.excludeActions])}::text[])`);
+  if (f.actions.length > 0) parts.push(`l.action = ANY (${values.add([...f.actions])}::text[])`);
+  if (f.category) parts.push(categoryText(values, f.category));
+  if (f.actorId) parts.push(`l.actor_id = ${values.add(f.actorId)}::uuid`);
+  if (f.resourceId) parts.push(`l.resource_id = ${values.add(f.resourceId)}::uuid`);
+  if (f.resourceType) parts.push(`l.resource_type = ${values.add(f.resourceType)}`);
+  if (f.result) parts.push(`l.result = ${values.add(f.result)}`);
   if (f.action) parts.push(any(contains(f.action, "l.action")));
   if (f.user) parts.push(any(contains(f.user, "l.actor_email", "l.actor_name")));
   if (f.resource) parts.push(any(contains(f.resource, "l.resource_type", "l.resource_name")));
@@ -56,6 +94,13 @@ export function matchText(values: Values, f: LogFilter): string {
     );
   }
   return all(parts);
+}
+
+/** Actions of a category, by the prefixes that categoryOf goes by. */
+function categoryText(values: Values, category: Category): string {
+  const patterns = prefixesOf(category).map((prefix) => `${prefix.replace(/[\\%_]/g, "\\$&")}%`);
+  const like = `l.action LIKE ANY (${values.add(patterns)}::text[])`;
+  return category === "system" ? `NOT ${like}` : like;
 }
 
 /** The query's own predicate beside row-level security; it chooses the index too. */

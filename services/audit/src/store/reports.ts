@@ -1,7 +1,7 @@
 import type { Database, Who } from "@muster/db";
 import { AppError } from "@muster/kit";
 import type { Range } from "../rules/range.ts";
-import { boundsText, newestRows, rangeText, Values } from "./conditions.ts";
+import { boundsText, newestRows, noFilter, rangeText, Values } from "./conditions.ts";
 import { type LogRow, shownColumns, storedColumns } from "./log-row.ts";
 import { readMany, readNewest } from "./planned-read.ts";
 
@@ -27,10 +27,9 @@ const statementMs = 2_000;
 const easyMs = 300;
 const firstSliceMs = 30 * 86_400_000;
 const leastSliceMs = 60_000;
-const nothing = { user: null, action: null, resource: null, query: null, excludeActions: [] };
 
 function conditionsOf(values: Values, { range, span, actions }: Asked): string {
-  const parts = [rangeText(values, range), boundsText(values, { ...nothing, ...span }, null)];
+  const parts = [rangeText(values, range), boundsText(values, { ...noFilter, ...span }, null)];
   if (actions) parts.push(`l.action = ANY (${values.add([...actions])}::text[])`);
   return parts.join(" AND ");
 }
@@ -167,7 +166,7 @@ export function newestOf(
 ): Promise<LogRow[]> {
   const values = new Values();
   const isOne = range.kind === "chains" && range.chainIds.length === 1;
-  const time = boundsText(values, { ...nothing, ...span }, null);
+  const time = boundsText(values, { ...noFilter, ...span }, null);
   // In one chain as many scans of audit_log_by_action as there are actions; elsewhere a walk back in time.
   const bounds = isOne ? time : `${time} AND l.action = ANY (${values.add([...actions])}::text[])`;
   const source = newestRows(values, {

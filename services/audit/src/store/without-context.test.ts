@@ -12,7 +12,7 @@ import {
 import { sealMessages } from "../events/sealer.ts";
 import type { Range } from "../rules/range.ts";
 import { auditDatabase, auditMessage, readerOf } from "../testing/audit.ts";
-import type { LogFilter } from "./conditions.ts";
+import { type LogFilter, noFilter } from "./conditions.ts";
 import { findLog, listLogs, readableRange } from "./logs.ts";
 import { searchSlots } from "./search-slots.ts";
 
@@ -49,8 +49,7 @@ const meta = { requestId: "r", clientAddress: null, userAgent: null, traceparent
 const context = (caller: Caller): CallContext => {
   return { caller, meta, deadlineMs: null, signal: new AbortController().signal };
 };
-const nothing = { user: null, action: null, resource: null, query: null, from: null, to: null, excludeActions: [] };
-const filters: LogFilter[] = [nothing, { ...nothing, action: "site" }, { ...nothing, query: "ada" }];
+const filters: LogFilter[] = [noFilter, { ...noFilter, action: "site" }, { ...noFilter, query: "ada" }];
 const ranges: Range[] = [
   { kind: "all" },
   { kind: "partner", partnerId },

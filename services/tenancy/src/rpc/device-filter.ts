@@ -1,19 +1,50 @@
-import { deviceStatuses, idField } from "../rules/device.ts";
-import { checks } from "../rules/fields.ts";
-import type { DeviceFilter } from "../store/device-list.ts";
+import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
+import type { ListDevicesRequest } from "@muster/proto/muster/tenancy/v1/device_pb";
+import { deviceStatuses, deviceSystems, idField } from "../rules/device.ts";
+import { type Checks, checks } from "../rules/fields.ts";
+import type { DeviceFilter, DevicePlaces } from "../store/device-list.ts";
 
 /** Filters as the store takes them, empty ones left empty; throws `validation_failed` naming each bad one. */
-export function deviceFilter(request: DeviceFilter): DeviceFilter {
+export function deviceFilter(request: ListDevicesRequest): DeviceFilter {
   const check = checks();
-  const id = (field: "orgId" | "siteId" | "groupId") =>
-    request[field] === "" ? "" : idField(field, request[field], check);
+  const statuses = request.statuses.length > 0 ? request.statuses : request.status === "" ? [] : [request.status];
   const filter = {
-    orgId: id("orgId"),
-    siteId: id("siteId"),
-    groupId: id("groupId"),
-    status: request.status === "" ? "" : check.oneOf("status", request.status, deviceStatuses),
+    ...placesOf(request, check),
+    statuses: statuses.map((status) => check.oneOf("status", status, deviceStatuses)),
+    os: request.os === "" ? "" : check.oneOf("os", request.os, deviceSystems),
+    agentVersion: check.text("agentVersion", request.agentVersion, 64),
+    label: labelOf(check.text("label", request.label, 319)),
+    seenAfter: instantOf("seenAfter", request.seenAfter, check),
+    seenBefore: instantOf("seenBefore", request.seenBefore, check),
     search: check.text("search", request.search, 255),
   };
   check.done();
   return filter;
+}
+
+/** Places that narrow a count. Throws as `deviceFilter`. */
+export function devicePlaces(request: DevicePlaces): DevicePlaces {
+  const check = checks();
+  const places = placesOf(request, check);
+  check.done();
+  return places;
+}
+
+function placesOf(request: DevicePlaces, check: Checks): DevicePlaces {
+  const id = (field: keyof DevicePlaces) => (request[field] === "" ? "" : idField(field, request[field], check));
+  return { orgId: id("orgId"), siteId: id("siteId"), groupId: id("groupId") };
+}
+
+/** `name=value`, or `name` for a label with any value. */
+function labelOf(text: string): DeviceFilter["label"] {
+  if (text === "") return null;
+  const at = text.indexOf("=");
+  return at < 0 ? { name: text, value: null } : { name: text.slice(0, at), value: text.slice(at + 1) };
+}
+
+function instantOf(field: string, at: Timestamp | undefined, check: Checks): Date | null {
+  if (at === undefined) return null;
+  const date = timestampDate(at);
+  if (Number.isNaN(date.getTime())) check.fail(field, "Not a time");
+  return date;
 }

@@ -8,6 +8,7 @@ import { idempotentTx, requireOrganization, requirePermission } from "@muster/se
 import { auditDevice } from "../emits/device.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { deviceGroupChange, newDeviceGroup } from "../rules/device-group.ts";
+import { searchOf } from "../rules/fields.ts";
 import { deviceGroupNotFound, organizationNotFound, siteNotFound } from "../rules/refusals.ts";
 import {
   deleteDeviceGroup,
@@ -20,7 +21,7 @@ import {
 } from "../store/device-groups.ts";
 import { findOwner, holdSite } from "../store/device-reach.ts";
 import { pageInfo } from "../store/name-page.ts";
-import { deviceFilter } from "./device-filter.ts";
+import { devicePlaces } from "./device-filter.ts";
 import { deviceMembership } from "./device-members.ts";
 import { deviceGroupMessage } from "./device-message.ts";
 import { requirePlaces } from "./filter-places.ts";
@@ -60,13 +61,8 @@ export function deviceGroupService(deps: Deps): ServiceImpl<typeof DeviceGroupSe
     async listDeviceGroups(request, handler) {
       const context = callContext(handler);
       admit(context, "devices:read");
-      const filter = deviceFilter({
-        orgId: request.orgId,
-        siteId: request.siteId,
-        groupId: "",
-        status: "",
-        search: "",
-      });
+      const places = devicePlaces({ orgId: request.orgId, siteId: request.siteId, groupId: "" });
+      const filter = { ...places, search: searchOf(request.search) };
       const page = clampPage(request.page ?? {});
       await requirePlaces(db, context, filter);
       const found = await listDeviceGroups(db, context, filter, page);

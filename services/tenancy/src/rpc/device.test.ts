@@ -1,3 +1,4 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
 import { type Caller, encodeCursor, systemCaller, uuidv7 } from "@muster/kit";
@@ -188,6 +189,8 @@ describe("listing devices", () => {
     expect(await found({ search: "%" })).toEqual([a]);
     expect(await found({ search: "_" })).toEqual([b]);
     expect(await found({ search: "web", orgId: other, status: "offline" })).toEqual([c]);
+    expect(await found({ statuses: ["decommissioned", "offline"], orgId: tenant.orgId })).toEqual([b, a]);
+    expect(await found({ statuses: ["online", "updating"] })).toEqual([]);
     const elsewhere = await fleet.tenant();
     expect(await outcome(partner.listDevices({ siteId: uuidv7() }))).toBe("site_not_found");
     expect(await outcome(partner.listDevices({ siteId: elsewhere.siteId }))).toBe("site_access_denied");
@@ -195,6 +198,50 @@ describe("listing devices", () => {
     expect(await outcome(partner.listDevices({ orgId: uuidv7() }))).toBe("organization_not_found");
     expect(await outcome(partner.listDevices({ status: "broken" }))).toBe("validation_failed status");
     expect(await outcome(partner.listDevices({ groupId: "x" }))).toBe("validation_failed groupId");
+  });
+
+  it("filters by system, version, label and time of the last sign of life", async () => {
+    const tenant = await fleet.tenant();
+    const client = as(admin(tenant));
+    const a = await fleet.device(tenant.orgId, {
+      os: "linux",
+      agentVersion: "1.2.0",
+      labels: { tier: "1", site: "a" },
+    });
+    const b = await fleet.device(tenant.orgId, { os: "windows", agentVersion: "1.3.0", labels: { tier: "2" } });
+    const found = async (filter: object) => idsOf(await client.listDevices(filter));
+    expect(await found({ os: "linux" })).toEqual([a]);
+    expect(await found({ agentVersion: "1.3.0" })).toEqual([b]);
+    expect(await found({ agentVersion: "1" })).toEqual([]);
+    expect(await found({ label: "tier" })).toEqual([b, a]);
+    expect(await found({ label: "tier=2" })).toEqual([b]);
+    expect(await found({ label: "site=a=b" })).toEqual([]);
+    const [past, future] = [-1, 1].map((days) => timestampFromDate(new Date(Date.now() + days * 86_400_000)));
+    expect(await found({ seenAfter: past })).toEqual([]);
+    expect(await found({ seenBefore: past })).toEqual([]);
+    expect(await found({ seenBefore: future })).toEqual([b, a]);
+    expect(await outcome(client.listDevices({ os: "beos" }))).toBe("validation_failed os");
+  });
+
+  it("counts by status what a list of the same places shows", async () => {
+    const tenant = await fleet.tenant();
+    const client = as(admin(tenant));
+    await fleet.device(tenant.orgId, { siteId: tenant.siteId });
+    await fleet.device(tenant.orgId);
+    await client.decommissionDevice({ id: await fleet.device(tenant.orgId) });
+    const counted = async (places: object) => {
+      const { counts } = await client.countDevices(places);
+      return Object.fromEntries(counts.map(({ status, count }) => [status, Number(count)]));
+    };
+    const none = { online: 0, offline: 0, updating: 0, decommissioned: 0, quarantined: 0 };
+    expect(await counted({})).toEqual({ ...none, offline: 2, decommissioned: 1 });
+    expect(await counted({ orgId: tenant.orgId, siteId: tenant.siteId })).toEqual({ ...none, offline: 1 });
+    const elsewhere = await fleet.tenant();
+    expect(await outcome(client.countDevices({ orgId: elsewhere.orgId }))).toBe("organization_not_found");
+    expect(await outcome(client.countDevices({ siteId: elsewhere.siteId }))).toBe("site_access_denied");
+    expect(
+      await outcome(as(callers.orgAdmin(tenant.partnerId, tenant.orgId, { permissions: [] })).countDevices({})),
+    ).toBe("permission_denied");
   });
 
   it("walks newest first by page and by cursor, without repeating or skipping", async () => {

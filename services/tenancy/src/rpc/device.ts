@@ -13,7 +13,7 @@ import { type DeviceFields, deviceChange, idField, newDevice } from "../rules/de
 import { checks } from "../rules/fields.ts";
 import { deviceDecommissioned, deviceNotFound, organizationNotFound, siteNotFound } from "../rules/refusals.ts";
 import { countDown } from "../store/device-counts.ts";
-import { listDevices } from "../store/device-list.ts";
+import { countByStatus, listDevices } from "../store/device-list.ts";
 import { holdSite } from "../store/device-reach.ts";
 import {
   type DeviceRow,
@@ -24,7 +24,7 @@ import {
   updateDevice,
 } from "../store/devices.ts";
 import { pageInfo } from "../store/name-page.ts";
-import { deviceFilter } from "./device-filter.ts";
+import { deviceFilter, devicePlaces } from "./device-filter.ts";
 import { deviceMessage } from "./device-message.ts";
 import { requirePlaces } from "./filter-places.ts";
 import { requireAllSites } from "./guards.ts";
@@ -70,6 +70,16 @@ export function deviceService(deps: Deps): ServiceImpl<typeof DeviceService> {
       if (!found) throw organizationNotFound();
       const { rows, ...listed } = found;
       return { devices: rows.map(deviceMessage), page: pageInfo(page, listed) };
+    },
+
+    async countDevices(request, handler) {
+      const context = callContext(handler);
+      admit(context, "devices:read");
+      const places = devicePlaces(request);
+      await requirePlaces(db, context, places);
+      const counts = await countByStatus(db, context, places);
+      if (!counts) throw organizationNotFound();
+      return { counts: counts.map((each) => ({ ...each, count: BigInt(each.count) })) };
     },
 
     async getDevice({ id }, handler) {

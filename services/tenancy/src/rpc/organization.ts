@@ -7,6 +7,7 @@ import { callContext } from "@muster/rpc";
 import { idempotentTx, reachedBefore, requireOrganization, requirePermission, requireScope } from "@muster/service";
 import { recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
+import { searchOf } from "../rules/fields.ts";
 import { changeOrganization, newOrganization } from "../rules/organization.ts";
 import { organizationNotFound, partnerNotFound } from "../rules/refusals.ts";
 import { pageInfo } from "../store/name-page.ts";
@@ -64,7 +65,12 @@ export function organizationService({ db, now }: Deps): ServiceImpl<typeof Organ
       const page = clampPage(request.page ?? {});
       const partnerId = request.partnerId === "" ? null : request.partnerId.toLowerCase();
       if (partnerId !== null) await requirePartner(db, context, partnerId);
-      const { rows, ...listed } = await listOrganizations(db, context, partnerId, page);
+      const { rows, ...listed } = await listOrganizations(
+        db,
+        context,
+        { partnerId, search: searchOf(request.search) },
+        page,
+      );
       return { organizations: rows.map(organizationMessage), page: pageInfo(page, listed) };
     },
 

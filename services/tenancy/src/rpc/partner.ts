@@ -7,6 +7,7 @@ import { callContext } from "@muster/rpc";
 import { idempotentTx, reachedBefore, requirePermission, requireScope } from "@muster/service";
 import { recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
+import { searchOf } from "../rules/fields.ts";
 import { changePartner, newPartner } from "../rules/partner.ts";
 import { partnerNotFound } from "../rules/refusals.ts";
 import { pageInfo } from "../store/name-page.ts";
@@ -53,7 +54,7 @@ export function partnerService(deps: Deps): ServiceImpl<typeof PartnerService> {
       const context = callContext(handler);
       requireSystem(context, "organizations:read");
       const page = clampPage(request.page ?? {});
-      const { rows, ...listed } = await listPartners(db, context, page);
+      const { rows, ...listed } = await listPartners(db, context, searchOf(request.search), page);
       const { orgAccess } = context.caller;
       return { partners: rows.map((row) => partnerMessage(row, orgAccess)), page: pageInfo(page, listed) };
     },

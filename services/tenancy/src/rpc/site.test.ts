@@ -144,6 +144,20 @@ describe("lists of sites", () => {
     expect(await Promise.all(missing.map(outcome))).toEqual(Array(2).fill("organization_not_found"));
   });
 
+  it("are found by a part of their name, wild cards meaning themselves", async () => {
+    const orgId = await tenancy.organization(partnerId);
+    const caller = callers.orgAdmin(partnerId, orgId);
+    for (const name of ["Berlin 100%", "Lisbon"]) await as(caller).createSite({ orgId, name });
+    const found = async (search: string) =>
+      (await as(caller).listSites({ orgId, search })).sites.map(({ name }) => name);
+    expect(await found("BERL")).toEqual(["Berlin 100%"]);
+    expect(await found("0%")).toEqual(["Berlin 100%"]);
+    expect(await found("_")).toEqual([]);
+    expect(await found("")).toEqual(["Berlin 100%", "Lisbon"]);
+    expect(await outcome(as(caller).listSites({ orgId, search: "x".repeat(256) }))).toBe("validation_failed search");
+    expect(Number((await as(caller).listSites({ orgId, search: "li" })).page?.total)).toBe(2);
+  });
+
   it("show restricted people their sites only; these they may change, not remove", async () => {
     const orgId = await tenancy.organization(partnerId);
     const [mine, other] = [await tenancy.site(orgId), await tenancy.site(orgId)];

@@ -8,7 +8,7 @@ import { callContext } from "@muster/rpc";
 import { idempotentTx, requireOrganization, requirePermission } from "@muster/service";
 import { type ChangedTenant, recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
-import { checks } from "../rules/fields.ts";
+import { checks, searchOf } from "../rules/fields.ts";
 import { organizationOfSiteDenied } from "../rules/refusals.ts";
 import { changeSite, newSite } from "../rules/site.ts";
 import { pageInfo } from "../store/name-page.ts";
@@ -59,7 +59,8 @@ export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> 
       const context = callContext(handler);
       requireAccess(context, "organizations:read");
       const page = clampPage(request.page ?? {});
-      const { rows, ...listed } = await listSites(db, context, listedOrganization(context, request.orgId), page);
+      const filter = { orgId: listedOrganization(context, request.orgId), search: searchOf(request.search) };
+      const { rows, ...listed } = await listSites(db, context, filter, page);
       return { sites: rows.map(siteMessage), page: pageInfo(page, listed) };
     },
 

@@ -27,6 +27,14 @@ export type Checks = {
   done(): void;
 };
 
+/** The text of a search, at most 255 characters. Throws `validation_failed`. */
+export function searchOf(text: string): string {
+  const check = checks();
+  check.text("search", text, 255);
+  check.done();
+  return text;
+}
+
 const labelsMax = 32;
 
 /** New checks for the fields of one request. */

@@ -3,7 +3,7 @@ import type { CallContext, Caller, Page } from "@muster/kit";
 import type { DeviceGroupFields } from "../rules/device-group.ts";
 import { readNewestPage } from "./device-page.ts";
 import { findOwner, reachedBySite } from "./device-reach.ts";
-import type { NamePage } from "./name-page.ts";
+import { containing, type NamePage } from "./name-page.ts";
 
 export type DeviceGroupRow = {
   id: string;
@@ -86,13 +86,14 @@ export async function deleteDeviceGroup(tx: Tx, id: string): Promise<void> {
 export async function listDeviceGroups(
   db: Database,
   who: CallContext,
-  filter: { orgId: string; siteId: string },
+  filter: { orgId: string; siteId: string; search: string },
   page: Page,
 ): Promise<NamePage<DeviceGroupRow> | null> {
   const { caller } = who;
   const ofOrganization = filter.orgId === "" ? sql`true` : sql`org_id = ${filter.orgId}::uuid`;
   const ofSite = filter.siteId === "" ? sql`true` : sql`site_id = ${filter.siteId}::uuid`;
-  const where = sql`${reachedBySite(caller)} AND ${ofOrganization} AND ${ofSite}`;
+  const named = containing(filter.search, sql`name`);
+  const where = sql`${reachedBySite(caller)} AND ${ofOrganization} AND ${ofSite} AND ${named}`;
   const read = async (tx: Tx) => {
     const [owner, listed] = await Promise.all([
       filter.orgId === "" || findOwner(tx, caller, filter.orgId, true),

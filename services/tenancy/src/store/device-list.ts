@@ -1,15 +1,30 @@
 import { type Database, type Query, sql } from "@muster/db";
 import { AppError, type CallContext, type Page, validationError } from "@muster/kit";
-import { readNewestPage } from "./device-page.ts";
+import { deviceStatuses } from "../rules/device.ts";
+import { countUpToMany, readNewestPage } from "./device-page.ts";
 import { findOwner, reachedBySite } from "./device-reach.ts";
 import { type DeviceRow, deviceColumns } from "./devices.ts";
 import type { NamePage } from "./name-page.ts";
 
-/** Empty strings do not narrow. */
-export type DeviceFilter = { orgId: string; siteId: string; groupId: string; status: string; search: string };
+/** Empty texts and lists do not narrow, nor does null. */
+export type DeviceFilter = DevicePlaces & {
+  statuses: readonly string[];
+  os: string;
+  agentVersion: string;
+  /** A label's name, and its value unless any will do. */
+  label: { name: string; value: string | null } | null;
+  seenAfter: Date | null;
+  seenBefore: Date | null;
+  search: string;
+};
 
-/** A host name is found by reading those of all devices in reach, so a search has its own, shorter time. */
+export type DevicePlaces = { orgId: string; siteId: string; groupId: string };
+
+/** What no index answers is found by reading all devices in reach, so that has its own, shorter time. */
 const searchTimeoutMs = 3_000;
+
+/** Filters that look at each device in reach. */
+const searched = ["search", "label", "agentVersion", "seenAfter", "seenBefore"] as const;
 
 /**
  * A page of the devices that the caller reaches, newest first (indexes devices_by_org, _by_partner, _newest, _by_site,
@@ -22,7 +37,8 @@ export async function listDevices(
   filter: DeviceFilter,
   page: Page,
 ): Promise<NamePage<DeviceRow> | null> {
-  const searchEndsMs = filter.search === "" ? null : performance.now() + searchTimeoutMs;
+  const slow = searched.filter((name) => filter[name] !== "" && filter[name] !== null);
+  const searchEndsMs = slow.length === 0 ? null : performance.now() + searchTimeoutMs;
   const bounded = searchEndsMs !== null && searchEndsMs < (deadlineMs ?? Number.POSITIVE_INFINITY);
   const where = sql`${reachedBySite(caller)} AND ${conditions(filter)}`;
   const list = { table: sql`devices`, columns: deviceColumns(caller), where };
@@ -40,21 +56,64 @@ export async function listDevices(
     );
   } catch (error) {
     if (!bounded || !(error instanceof AppError) || error.code !== "deadline_exceeded") throw error;
-    throw validationError({ search: ["Took too long: narrow it by organization, site or group"] });
+    throw validationError({ [slow[0] ?? "search"]: ["Took too long: narrow it by organization, site or group"] });
   }
 }
 
-function conditions({ orgId, siteId, groupId, status, search }: DeviceFilter): Query {
+/**
+ * How many devices of these places have each status, those above 50,000 estimated. Null when the organization is out of
+ * reach.
+ */
+export async function countByStatus(
+  db: Database,
+  context: CallContext,
+  places: DevicePlaces,
+): Promise<{ status: string; count: number; isEstimate: boolean }[] | null> {
+  const { caller } = context;
+  const inPlaces = sql`${reachedBySite(caller)} AND ${ofPlaces(places).reduce(and, sql`true`)}`;
+  return db.tx(
+    context,
+    async (tx) => {
+      if (places.orgId !== "" && (await findOwner(tx, caller, places.orgId, true)) === null) return null;
+      const counts = [];
+      for (const status of deviceStatuses) {
+        const where = sql`${inPlaces} AND status = ${status}`;
+        counts.push({ status, ...(await countUpToMany(tx, { table: sql`devices`, where })) });
+      }
+      return counts;
+    },
+    { readOnly: true },
+  );
+}
+
+const and = (all: Query, part: Query): Query => sql`${all} AND ${part}`;
+
+function conditions({ statuses, os, agentVersion, label, seenAfter, seenBefore, search, ...places }: DeviceFilter) {
+  const parts = ofPlaces(places);
+  if (statuses.length === 1) parts.push(sql`status = ${statuses[0]}`);
+  if (statuses.length > 1) parts.push(sql`status = ANY (${statuses}::text[])`);
+  if (os !== "") parts.push(sql`os = ${os}`);
+  if (agentVersion !== "") parts.push(sql`agent_version = ${agentVersion}`);
+  if (label) {
+    const { name, value } = label;
+    parts.push(value === null ? sql`labels ? ${name}::text` : sql`labels ->> ${name}::text = ${value}`);
+  }
+  if (seenAfter) parts.push(sql`last_seen_at >= ${seenAfter}::timestamptz`);
+  // A device that was never seen was not seen since, either.
+  if (seenBefore) parts.push(sql`coalesce(last_seen_at, created_at) < ${seenBefore}::timestamptz`);
+  if (search !== "") parts.push(sql`position(lower(${search}) IN lower(hostname)) > 0`);
+  return parts.reduce(and, sql`true`);
+}
+
+function ofPlaces({ orgId, siteId, groupId }: DevicePlaces): Query[] {
   const parts: Query[] = [];
   if (orgId !== "") parts.push(sql`org_id = ${orgId}::uuid`);
   if (siteId !== "") parts.push(sql`site_id = ${siteId}::uuid`);
-  if (status !== "") parts.push(sql`status = ${status}`);
-  if (search !== "") parts.push(sql`position(lower(${search}) IN lower(hostname)) > 0`);
   if (groupId !== "") {
     // Through the group, so that one out of the caller's sight shows nothing.
     parts.push(sql`id IN (
       SELECT m.device_id FROM device_group_members m JOIN device_groups g ON g.id = m.group_id WHERE g.id = ${groupId}::uuid
     )`);
   }
-  return parts.reduce((all, part) => sql`${all} AND ${part}`, sql`true`);
+  return parts;
 }

@@ -17,12 +17,22 @@ export async function readNewestPage<R extends { id: string; created_at: Date }>
   const rows = await tx.query<R>(pageQuery(list, page));
   const complete = page.cursor === null && page.page === 1 && rows.length <= page.limit;
   // A search that finds little has read everything already: it is not made to do so twice.
-  const n = page.skipCount ? null : complete ? rows.length : await count(tx, list);
+  const known = complete ? { count: rows.length, isEstimate: false } : null;
+  const total = page.skipCount ? null : (known ?? (await countUpToMany(tx, list)));
   const shown = rows.slice(0, page.limit);
   const last = shown.at(-1);
   const nextCursor = rows.length > page.limit && last ? encodeCursor([last.created_at, last.id]) : "";
-  const many = n !== null && n > exactCount;
-  return { rows: shown, total: many ? await estimate(tx, list) : n, totalIsEstimate: many, nextCursor };
+  return { rows: shown, total: total?.count ?? null, totalIsEstimate: total?.isEstimate ?? false, nextCursor };
+}
+
+/** How many rows there are, counted up to 50,000 and estimated beyond. */
+export async function countUpToMany(
+  tx: Tx,
+  list: Pick<NewestList, "table" | "where">,
+): Promise<{ count: number; isEstimate: boolean }> {
+  const counted = await count(tx, list);
+  if (counted <= exactCount) return { count: counted, isEstimate: false };
+  return { count: await estimate(tx, list), isEstimate: true };
 }
 
 /** The page's ids come from an index alone, also behind filters and offsets; only then rows are read. */
@@ -42,7 +52,7 @@ function behind(cursor: string): Query {
   return sql`(created_at, id) < (${createdAt}::timestamptz, ${id}::uuid)`;
 }
 
-async function count(tx: Tx, { table, where }: NewestList): Promise<number> {
+async function count(tx: Tx, { table, where }: Pick<NewestList, "table" | "where">): Promise<number> {
   const [row] = await tx.query<{ n: number }>(
     sql`SELECT count(*) AS n FROM (SELECT FROM ${table} WHERE ${where} LIMIT ${exactCount + 1}) AS counted`,
   );
@@ -51,7 +61,7 @@ async function count(tx: Tx, { table, where }: NewestList): Promise<number> {
 
 type Plan = { "QUERY PLAN": { Plan: { "Plan Rows": number } }[] };
 
-async function estimate(tx: Tx, { table, where }: NewestList): Promise<number> {
+async function estimate(tx: Tx, { table, where }: Pick<NewestList, "table" | "where">): Promise<number> {
   const [row] = await tx.query<Plan>(sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table} WHERE ${where}`);
   return Math.max(row?.["QUERY PLAN"][0]?.Plan["Plan Rows"] ?? 0, exactCount + 1);
 }

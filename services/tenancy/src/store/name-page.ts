@@ -20,6 +20,13 @@ export type NameList = {
 
 export type NamePage<R> = { rows: R[]; total: number | null; totalIsEstimate: boolean; nextCursor: string };
 
+/** Rows one of whose columns contains a text, case aside; every row for an empty one. */
+export function containing(text: string, ...columns: readonly [Query, ...Query[]]): Query {
+  if (text === "") return sql`true`;
+  const found = columns.map((column) => sql`position(lower(${text}) IN lower(${column})) > 0`);
+  return sql`(${found.reduce((any, each) => sql`${any} OR ${each}`)})`;
+}
+
 /** One page and the total, in one flight. Throws `validation_failed` on a cursor that is not of such a list. */
 export async function readNamePage<R extends { id: string; name: string }>(
   db: Database,

@@ -2,7 +2,7 @@ import { type Database, isUniqueViolation, type Query, sql, type Tx } from "@mus
 import { AppError, type CallContext, type Caller, type Page } from "@muster/kit";
 import type { JsonObject } from "../rules/fields.ts";
 import type { OrganizationFields } from "../rules/organization.ts";
-import { type NamePage, readNamePage } from "./name-page.ts";
+import { containing, type NamePage, readNamePage } from "./name-page.ts";
 import { reachedOrganizations } from "./reach.ts";
 
 export type OrganizationRow = {
@@ -113,11 +113,12 @@ export async function markOrganizationDeleted(
 export async function listOrganizations(
   db: Database,
   who: CallContext,
-  partnerId: string | null,
+  { partnerId, search }: { partnerId: string | null; search: string },
   page: Page,
 ): Promise<NamePage<OrganizationRow>> {
   const ofPartner = partnerId === null ? sql`true` : sql`partner_id = ${partnerId}::uuid`;
-  const where = sql`deleted_at IS NULL AND ${reachedOrganizations(who.caller)} AND ${ofPartner}`;
+  const named = containing(search, sql`name`, sql`slug`);
+  const where = sql`deleted_at IS NULL AND ${reachedOrganizations(who.caller)} AND ${ofPartner} AND ${named}`;
   const list = { tableName: "organizations", table: sql`organizations`, columns, where };
   return readNamePage<OrganizationRow>(db, who, list, page);
 }

@@ -2,7 +2,7 @@ import { type Database, isUniqueViolation, type Query, sql, type Tx } from "@mus
 import { AppError, type CallContext, type Page } from "@muster/kit";
 import type { JsonObject } from "../rules/fields.ts";
 import type { NewPartner, PartnerFields } from "../rules/partner.ts";
-import { type NamePage, readNamePage } from "./name-page.ts";
+import { containing, type NamePage, readNamePage } from "./name-page.ts";
 
 export type PartnerRow = {
   id: string;
@@ -89,8 +89,14 @@ export async function markPartnerDeleted(tx: Tx, id: string, now: Date): Promise
 }
 
 /** A page of living partners by name (index partners_by_name), and their number unless the count is skipped. */
-export async function listPartners(db: Database, who: CallContext, page: Page): Promise<NamePage<PartnerRow>> {
-  const list = { tableName: "partners", table: sql`partners`, columns, where: sql`deleted_at IS NULL` };
+export async function listPartners(
+  db: Database,
+  who: CallContext,
+  search: string,
+  page: Page,
+): Promise<NamePage<PartnerRow>> {
+  const where = sql`deleted_at IS NULL AND ${containing(search, sql`name`, sql`slug`)}`;
+  const list = { tableName: "partners", table: sql`partners`, columns, where };
   return readNamePage<PartnerRow>(db, who, list, page);
 }
 

@@ -3,7 +3,7 @@ import { type CallContext, type Caller, type Page, systemCaller } from "@muster/
 import type { JsonObject } from "../rules/fields.ts";
 import { organizationOfSiteDenied } from "../rules/refusals.ts";
 import type { SiteFields } from "../rules/site.ts";
-import { type NamePage, readNamePage, readNamePageAnd } from "./name-page.ts";
+import { containing, type NamePage, readNamePage, readNamePageAnd } from "./name-page.ts";
 import { reachedOrganizations, reachedSites } from "./reach.ts";
 
 export type SiteRow = {
@@ -110,21 +110,22 @@ export async function deleteSite(tx: Tx, id: string): Promise<void> {
 export async function listSites(
   db: Database,
   who: CallContext,
-  orgId: string | null,
+  { orgId, search }: { orgId: string | null; search: string },
   page: Page,
 ): Promise<NamePage<SiteRow>> {
   const { caller } = who;
+  const named = containing(search, sql`name`);
   const where =
     orgId === null
-      ? sql`${reachedSites(caller)} AND ${ofLivingOrganization(caller)}`
-      : sql`org_id = ${orgId}::uuid AND ${reachedSites(caller)}`;
+      ? sql`${reachedSites(caller)} AND ${ofLivingOrganization(caller)} AND ${named}`
+      : sql`org_id = ${orgId}::uuid AND ${reachedSites(caller)} AND ${named}`;
   const { orgAccess, scope } = caller;
   const list = {
     tableName: "sites",
     table: sql`sites`,
     columns,
     where,
-    ...(orgId === null ? { judged: reachedSites(caller) } : {}),
+    ...(orgId === null ? { judged: sql`${reachedSites(caller)} AND ${named}` } : {}),
     ...(orgId === null && scope === "partner" && orgAccess.mode === "list"
       ? { among: { column: sql`org_id`, ids: orgAccess.orgIds } }
       : {}),

@@ -32,13 +32,15 @@ describe("the store", () => {
     const blind = databaseAs(db, null);
     const who = context(systemCaller("tenancy"));
     expect(await findPartner(blind, who, partner.id)).toBeNull();
-    expect(await listPartners(blind, who, page)).toEqual(empty);
+    expect(await listPartners(blind, who, "", page)).toEqual(empty);
     expect(await findOrganization(blind, who, org)).toBeNull();
-    expect(await listOrganizations(blind, who, null, page)).toEqual(empty);
+    expect(await listOrganizations(blind, who, { partnerId: null, search: "" }, page)).toEqual(empty);
     expect(await listReachedOrganizations(blind, who, 10)).toEqual([]);
     expect(await findSite(blind, who, site)).toBeNull();
-    expect(await listSites(blind, who, null, page)).toEqual(empty);
-    await expect(listSites(blind, who, org, page)).rejects.toMatchObject({ code: "organization_not_found" });
+    expect(await listSites(blind, who, { orgId: null, search: "" }, page)).toEqual(empty);
+    await expect(listSites(blind, who, { orgId: org, search: "" }, page)).rejects.toMatchObject({
+      code: "organization_not_found",
+    });
     expect(await snapshotPage(blind, who, null, 10)).toEqual([]);
   });
 
@@ -60,8 +62,10 @@ describe("the store", () => {
       const who = context(systemCaller("tenancy"));
       expect(await findOrganization(as, who, theirs)).toBeNull();
       expect(await findSite(as, who, site)).toBeNull();
-      expect((await listOrganizations(as, who, null, page)).rows.map(({ id }) => id)).not.toContain(theirs);
-      expect((await listSites(as, who, null, page)).rows).toEqual([]);
+      expect(
+        (await listOrganizations(as, who, { partnerId: null, search: "" }, page)).rows.map(({ id }) => id),
+      ).not.toContain(theirs);
+      expect((await listSites(as, who, { orgId: null, search: "" }, page)).rows).toEqual([]);
     }
   });
 });

@@ -29,7 +29,15 @@ export const permissions = [
 
 export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 export type Tenant = { partnerId: string; orgId: string; siteId: string };
-type DeviceOptions = { id?: string; siteId?: string; hostname?: string; hardwareId?: string; os?: string };
+type DeviceOptions = {
+  id?: string;
+  siteId?: string;
+  hostname?: string;
+  hardwareId?: string;
+  os?: string;
+  agentVersion?: string;
+  labels?: Record<string, string>;
+};
 
 /** Tenancy on two ports with a pool each, over one database. */
 export async function startFleet() {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { EgressRefused } from "@muster/egress";
 import { toAppError } from "@muster/rpc";
 import { outcome, until } from "@muster/testing";
 import { eventMessages } from "../testing/dispatcher.ts";
@@ -26,6 +27,24 @@ describe("a webhook that gets a new origin", () => {
       [Buffer.from("originChanged"), Buffer.from(webhook.id)],
     );
     expect(audited).toHaveLength(1);
+  });
+});
+
+describe("a webhook made under an Idempotency-Key", () => {
+  it("is shown to a repeat though its host name resolves no longer: nobody is asked again", async () => {
+    const { admin } = await dispatcher.organization();
+    const wanted = { name: "Hook", url: dispatcher.urlOf(receiver), events: ["*"] };
+    const by = dispatcher.webhooks(admin, { idempotencyKey: "once" });
+    const made = await by.createWebhook(wanted);
+    const { check } = dispatcher.egress;
+    dispatcher.egress.check = () => Promise.reject(new EgressRefused("unresolvable"));
+    try {
+      expect(await by.createWebhook(wanted)).toEqual(made);
+      expect(await outcome(by.createWebhook({ ...wanted, name: "Other" }))).toBe("idempotency_conflict");
+      expect(await outcome(dispatcher.webhooks(admin).createWebhook(wanted))).toMatch(/^invalid_webhook_url/);
+    } finally {
+      dispatcher.egress.check = check;
+    }
   });
 });
 

@@ -8,7 +8,7 @@ import { type Egress, EgressRefused, shownUrl } from "@muster/egress";
 import { AppError, type CallContext, clampPage, isUuid, type SecretBox, uuidv7, validationError } from "@muster/kit";
 import { WebhookChangeSchema, WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent, idempotentTx, reachedBefore, type TenantReader } from "@muster/service";
+import { auditEvent, idempotentTx, reachedBefore, repeatedReply, type TenantReader } from "@muster/service";
 import { changeWebhook, newWebhook, originChanges, type StoredStatus, statuses } from "../rules/webhook.ts";
 import { endpointHealth } from "../store/health.ts";
 import {
@@ -53,9 +53,12 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       requireWriter(context);
       const fields = newWebhook(request);
       const place = await organizationOf(deps, context, request.orgId);
+      const { createWebhook } = WebhookService.method;
+      const repeated = await repeatedReply(db, context, createWebhook, request);
+      if (repeated) return repeated;
       const shown = await judgedUrl(deps, fields.url);
       const at = now();
-      return idempotentTx(db, context, WebhookService.method.createWebhook, request, reachedBefore, async (tx) => {
+      return idempotentTx(db, context, createWebhook, request, reachedBefore, async (tx) => {
         const owner = { ...place, createdBy: context.caller.actor.id };
         await holdOrganization(tx, place.orgId);
         if ((await countWebhooks(tx, place.orgId)) >= deps.perOrganization) {

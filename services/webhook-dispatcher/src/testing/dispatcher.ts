@@ -99,7 +99,7 @@ export async function startDispatcher() {
     otherUrlOf,
     rows,
     egress,
-    webhooks: (caller: Caller) => port.client(WebhookService, caller),
+    webhooks: (caller: Caller, meta: { idempotencyKey?: string } = {}) => port.client(WebhookService, caller, meta),
     deliveries: (caller: Caller) => port.client(DeliveryService, caller),
     events: (caller: Caller) => port.client(EventService, caller),
     replays: (caller: Caller) => port.client(ReplayService, caller),

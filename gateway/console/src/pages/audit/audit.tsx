@@ -1,37 +1,68 @@
 import { Link } from "@tanstack/react-router";
+import { DayField } from "../../parts/day-field.tsx";
 import { ExportButton } from "../../parts/export-button.tsx";
+import { asOptions } from "../../parts/filter-bar.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 
+const categories = [
+  "authentication",
+  "device",
+  "automation",
+  "policy",
+  "alert",
+  "compliance",
+  "organization",
+  "system",
+] as const;
+
 /** Who did what, newest first. */
 export function Audit() {
   const [filters, change] = useFilters();
-  const { orgId, from, to } = filters;
-  const day = (name: "from" | "to", label: string) => (
-    <label>
-      {label}{" "}
-      <input
-        type="date"
-        value={(filters[name] ?? "").slice(0, 10)}
-        onChange={(event) => change({ [name]: event.target.value || undefined })}
-      />
-    </label>
-  );
+  const { orgId, q, from, to } = filters;
   return (
     <ListPage
       title="Audit"
-      path="/api/v1/audit-logs/logs"
-      filters={["orgId", "user", "action", "resource", "from", "to"]}
-      text={{ name: "action", label: "Action" }}
-      labels={{ user: "Actor", resource: "Resource", ...(from ? { from: "From" } : {}), ...(to ? { to: "To" } : {}) }}
+      section="audit"
+      {...(q ? {} : { everyMs: 10_000 })}
+      path={q ? "/api/v1/audit-logs/search" : "/api/v1/audit-logs/logs"}
+      filters={[
+        "orgId",
+        "q",
+        "user",
+        "actorId",
+        "action",
+        "actions",
+        "category",
+        "result",
+        "resource",
+        "resourceId",
+        "from",
+        "to",
+      ]}
+      choices={[
+        { name: "category", label: "Category", options: asOptions(categories) },
+        { name: "result", label: "Result", options: asOptions(["success", "failure", "denied"]) },
+      ]}
+      text={{ name: "q", label: "Action, actor, resource or details" }}
+      labels={{
+        action: "Action",
+        user: "Actor",
+        actorId: "Actor",
+        actions: "Actions",
+        resource: "Resource",
+        resourceId: "Resource",
+        ...(from ? { from: "From" } : {}),
+        ...(to ? { to: "To" } : {}),
+      }}
       actions={
         <>
-          {day("from", "From")}
-          {day("to", "To")}
-          <ExportButton filters={filters} format="csv" />
+          <DayField name="from" label="From" />
+          <DayField name="to" label="To" isLast />
+          {q ? null : <ExportButton filters={filters} format="csv" />}
         </>
       }
       columns={[
@@ -54,7 +85,7 @@ export function Audit() {
               <button
                 type="button"
                 className="link"
-                onClick={() => change({ user: name })}
+                onClick={() => change({ actorId: user.id })}
                 title="Only this actor's rows"
               >
                 {name}

@@ -1,3 +1,4 @@
+import { isProblem, verdictText } from "@muster/client";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import type { Failure } from "../../api/call.ts";
@@ -33,9 +34,9 @@ export function Verification({ orgId, seq }: { orgId: string; seq: number }) {
             ? `Verifying, ${data.rows.toLocaleString()} rows so far …`
             : data.status === "failed"
               ? "The verification failed: try again."
-              : data.verdicts.every(({ verdict }) => verdict === "OK" || verdict === "UNPROTECTED_TAIL")
-                ? `Verified: ${data.rows.toLocaleString()} rows from #${seq.toLocaleString()} on are as they were sealed.`
-                : `Not as sealed: ${data.verdicts.map((each) => `${each.verdict}${each.seq === null ? "" : ` at #${each.seq}`}`).join(", ")}`}
+              : data.verdicts.some(isProblem)
+                ? `Not as sealed: ${data.verdicts.filter(isProblem).map(verdictText).join("; ")}.`
+                : `Verified: ${data.rows.toLocaleString()} rows from #${seq.toLocaleString()} on are as they were sealed.`}
       </p>
       <div>
         <Operation name="POST /api/v1/audit-logs/verify" onClick={begin}>

@@ -4,6 +4,7 @@ import { api } from "../../api/api.ts";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
+import { Labels } from "../../parts/labels.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
@@ -11,9 +12,11 @@ import { Said } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { DeviceLogs } from "./device-logs.tsx";
+import { DevicePlace } from "./device-place.tsx";
 import { DeviceUpdates } from "./device-updates.tsx";
+import { GroupLinks, SiteLink } from "./place-links.tsx";
 
-type Asking = "approve" | "replace" | "decommission" | null;
+type Asking = "change" | "approve" | "replace" | "decommission" | null;
 
 /** One device: what it is, what it said, and what can be done with it. */
 export function DevicePage() {
@@ -59,6 +62,9 @@ export function DevicePage() {
             ) : null}{" "}
             {data.status === "decommissioned" ? null : (
               <>
+                <Operation name="PATCH /api/v1/devices/{id}" onClick={() => ask("change")}>
+                  Change …
+                </Operation>{" "}
                 <Operation
                   name="POST /api/v1/devices/{id}/auto-update"
                   onClick={() =>
@@ -88,6 +94,8 @@ export function DevicePage() {
             ["System", `${data.os} ${data.arch}`],
             ["Agent", data.agentVersion],
             ["Watchdog", data.watchdogVersion],
+            ["Site", data.siteId ? <SiteLink key="site" id={data.siteId} /> : null],
+            ["Groups", data.groupIds.length > 0 ? <GroupLinks key="groups" of={data} /> : null],
             ["Last seen", <Time key="seen" at={data.lastSeenAt} />],
             ["Last address", data.lastIpAddress],
             ["Agent updates", data.autoUpdateEnabled ? "on" : "off"],
@@ -97,14 +105,8 @@ export function DevicePage() {
             ["Id", <code key="id">{data.id}</code>],
           ]}
         />
-        {Object.keys(data.labels).length > 0 ? (
-          <p>
-            {Object.entries(data.labels).map(([name, value]) => (
-              <code key={name}>{`${name}=${value} `}</code>
-            ))}
-          </p>
-        ) : null}
-        <Link to="/audit" search={{ orgId: data.orgId, resource: data.hostname } as never}>
+        <Labels of={data.labels} />
+        <Link to="/audit" search={{ orgId: data.orgId, resourceId: id } as never}>
           Its audit rows
         </Link>{" "}
         ·{" "}
@@ -119,6 +121,7 @@ export function DevicePage() {
       ) : null}
       <DeviceUpdates id={id} />
       <DeviceLogs id={id} />
+      {asking === "change" ? <DevicePlace of={data} onClose={close} onDone={changed} /> : null}
       {asking === "approve" || asking === "replace" ? (
         <Confirm
           title={asking === "replace" ? "Replace the other device?" : "Trust this device?"}

@@ -1,17 +1,23 @@
 import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { useOrganizationNames } from "../../api/use-organization-names.ts";
+import { asOptions } from "../../parts/filter-bar.tsx";
+import { Labels } from "../../parts/labels.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
+import { BulkDevices } from "./bulk-devices.tsx";
 
-const statuses = ["online", "offline", "updating", "quarantined", "decommissioned"] as const;
+const statuses = [
+  ...asOptions(["online", "offline", "updating", "quarantined", "decommissioned"]),
+  ["offline,quarantined", "offline or quarantined"],
+] as const;
 
 /** All devices that the person may see, newest first. */
 export function Devices() {
-  const [{ orgId }] = useFilters();
+  const [{ orgId }, change] = useFilters();
   const sites = useGet(
     "/api/v1/orgs/sites",
     { params: { query: { orgId: orgId ?? "", limit: "100" } } },
@@ -22,15 +28,24 @@ export function Devices() {
   return (
     <ListPage
       title="Devices"
+      section="devices"
       path="/api/v1/devices"
-      filters={["orgId", "siteId", "groupId", "status", "search"]}
+      filters={["orgId", "siteId", "groupId", "status", "os", "agentVersion", "label", "seenBefore", "search"]}
       text={{ name: "search", label: "Host name" }}
       choices={[
-        { name: "status", label: "Status", options: statuses.map((status) => [status, status] as const) },
+        { name: "status", label: "Status", options: statuses },
+        { name: "os", label: "System", options: asOptions(["windows", "linux", "darwin"]) },
         ...(siteNames.size > 0 ? [{ name: "siteId", label: "Site", options: [...siteNames] }] : []),
       ]}
-      labels={{ groupId: "Group", ...(siteNames.size > 0 ? {} : { siteId: "Site" }) }}
+      labels={{
+        groupId: "Group",
+        agentVersion: "Agent",
+        label: "Label",
+        seenBefore: "Not seen since",
+        ...(siteNames.size > 0 ? {} : { siteId: "Site" }),
+      }}
       everyMs={10_000}
+      bulk={(devices, clear) => <BulkDevices devices={devices} onDone={clear} />}
       columns={[
         {
           id: "host",
@@ -54,9 +69,25 @@ export function Devices() {
               },
             ]
           : []),
-        { id: "os", title: "System", width: "9rem", isMinor: true, cell: ({ os, arch }) => `${os} ${arch}` },
-        { id: "agent", title: "Agent", width: "8rem", isMinor: true, cell: ({ agentVersion }) => agentVersion },
+        { id: "os", title: "System", width: "11rem", isMinor: true, cell: ({ os, arch }) => `${os} ${arch}` },
+        {
+          id: "agent",
+          title: "Agent",
+          width: "8rem",
+          isMinor: true,
+          cell: ({ agentVersion }) => (
+            <button
+              type="button"
+              className="link"
+              title="Only devices with this version"
+              onClick={() => change({ agentVersion })}
+            >
+              {agentVersion}
+            </button>
+          ),
+        },
         { id: "address", title: "Address", width: "10rem", isMinor: true, cell: ({ lastIpAddress }) => lastIpAddress },
+        { id: "labels", title: "Labels", isMinor: true, cell: ({ labels }) => <Labels of={labels} /> },
         { id: "seen", title: "Last seen", width: "9rem", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
       ]}
       empty={

@@ -5,6 +5,7 @@ import { useWhyNot } from "../../api/me.tsx";
 import { dataOf, useForget } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { RowAction } from "../../parts/row-action.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 
@@ -17,6 +18,7 @@ export function EnrollmentKeys() {
     <>
       <ListPage
         title="Enrollment keys"
+        section="keys"
         path="/api/v1/enrollment-keys"
         filters={["orgId", "expired"]}
         choices={[
@@ -56,9 +58,9 @@ export function EnrollmentKeys() {
             width: "7rem",
             cell: ({ id, name }) =>
               why === null ? (
-                <button type="button" className="link" onClick={() => choose({ id, name })}>
-                  Delete<span className="visually-hidden"> {name}</span>
-                </button>
+                <RowAction of={name} onClick={() => choose({ id, name })}>
+                  Delete
+                </RowAction>
               ) : null,
           },
         ]}

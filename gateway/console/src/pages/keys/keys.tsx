@@ -1,16 +1,20 @@
-import { Link } from "@tanstack/react-router";
+import type { ItemOf } from "@muster/client";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
-import { useWhyNot } from "../../api/me.tsx";
+import { useMe, useWhyNot } from "../../api/me.tsx";
 import { dataOf, useForget } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
+import { asOptions } from "../../parts/filter-bar.tsx";
+import { ChooseFirst } from "../../parts/form-dialog.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { Operation } from "../../parts/operation.tsx";
+import { RowAction } from "../../parts/row-action.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
+import { ChangeKey } from "./change-key.tsx";
 import { NewKey } from "./new-key.tsx";
 
 type Asking = { kind: "rotate" | "revoke"; id: string; name: string } | null;
@@ -18,9 +22,12 @@ type Asking = { kind: "rotate" | "revoke"; id: string; name: string } | null;
 /** API keys of the places that the person may see. */
 export function Keys() {
   const [{ orgId }] = useFilters();
+  const me = useMe();
+  const place = me.orgId ?? orgId;
   const why = useWhyNot("POST /api/v1/api-keys");
   const forget = useForget();
   const [isMaking, make] = useState(false);
+  const [changing, change] = useState<ItemOf<"/api/v1/api-keys"> | null>(null);
   const [asking, ask] = useState<Asking>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const create = (
@@ -32,23 +39,17 @@ export function Keys() {
     <>
       <ListPage
         title="API keys"
+        section="keys"
         path="/api/v1/api-keys"
         filters={["orgId", "status"]}
         choices={[
           {
             name: "status",
             label: "Status",
-            options: ["active", "expired", "revoked"].map((each) => [each, each] as const),
+            options: asOptions(["active", "expired", "revoked"]),
           },
         ]}
-        actions={
-          <>
-            <Link to="/keys/enrollment" search={{ orgId } as never} className="button">
-              Enrollment keys
-            </Link>
-            {create}
-          </>
-        }
+        actions={create}
         columns={[
           { id: "name", title: "Name", cell: ({ name }) => name },
           { id: "prefix", title: "Begins with", width: "10rem", cell: ({ keyPrefix }) => <code>{keyPrefix}</code> },
@@ -72,16 +73,19 @@ export function Keys() {
           {
             id: "actions",
             title: "Actions",
-            width: "10rem",
-            cell: ({ id, name, status }) =>
+            width: "13rem",
+            cell: ({ id, name, status, ...more }) =>
               why === null && status === "active" ? (
                 <>
-                  <button type="button" className="link" onClick={() => ask({ kind: "rotate", id, name })}>
-                    Rotate<span className="visually-hidden"> {name}</span>
-                  </button>{" "}
-                  <button type="button" className="link" onClick={() => ask({ kind: "revoke", id, name })}>
-                    Revoke<span className="visually-hidden"> {name}</span>
-                  </button>
+                  <RowAction of={name} onClick={() => change({ id, name, status, ...more })}>
+                    Change
+                  </RowAction>{" "}
+                  <RowAction of={name} onClick={() => ask({ kind: "rotate", id, name })}>
+                    Rotate
+                  </RowAction>{" "}
+                  <RowAction of={name} onClick={() => ask({ kind: "revoke", id, name })}>
+                    Revoke
+                  </RowAction>
                 </>
               ) : null,
           },
@@ -93,7 +97,14 @@ export function Keys() {
           </EmptyState>
         }
       />
-      {isMaking ? <NewKey orgId={orgId} onClose={() => make(false)} onMade={setSecret} /> : null}
+      {isMaking ? (
+        place ? (
+          <NewKey orgId={place} onClose={() => make(false)} onMade={setSecret} />
+        ) : (
+          <ChooseFirst title="New API key" what="A key" onClose={() => make(false)} />
+        )
+      ) : null}
+      {changing ? <ChangeKey of={changing} onClose={() => change(null)} /> : null}
       {asking?.kind === "rotate" ? (
         <Confirm
           title={`Rotate ${asking.name}?`}

@@ -1,18 +1,15 @@
 import { Link } from "@tanstack/react-router";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { useMe } from "../../api/me.tsx";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
-import { Dialog } from "../../parts/dialog.tsx";
-import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
-import { FormActions } from "../../parts/form-actions.tsx";
+import { FormDialog } from "../../parts/form-dialog.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { Operation } from "../../parts/operation.tsx";
-import { EmptyState, FailureState } from "../../parts/states.tsx";
+import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
-import { useWrite } from "../../parts/use-write.ts";
 import { slugOf } from "../../rules/slug.ts";
 
 /** The organizations that the person may see. */
@@ -29,8 +26,10 @@ export function Organizations() {
     <>
       <ListPage
         title="Organizations"
+        section="places"
         path="/api/v1/orgs/organizations"
-        filters={["partnerId"]}
+        filters={["partnerId", "search"]}
+        text={{ name: "search", label: "Name" }}
         labels={{ partnerId: "Partner" }}
         actions={create}
         columns={[
@@ -38,7 +37,7 @@ export function Organizations() {
             id: "name",
             title: "Name",
             cell: ({ id, name }) => (
-              <Link to="/devices" search={{ orgId: id } as never}>
+              <Link to="/orgs/$id" params={{ id }} search={{ orgId: id } as never}>
                 {name}
               </Link>
             ),
@@ -71,45 +70,42 @@ export function Organizations() {
 
 function NewOrganization({ onClose }: { onClose(): void }) {
   const me = useMe();
-  const write = useWrite();
   const forget = useForget();
   const isSystem = me.scope === "system";
   const partners = useGet("/api/v1/orgs/partners", { params: { query: { limit: "100" } } }, { enabled: isSystem });
-
-  async function send(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const name = String(form.get("name"));
-    const partnerId = form.get("partnerId");
-    const body = { name, slug: slugOf(name), ...(partnerId ? { partnerId: String(partnerId) } : {}) };
-    const made = await write.run(() => dataOf(api.POST("/api/v1/orgs/organizations", { body })));
-    if (made === null) return;
-    await forget("/api/v1/orgs");
-    onClose();
-  }
-
   return (
-    <Dialog title="New organization" onClose={onClose}>
-      <form className={forms.form} onSubmit={send}>
-        {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
-        {isSystem ? (
-          <Field label="Partner" faults={write.faultsOf("partnerId")}>
-            <select name="partnerId" required>
-              {(partners.data?.data ?? []).map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
-            </select>
+    <FormDialog
+      title="New organization"
+      verb="Create"
+      running="Creating …"
+      isDisabled={isSystem && !partners.data}
+      onClose={onClose}
+      send={async (form) => {
+        const name = String(form.get("name"));
+        const partnerId = form.get("partnerId");
+        const body = { name, slug: slugOf(name), ...(partnerId ? { partnerId: String(partnerId) } : {}) };
+        await dataOf(api.POST("/api/v1/orgs/organizations", { body }));
+        await forget("/api/v1/orgs");
+      }}
+    >
+      {(faultsOf) => (
+        <>
+          {isSystem ? (
+            <Field label="Partner" faults={faultsOf("partnerId")}>
+              <select name="partnerId" required>
+                {(partners.data?.data ?? []).map(({ id, name }) => (
+                  <option key={id} value={id}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+            </Field>
+          ) : null}
+          <Field label="Name" faults={faultsOf("name") ?? faultsOf("slug")}>
+            <input name="name" required maxLength={100} />
           </Field>
-        ) : null}
-        <Field label="Name" faults={write.faultsOf("name") ?? write.faultsOf("slug")}>
-          <input name="name" required maxLength={100} />
-        </Field>
-        <FormActions onCancel={onClose} isRunning={write.isRunning} running="Creating …">
-          Create
-        </FormActions>
-      </form>
-    </Dialog>
+        </>
+      )}
+    </FormDialog>
   );
 }

@@ -23,11 +23,7 @@ export function Overview() {
       <PageTitle title="Overview" />
       {may("GET /api/v1/devices") ? (
         <Section title="Devices">
-          <ul className={styles.tiles}>
-            {statuses.map((status) => (
-              <DeviceTile key={status} status={status} orgId={orgId} />
-            ))}
-          </ul>
+          <DeviceTiles orgId={orgId} />
           <FirstDevice orgId={orgId} />
         </Section>
       ) : null}
@@ -40,17 +36,25 @@ export function Overview() {
 /** Counts cost more than rows: a minute old is new enough. */
 const countEveryMs = 60_000;
 
-function DeviceTile({ status, orgId }: { status: (typeof statuses)[number]; orgId: string | undefined }) {
-  const query = { status, limit: "1", ...(orgId ? { orgId } : {}) };
-  const { data, error } = useGet("/api/v1/devices", { params: { query } }, { everyMs: countEveryMs });
-  const total = data?.pagination.total;
+function DeviceTiles({ orgId }: { orgId: string | undefined }) {
+  const query = orgId ? { orgId } : {};
+  const { data, error } = useGet("/api/v1/devices/summary", { params: { query } }, { everyMs: countEveryMs });
+  const shown = (status: (typeof statuses)[number]) => {
+    const found = data?.byStatus.find((each) => each.status === status);
+    if (!found) return error ? "unknown" : "…";
+    return `${found.isEstimate ? "about " : ""}${found.count.toLocaleString()}`;
+  };
   return (
-    <li>
-      <Link to="/devices" search={{ status, orgId } as never} className={styles.tile}>
-        <span className={styles.count}>{error ? "unknown" : (total?.toLocaleString() ?? "…")}</span>
-        <Status of={status} />
-      </Link>
-    </li>
+    <ul className={styles.tiles}>
+      {statuses.map((status) => (
+        <li key={status}>
+          <Link to="/devices" search={{ status, orgId } as never} className={styles.tile}>
+            <span className={styles.count}>{shown(status)}</span>
+            <Status of={status} />
+          </Link>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -1,25 +1,30 @@
+import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { api } from "../../api/api.ts";
 import { useMe, useWhyNot } from "../../api/me.tsx";
-import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { dataOf, useForget } from "../../api/queries.ts";
+import { useAssignableRoles } from "../../api/use-assignable-roles.ts";
 import { Confirm } from "../../parts/confirm.tsx";
-import { Dialog, DialogActions } from "../../parts/dialog.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
+import { asOptions } from "../../parts/filter-bar.tsx";
 import { FormActions } from "../../parts/form-actions.tsx";
-import { CopyButton } from "../../parts/list-head.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { Operation } from "../../parts/operation.tsx";
+import { RowAction } from "../../parts/row-action.tsx";
 import { EmptyState, FailureState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { useWrite } from "../../parts/use-write.ts";
+import { InviteLink } from "./invite-link.tsx";
 
 type Person = { id: string; name: string; email: string; status: "invited" | "active" | "disabled" };
 
 /** People of the places that the person may see. */
 export function People() {
+  const [{ orgId }] = useFilters();
   const why = useWhyNot("POST /api/v1/users");
   const me = useMe();
   const [isInviting, invite] = useState(false);
@@ -29,14 +34,16 @@ export function People() {
     <>
       <ListPage
         title="People"
+        section="people"
         path="/api/v1/users"
-        filters={["orgId", "status", "search"]}
+        filters={["orgId", "status", "search", "role"]}
+        labels={{ role: "Role" }}
         text={{ name: "search", label: "Name or e-mail" }}
         choices={[
           {
             name: "status",
             label: "Status",
-            options: ["invited", "active", "disabled"].map((each) => [each, each] as const),
+            options: asOptions(["invited", "active", "disabled"]),
           },
         ]}
         actions={
@@ -45,7 +52,15 @@ export function People() {
           </Operation>
         }
         columns={[
-          { id: "name", title: "Name", cell: ({ name }) => name },
+          {
+            id: "name",
+            title: "Name",
+            cell: ({ id, name }) => (
+              <Link to="/people/$id" params={{ id }} search={{ orgId } as never}>
+                {name}
+              </Link>
+            ),
+          },
           { id: "email", title: "E-mail", cell: ({ email }) => email },
           { id: "role", title: "Role", width: "11rem", isMinor: true, cell: ({ role }) => role },
           { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
@@ -69,10 +84,9 @@ export function People() {
             width: "7rem",
             cell: (person) =>
               why === null && person.id !== me.id && person.status !== "invited" ? (
-                <button type="button" className="link" onClick={() => choose(person)}>
+                <RowAction of={person.name} onClick={() => choose(person)}>
                   {person.status === "disabled" ? "Enable" : "Disable"}
-                  <span className="visually-hidden"> {person.name}</span>
-                </button>
+                </RowAction>
               ) : null,
           },
         ]}
@@ -112,9 +126,7 @@ function Invite({ onClose }: { onClose(): void }) {
   const forget = useForget();
   const place = me.orgId ?? orgId;
   const scope = place ? "organization" : me.scope;
-  const roles = useGet("/api/v1/roles", { params: { query: { scope, limit: "100" } } });
-  // Seeded roles belong to nobody, others to the place that made them.
-  const assignable = (roles.data?.data ?? []).filter(({ orgId: owner }) => owner === null || owner === place);
+  const roles = useAssignableRoles(scope, place);
   const [invited, setInvited] = useState<{ email: string; inviteUrl: string } | null>(null);
 
   async function send(event: FormEvent<HTMLFormElement>) {
@@ -134,20 +146,7 @@ function Invite({ onClose }: { onClose(): void }) {
   }
 
   if (invited) {
-    return (
-      <Dialog title="Invited" onClose={onClose}>
-        <p>
-          {invited.email} gets a mail with a link that is good for 7 days. Where no mail arrives, hand the link over
-          yourself: it is shown this once.
-        </p>
-        <DialogActions>
-          <CopyButton what="link" text={() => invited.inviteUrl} />
-          <button type="button" className="primary" onClick={onClose}>
-            Close
-          </button>
-        </DialogActions>
-      </Dialog>
-    );
+    return <InviteLink to={invited} onClose={onClose} />;
   }
   return (
     <Dialog title="Invite a person" onClose={onClose}>
@@ -168,14 +167,14 @@ function Invite({ onClose }: { onClose(): void }) {
         </Field>
         <Field label="Role" faults={write.faultsOf("roleId")}>
           <select name="roleId" required>
-            {assignable.map(({ id, name }) => (
+            {(roles ?? []).map(({ id, name }) => (
               <option key={id} value={id}>
                 {name}
               </option>
             ))}
           </select>
         </Field>
-        <FormActions onCancel={onClose} isRunning={write.isRunning} isDisabled={!roles.data} running="Inviting …">
+        <FormActions onCancel={onClose} isRunning={write.isRunning} isDisabled={!roles} running="Inviting …">
           Invite
         </FormActions>
       </form>

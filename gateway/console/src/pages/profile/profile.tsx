@@ -17,7 +17,7 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { areSingleKeysOn, setSingleKeys } from "../../parts/shortcuts.ts";
 import { FailureState, Loading, Said } from "../../parts/states.tsx";
-import { Instant, Time } from "../../parts/time.tsx";
+import { chooseZone, chosenZone, Instant, Time, type Zone } from "../../parts/time.tsx";
 import { useWrite } from "../../parts/use-write.ts";
 import { ssoReasonSentence } from "../../rules/sso-reasons.ts";
 import { LinkedProviders } from "./linked-providers.tsx";
@@ -28,6 +28,7 @@ export function Profile() {
   const parameters = new URLSearchParams(location.search);
   const linkError = parameters.get("ssoLinkError");
   const [areKeysOn, setKeysOn] = useState(areSingleKeysOn);
+  const [zone, setZone] = useState(chosenZone);
   return (
     <>
       <PageTitle title="Profile" />
@@ -58,6 +59,20 @@ export function Profile() {
             }}
           />{" "}
           Single keys are shortcuts (press ? for the list)
+        </label>
+        <label className={forms.inline}>
+          Times are shown in{" "}
+          <select
+            value={zone}
+            onChange={(event) => {
+              const wanted = event.target.value as Zone;
+              chooseZone(wanted);
+              setZone(wanted);
+            }}
+          >
+            <option value="browser">this browser's zone ({Intl.DateTimeFormat().resolvedOptions().timeZone})</option>
+            <option value="UTC">UTC</option>
+          </select>
         </label>
       </Section>
     </>

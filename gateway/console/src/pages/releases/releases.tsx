@@ -11,15 +11,11 @@ export function Releases() {
   return (
     <ListPage
       title="Releases"
+      section="releases"
       path="/api/v1/agent-versions"
       filters={["component"]}
       choices={[{ name: "component", label: "Program", options: components }]}
       everyMs={30_000}
-      actions={
-        <Link to="/releases/rollouts" className="button">
-          Rollouts
-        </Link>
-      }
       columns={[
         {
           id: "version",
@@ -75,6 +71,7 @@ export function Rollouts() {
   return (
     <ListPage
       title="Rollouts"
+      section="releases"
       path="/api/v1/agent-versions/rollouts"
       filters={["component", "state", "kind"]}
       choices={[

@@ -1,25 +1,30 @@
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
-import { dataOf, Failed, useForget, useGet, useList } from "../../api/queries.ts";
+import { useWhyNot } from "../../api/me.tsx";
+import { dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
-import { EmptyState, FailureState, ListState, Said } from "../../parts/states.tsx";
+import { Said } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
-import { Instant, Time } from "../../parts/time.tsx";
+import { Time } from "../../parts/time.tsx";
 import { failureSentence } from "../../rules/failure-sentence.ts";
+import { ChangeWebhook } from "./change-webhook.tsx";
+import { DeadLetters } from "./dead-letters.tsx";
+import { Deliveries } from "./deliveries.tsx";
+import { Replays } from "./replays.tsx";
 
 /** One webhook: its endpoint's health, its deliveries, and what can be done with it. */
 export function WebhookPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const params = { path: { id } };
   const webhook = useGet("/api/v1/webhooks/{id}", { params }, { everyMs: 5_000 });
-  const [asking, ask] = useState<"delete" | "rotate" | null>(null);
+  const mayReadDeliveries = useWhyNot("GET /api/v1/webhooks/{id}/deliveries") === null;
+  const [asking, ask] = useState<"change" | "delete" | "rotate" | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const [said, say] = useState<string | null>(null);
   const forget = useForget();
@@ -76,6 +81,9 @@ export function WebhookPage() {
             >
               {isActive ? "Pause" : "Activate"}
             </Operation>{" "}
+            <Operation name="PATCH /api/v1/webhooks/{id}" onClick={() => ask("change")}>
+              Change …
+            </Operation>{" "}
             <Operation name="POST /api/v1/webhooks/{id}/rotate-secret" onClick={() => ask("rotate")}>
               Rotate secret …
             </Operation>{" "}
@@ -105,8 +113,23 @@ export function WebhookPage() {
           ]}
         />
       </Section>
-      <Deliveries id={id} />
-      <DeadLetters id={id} orgId={data.orgId} onDone={say} />
+      {mayReadDeliveries ? (
+        <>
+          <Deliveries id={id} />
+          <DeadLetters id={id} orgId={data.orgId} onDone={say} />
+        </>
+      ) : null}
+      <Replays id={id} onDone={say} />
+      {asking === "change" ? (
+        <ChangeWebhook
+          of={data}
+          onClose={() => ask(null)}
+          onDone={async (sentence) => {
+            say(sentence);
+            await forget("/api/v1/webhooks");
+          }}
+        />
+      ) : null}
       {asking === "delete" ? (
         <Confirm
           title={`Delete ${data.name}?`}
@@ -150,113 +173,5 @@ export function WebhookPage() {
         />
       )}
     </>
-  );
-}
-
-const states = ["pending", "retrying", "delivered", "failed"] as const;
-
-function Deliveries({ id }: { id: string }) {
-  const [status, setStatus] = useState("");
-  const list = useList(
-    "/api/v1/webhooks/{id}/deliveries",
-    { params: { path: { id }, query: { status } } },
-    { everyMs: 5_000 },
-  );
-  return (
-    <Section
-      title="Deliveries"
-      action={
-        <label>
-          Status{" "}
-          <select value={status} onChange={(event) => setStatus(event.target.value)}>
-            <option value="">all</option>
-            {states.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
-      }
-    >
-      <ListState list={list} what="Loading deliveries">
-        <EmptyState title={status ? "No delivery is in this state." : "Nothing has been delivered yet."} />
-      </ListState>
-      {list.rows.length > 0 ? (
-        <PlainTable columns={["Event", "Status", "Answer", "Attempts", "Time"]}>
-          {list.rows.map((row) => (
-            <tr key={row.id}>
-              <td>
-                <Link to="/webhooks/$id/deliveries/$deliveryId" params={{ id, deliveryId: row.id }}>
-                  {row.event}
-                </Link>
-              </td>
-              <td>
-                <Status of={row.status} />
-              </td>
-              <td>{row.responseStatus ?? row.errorMessage ?? ""}</td>
-              <td>{row.attempt}</td>
-              <td>
-                <Instant at={row.createdAt} />
-              </td>
-            </tr>
-          ))}
-        </PlainTable>
-      ) : null}
-      {list.hasMore ? (
-        <div>
-          <button type="button" disabled={list.isLoadingMore} onClick={() => void list.loadMore()}>
-            Older deliveries
-          </button>
-        </div>
-      ) : null}
-    </Section>
-  );
-}
-
-/** Deliveries whose retries were exhausted, and what queues them anew. */
-function DeadLetters({ id, orgId, onDone }: { id: string; orgId: string; onDone(sentence: string): void }) {
-  const list = useList(
-    "/api/v1/webhooks/dead-letters",
-    { params: { query: { orgId, webhookId: id } } },
-    { everyMs: 15_000 },
-  );
-  const forget = useForget();
-  if (list.rows.length === 0 && !list.failure) return null;
-  const requeue = (letter: string) =>
-    void dataOf(api.POST("/api/v1/webhooks/dead-letters/{id}/requeue", { params: { path: { id: letter } } })).then(
-      async () => {
-        onDone("Queued anew.");
-        await forget("/api/v1/webhooks");
-      },
-      (error: unknown) => onDone(error instanceof Failed ? `Not done. ${failureSentence(error.failure)}` : "Not done."),
-    );
-  return (
-    <Section title="Dead letters">
-      {list.failure ? <FailureState failure={list.failure} onRetry={() => void list.refresh()} /> : null}
-      <PlainTable columns={["Event", "Reason", "Attempts", "Since"]} hasActions>
-        {list.rows.map((letter) => (
-          <tr key={letter.id}>
-            <td>
-              <Link to="/webhooks/$id/deliveries/$deliveryId" params={{ id, deliveryId: letter.deliveryId }}>
-                {letter.event}
-              </Link>
-            </td>
-            <td>{letter.reason}</td>
-            <td>{letter.attempts}</td>
-            <td>
-              <Instant at={letter.createdAt} />
-            </td>
-            <td>
-              {letter.requeuedAt ? (
-                "queued anew"
-              ) : (
-                <Operation name="POST /api/v1/webhooks/dead-letters/{id}/requeue" onClick={() => requeue(letter.id)}>
-                  Deliver again
-                </Operation>
-              )}
-            </td>
-          </tr>
-        ))}
-      </PlainTable>
-    </Section>
   );
 }

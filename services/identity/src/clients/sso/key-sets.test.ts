@@ -35,6 +35,15 @@ describe("a provider's keys", () => {
     expect(asked).toEqual([0, 600_000]);
   });
 
+  it("are asked for once by many tokens of a new key that come together, and all of them get it", async () => {
+    const { get, rotate, asked } = provider();
+    await get("a");
+    rotate(["a", "b"]);
+    const sets = await Promise.all(Array.from({ length: 6 }, () => get("b")));
+    for (const set of sets) expect(set).toContain('"b"');
+    expect(asked).toHaveLength(2);
+  });
+
   it("are asked for anew when a token names another, at once after a rotation", async () => {
     const { get, rotate, pass, asked } = provider();
     await get("a");

@@ -43,13 +43,17 @@ export function keySets({ max, now = Date.now }: { max: number; now?: () => numb
       const entry = entries.get(key);
       const isFresh = entry !== undefined && now() - entry.fetchedAtMs < lifeMs;
       const isKnown = kid === null || entry?.kids.has(kid) === true;
+      if (isFresh && isKnown) return entry.text;
+      const running = under.get(key);
+      // Many come back together after a rotation: what one of them asks is the others' answer.
+      if (running) return running;
       const askedLately = now() - (asked.get(key) ?? Number.NEGATIVE_INFINITY) < againMs;
-      if (isFresh && (isKnown || askedLately)) return entry.text;
+      if (isFresh && askedLately) return entry.text;
       // For a key that nobody knows: not again for a minute.
       if (isFresh) asked.set(key, now());
-      const running = under.get(key) ?? refill(key, fetch).finally(() => under.delete(key));
-      under.set(key, running);
-      return running;
+      const refilled = refill(key, fetch).finally(() => under.delete(key));
+      under.set(key, refilled);
+      return refilled;
     },
   };
 }

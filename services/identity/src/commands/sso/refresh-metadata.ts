@@ -9,8 +9,9 @@ import { metadataIn } from "./prepare-saml.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** Providers whose metadata is read in one round. */
-const batch = 10;
+/** Providers whose metadata is read in one round, at the same time, and how many of them may be of one partner. */
+const batch = 20;
+const perPartner = 4;
 
 const leastDays = gauge(
   "identity_sso_certificate_days",
@@ -30,9 +31,27 @@ const asService = () => {
  */
 export async function refreshMetadata(deps: Deps): Promise<number> {
   const at = deps.now().getTime();
-  const stale = await staleMetadata(deps.db, new Date(at - dayMs), new Date(at - hourMs), batch);
-  for (const row of stale) await refreshOne(deps, row);
+  const due = { before: new Date(at - dayMs), retryBefore: new Date(at - hourMs) };
+  const stale = await staleMetadata(deps.db, due, { batch, perPartner });
+  await Promise.all(stale.map((row) => refreshOne(deps, row)));
   return stale.length;
+}
+
+/** Milliseconds after a reading in which no assertion brings about another. */
+const outOfTurnMs = 5 * 60_000;
+/** Providers whose metadata this process is reading out of turn. */
+const outOfTurn = new Set<string>();
+
+/**
+ * Reads the metadata of a provider that signed with a key which is not known here, unless it was read in the last five
+ * minutes: a change of key costs people a second try, not a day.
+ */
+export async function refreshOutOfTurn(deps: Deps, row: ProviderRow): Promise<void> {
+  const { id, saml_metadata_url: url, saml_metadata_at: readAt } = row;
+  const isRecent = readAt !== null && deps.now().getTime() - readAt.getTime() < outOfTurnMs;
+  if (url === null || isRecent || outOfTurn.has(id)) return;
+  outOfTurn.add(id);
+  await refreshOne(deps, row).finally(() => outOfTurn.delete(id));
 }
 
 async function refreshOne(deps: Deps, row: ProviderRow): Promise<void> {
@@ -60,9 +79,12 @@ async function certificatesAt(deps: Deps, row: ProviderRow): Promise<StoredCerti
     const found = metadataIn(deps, await fetchMetadata(deps.egress, row.saml_metadata_url ?? ""));
     return found.entityId === row.saml_entity_id ? found.certificates : "the metadata is of another entity";
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    deps.log.warn({ providerId: row.id, err: error }, "metadata of a SAML provider cannot be read");
-    return error.message.slice(0, 1_000);
+    const known = error instanceof AppError;
+    deps.log[known ? "warn" : "error"](
+      { providerId: row.id, err: error },
+      "metadata of a SAML provider cannot be read",
+    );
+    return known ? error.message.slice(0, 1_000) : "The metadata cannot be read";
   }
 }
 

@@ -64,6 +64,10 @@ export type ProviderRow = {
   updated_at: Date;
 };
 
+/** Whether people's external ids come from somebody else now: a `sub` or a NameID names a person at one issuer alone. */
+export const hasOtherIssuer = (before: ProviderRow, after: ProviderRow): boolean =>
+  before.issuer !== after.issuer || before.saml_entity_id !== after.saml_entity_id;
+
 /** Where a provider belongs: an organization, or with null its partner. */
 export type Place = { partnerId: string; orgId: string | null };
 

@@ -87,6 +87,10 @@ export async function deleteLink(tx: Tx, providerId: string, userId: string): Pr
   await tx.execute(sql`DELETE FROM sso_identities WHERE provider_id = ${providerId} AND user_id = ${userId}`);
 }
 
+/** Removes every link of a provider; resolves to how many. */
+export const deleteLinksOf = (tx: Tx, providerId: string): Promise<number> =>
+  tx.execute(sql`DELETE FROM sso_identities WHERE provider_id = ${providerId}`);
+
 /** Lets an invited person in: the invitation's role, no password. Null when they are not waiting any more. */
 export async function acceptWithoutPassword(tx: Tx, userId: string, now: Date): Promise<number | null> {
   const [row] = await tx.query<{ version: number }>(sql`

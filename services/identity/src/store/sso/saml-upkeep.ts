@@ -8,15 +8,22 @@ const columns = sql`t.id, t.partner_id, t.org_id, t.name, t.generation, t.saml_e
 
 /**
  * Providers whose metadata is due: not read since `before`, or since `retryBefore` when the last try failed; the
- * longest waiting first.
+ * longest waiting first, and of one partner a few, so that hosts of one that never answer keep nobody else waiting.
  */
-export function staleMetadata(db: Database, before: Date, retryBefore: Date, limit: number): Promise<ProviderRow[]> {
+export function staleMetadata(
+  db: Database,
+  { before, retryBefore }: { before: Date; retryBefore: Date },
+  { batch, perPartner }: { batch: number; perPartner: number },
+): Promise<ProviderRow[]> {
   return db.read<ProviderRow>(
     system,
-    sql`SELECT ${columns} FROM sso_providers t
-        WHERE t.saml_metadata_url IS NOT NULL AND t.status <> 'inactive'
-          AND (t.saml_metadata_at < ${before} OR (t.saml_metadata_error IS NOT NULL AND t.saml_metadata_at < ${retryBefore}))
-        ORDER BY t.saml_metadata_at LIMIT ${limit}`,
+    sql`SELECT ${columns} FROM sso_providers t JOIN (
+          SELECT s.id, row_number() OVER (PARTITION BY s.partner_id ORDER BY s.saml_metadata_at, s.id) AS turn
+          FROM sso_providers s
+          WHERE s.saml_metadata_url IS NOT NULL AND s.status <> 'inactive'
+            AND (s.saml_metadata_at < ${before} OR (s.saml_metadata_error IS NOT NULL AND s.saml_metadata_at < ${retryBefore}))
+        ) due ON due.id = t.id
+        WHERE due.turn <= ${perPartner} ORDER BY t.saml_metadata_at, t.id LIMIT ${batch}`,
   );
 }
 

@@ -1,0 +1,38 @@
+import { type Command, Option } from "commander";
+import { type ExportOptions, exportLogs, verifyChain } from "./commands/audit.ts";
+import { runProgram } from "./external.ts";
+import type { Globals, Io } from "./io.ts";
+import { add, all, ended, organization } from "./program-parts.ts";
+
+/** `audit verify` and `audit export`. */
+export function addAudit(parent: Command, io: Io) {
+  const audit = parent.command("audit").description("verify and export the audit trail");
+  add(
+    audit,
+    "verify",
+    "verify a chain at the API or, with a file, an export offline",
+    "muster audit verify export.jsonl --key 'muster-audit-1a2b3c+4d5e6f70+AR…'",
+  )
+    .argument("[file]", "a JSONL export, also gzipped; - for standard input")
+    .addOption(organization())
+    .option("--from <seq>", "first row to verify at the API")
+    .option("--key <key...>", "verifier key of the deployment, or a file of some, for an export")
+    .option("--deployment <name>", "name that the checkpoints of an export must bear")
+    .action((file: string | undefined, _options, command: Command) => {
+      const options = all<Globals & { org?: string; from?: string; key?: string[]; deployment?: string }>(command);
+      if (file === undefined) return verifyChain(io, options);
+      const keys = (options.key ?? []).flatMap((key) => ["--key", key]);
+      const name = options.deployment === undefined ? [] : ["--deployment", options.deployment];
+      return runProgram("audit", ["verify", file, ...keys, ...name, ...(options.json ? ["--json"] : [])]).then(ended);
+    });
+  add(
+    audit,
+    "export",
+    "write signed JSON lines, which `muster audit verify FILE` checks, or CSV",
+    "muster audit export --org ID --output export.jsonl",
+  )
+    .addOption(organization())
+    .addOption(new Option("--format <format>", "jsonl or csv").choices(["jsonl", "csv"]).default("jsonl"))
+    .option("--output <file>", "a file (mode 0600) instead of standard output")
+    .action((_options, command: Command) => exportLogs(io, all<ExportOptions>(command)));
+}

@@ -1,0 +1,17 @@
+import { type Command, Option } from "commander";
+import { Failure } from "./failure.ts";
+import type { Globals } from "./io.ts";
+
+/** A command with its sentence and an example in its help. */
+export const add = (parent: Command, signature: string, description: string, example: string) =>
+  parent.command(signature).description(description).addHelpText("after", `\nExample:\n  $ ${example}`);
+
+/** The options of a command, with those that every command takes. */
+export const all = <T extends Globals>(command: Command) => command.optsWithGlobals<T>();
+
+export const organization = () => new Option("--org <id>", "the organization that it is about");
+
+/** A program that was run has said by itself what was wrong. */
+export function ended(code: number): void {
+  if (code !== 0) throw new Failure(code, "");
+}

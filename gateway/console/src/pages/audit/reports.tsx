@@ -1,0 +1,168 @@
+import { Link } from "@tanstack/react-router";
+import { useWhyNot } from "../../api/me.tsx";
+import { useGet } from "../../api/queries.ts";
+import { BarChart } from "../../parts/bar-chart.tsx";
+import { DayField } from "../../parts/day-field.tsx";
+import { Facts, Section } from "../../parts/facts.tsx";
+import filters from "../../parts/filter-bar.module.css";
+import { PageTitle } from "../../parts/page-title.tsx";
+import { PlainTable } from "../../parts/plain-table.tsx";
+import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
+import { Tabs } from "../../parts/tabs.tsx";
+import { Instant, Time } from "../../parts/time.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
+import { everyDay } from "../../rules/days.ts";
+
+type Counts = { total: number; success: number; failure: number; denied: number };
+type Action = Counts & { action: string; category: string };
+type Actor = Counts & { id: string; actorType: string; email: string | null; name: string | null; lastAt: string };
+type Report = {
+  from: string;
+  to: string;
+  counts: Counts;
+  byDay: (Counts & { day: string })[];
+  byCategory?: (Counts & { category: string })[];
+  byAction?: Action[];
+  users?: Actor[];
+  topActors?: Actor[];
+};
+
+const kinds = {
+  categories: "By category",
+  "user-activity": "By actor",
+  "security-events": "Security events",
+  compliance: "Compliance",
+} as const;
+type Kind = keyof typeof kinds;
+
+const isKind = (text: string | undefined): text is Kind => text !== undefined && Object.hasOwn(kinds, text);
+
+/** Audit rows counted: by day, category, action and actor. */
+export function Reports() {
+  const why = useWhyNot("GET /api/v1/audit-logs/reports/categories");
+  const [{ kind: wanted, orgId, from, to }, change] = useFilters();
+  const kind = isKind(wanted) ? wanted : "categories";
+  const query = { ...(orgId ? { orgId } : {}), ...(from ? { from } : {}), ...(to ? { to } : {}) };
+  const report = useGet(`/api/v1/audit-logs/reports/${kind}`, { params: { query } }, { enabled: why === null });
+  return (
+    <>
+      <PageTitle title="Audit reports" />
+      <Tabs section="audit" label="Pages about the audit trail" />
+      {why === null ? (
+        <search className={filters.bar}>
+          <label className={filters.choice}>
+            <span>Report</span>
+            <select value={kind} onChange={(event) => change({ kind: event.target.value })}>
+              {Object.entries(kinds).map(([value, title]) => (
+                <option key={value} value={value}>
+                  {title}
+                </option>
+              ))}
+            </select>
+          </label>
+          <DayField name="from" label="From" />
+          <DayField name="to" label="To" isLast />
+        </search>
+      ) : (
+        <NotAllowed why={why} />
+      )}
+      {report.error ? <FailureState failure={report.error.failure} onRetry={() => void report.refetch()} /> : null}
+      {why === null && report.isPending ? <Loading what="Counting" /> : null}
+      {report.data ? <Shown of={report.data as Report} orgId={orgId} /> : null}
+    </>
+  );
+}
+
+function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined }) {
+  const { counts, byDay, byCategory, byAction, users, topActors } = report;
+  const actors = users ?? topActors;
+  const days = everyDay(byDay, report, (day) => ({ day, total: 0, success: 0, failure: 0, denied: 0 }));
+  const cells = (row: Counts) =>
+    (["total", "success", "failure", "denied"] as const).map((name) => (
+      <td key={name}>{row[name].toLocaleString()}</td>
+    ));
+  const columns = ["Rows", "Success", "Failure", "Denied"];
+  return (
+    <>
+      <Facts
+        of={[
+          ["Rows", counts.total.toLocaleString()],
+          ["Success", counts.success.toLocaleString()],
+          ["Failure", counts.failure.toLocaleString()],
+          ["Denied", counts.denied.toLocaleString()],
+          ["From", <Instant key="from" at={report.from} />],
+          ["To", <Instant key="to" at={report.to} />],
+        ]}
+      />
+      {byDay.length > 0 ? (
+        <Section title="By day">
+          <BarChart
+            label="Audit rows by day"
+            series={[
+              { name: "Success", tone: "good" },
+              { name: "Failure and denied", tone: "bad" },
+            ]}
+            points={days.map(({ day, success, failure, denied }) => ({
+              at: `${day}T00:00:00.000Z`,
+              values: [success, failure + denied],
+            }))}
+          />
+        </Section>
+      ) : (
+        <p className="soft">No row in this time.</p>
+      )}
+      {byCategory ? (
+        <Section title="By category">
+          <PlainTable columns={["Category", ...columns]}>
+            {byCategory.map((row) => (
+              <tr key={row.category}>
+                <th scope="row">{row.category}</th>
+                {cells(row)}
+              </tr>
+            ))}
+          </PlainTable>
+        </Section>
+      ) : null}
+      {actors && actors.length > 0 ? (
+        <Section title="By actor">
+          <PlainTable columns={["Actor", ...columns, "Last"]}>
+            {actors.map((row) => (
+              <tr key={`${row.actorType} ${row.id}`}>
+                <th scope="row">
+                  {row.email || row.name ? (
+                    <Link to="/audit" search={{ orgId, user: row.email ?? row.name } as never}>
+                      {row.email ?? row.name}
+                    </Link>
+                  ) : (
+                    row.actorType
+                  )}
+                </th>
+                {cells(row)}
+                <td>
+                  <Time at={row.lastAt} />
+                </td>
+              </tr>
+            ))}
+          </PlainTable>
+        </Section>
+      ) : null}
+      {byAction && byAction.length > 0 ? (
+        <Section title="By action">
+          <PlainTable columns={["Action", "Category", ...columns]}>
+            {byAction.map((row) => (
+              <tr key={row.action}>
+                <th scope="row">
+                  <Link to="/audit" search={{ orgId, action: row.action } as never}>
+                    {row.action}
+                  </Link>
+                </th>
+                <td>{row.category}</td>
+                {cells(row)}
+              </tr>
+            ))}
+          </PlainTable>
+        </Section>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,55 @@
+import type { ItemOf } from "@muster/client";
+import { api } from "../../api/api.ts";
+import { dataOf, useGet } from "../../api/queries.ts";
+import { Field } from "../../parts/field.tsx";
+import { FormDialog } from "../../parts/form-dialog.tsx";
+
+type DevicePlaceProps = {
+  of: ItemOf<"/api/v1/devices">;
+  onClose(): void;
+  onDone(sentence: string): Promise<void>;
+};
+
+/** Changes a device's host name and the site where it stands. */
+export function DevicePlace({ of: device, onClose, onDone }: DevicePlaceProps) {
+  const sites = useGet("/api/v1/orgs/sites", { params: { query: { orgId: device.orgId, limit: "100" } } });
+  return (
+    <FormDialog
+      title={`Change ${device.hostname}`}
+      verb="Save"
+      running="Saving …"
+      isDisabled={sites.isPending}
+      onClose={onClose}
+      send={async (form) => {
+        const siteId = form.get("siteId");
+        const body = {
+          hostname: String(form.get("hostname")),
+          // Without the list of sites the device stays where it is.
+          ...(siteId === null ? {} : { siteId: String(siteId) || null }),
+        };
+        await dataOf(api.PATCH("/api/v1/devices/{id}", { params: { path: { id: device.id } }, body }));
+        await onDone("Saved.");
+      }}
+    >
+      {(faultsOf) => (
+        <>
+          <Field label="Host name" faults={faultsOf("hostname")}>
+            <input name="hostname" required maxLength={255} defaultValue={device.hostname} spellCheck={false} />
+          </Field>
+          {sites.data ? (
+            <Field label="Site" faults={faultsOf("siteId")}>
+              <select name="siteId" defaultValue={device.siteId ?? ""}>
+                <option value="">none</option>
+                {sites.data.data.map(({ id, name }) => (
+                  <option key={id} value={id}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+            </Field>
+          ) : null}
+        </>
+      )}
+    </FormDialog>
+  );
+}

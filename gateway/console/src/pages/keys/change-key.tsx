@@ -1,0 +1,52 @@
+import type { ItemOf } from "@muster/client";
+import { api } from "../../api/api.ts";
+import { dataOf, useForget } from "../../api/queries.ts";
+import { Field } from "../../parts/field.tsx";
+import { FormDialog } from "../../parts/form-dialog.tsx";
+import { ScopeBoxes } from "./scope-boxes.tsx";
+
+type Key = ItemOf<"/api/v1/api-keys">;
+
+/** Changes an active key: name, scopes, requests an hour, addresses that it is accepted from. */
+export function ChangeKey({ of: key, onClose }: { of: Key; onClose(): void }) {
+  const forget = useForget();
+  return (
+    <FormDialog
+      title={`Change ${key.name}`}
+      verb="Save"
+      running="Saving …"
+      onClose={onClose}
+      send={async (form) => {
+        const body = {
+          name: String(form.get("name")),
+          scopes: form.getAll("scopes").map(String),
+          rateLimit: Number(form.get("rateLimit")),
+          allowedIps: String(form.get("allowedIps"))
+            .split(/[\s,]+/)
+            .filter((range) => range !== ""),
+        };
+        await dataOf(api.PATCH("/api/v1/api-keys/{id}", { params: { path: { id: key.id } }, body }));
+        await forget("/api/v1/api-keys");
+      }}
+    >
+      {(faultsOf) => (
+        <>
+          <Field label="Name" faults={faultsOf("name")}>
+            <input name="name" required maxLength={255} defaultValue={key.name} />
+          </Field>
+          <ScopeBoxes chosen={key.scopes} faultsOf={faultsOf} />
+          <Field label="Requests per hour" faults={faultsOf("rateLimit")}>
+            <input name="rateLimit" type="number" required min={1} max={100000} defaultValue={key.rateLimit} />
+          </Field>
+          <Field
+            label="Accepted from"
+            hint="Addresses or CIDR ranges, one a line; empty: from anywhere."
+            faults={faultsOf("allowedIps")}
+          >
+            <textarea name="allowedIps" rows={3} spellCheck={false} defaultValue={key.allowedIps.join("\n")} />
+          </Field>
+        </>
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,207 @@
+import type { ItemOf } from "@muster/client";
+import { useState } from "react";
+import { api } from "../../api/api.ts";
+import { useMe, useWhyNot } from "../../api/me.tsx";
+import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+import { Field } from "../../parts/field.tsx";
+import { asOptions } from "../../parts/filter-bar.tsx";
+import { ChooseFirst, FormDialog } from "../../parts/form-dialog.tsx";
+import { ListPage } from "../../parts/list-page.tsx";
+import { Operation } from "../../parts/operation.tsx";
+import { RowAction } from "../../parts/row-action.tsx";
+import { SecretOnce } from "../../parts/secret-once.tsx";
+import { EmptyState } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Time } from "../../parts/time.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
+import { ScopeBoxes } from "./scope-boxes.tsx";
+
+type Principal = ItemOf<"/api/v1/service-principals">;
+type Asking = { kind: "new" } | { kind: "rotate" | "disable" | "migrate"; principal: Principal } | null;
+
+/** Service principals: programs with a name of their own, whose key changes while they stay. */
+export function Principals() {
+  const [{ orgId }] = useFilters();
+  const me = useMe();
+  const place = me.orgId ?? orgId;
+  const why = useWhyNot("POST /api/v1/service-principals");
+  const forget = useForget();
+  const [asking, ask] = useState<Asking>(null);
+  const [secret, setSecret] = useState<string | null>(null);
+  const close = () => ask(null);
+  const create = (
+    <Operation name="POST /api/v1/service-principals" isPrimary onClick={() => ask({ kind: "new" })}>
+      New service principal
+    </Operation>
+  );
+  const changed = () => forget("/api/v1/service-principals", "/api/v1/api-keys");
+  return (
+    <>
+      <ListPage
+        title="Service principals"
+        section="keys"
+        path="/api/v1/service-principals"
+        filters={["orgId", "status"]}
+        choices={[{ name: "status", label: "Status", options: asOptions(["active", "disabled"]) }]}
+        actions={create}
+        columns={[
+          { id: "name", title: "Name", cell: ({ name }) => name },
+          { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
+          { id: "scopes", title: "Scopes", isMinor: true, cell: ({ scopes }) => scopes.join(", ") },
+          {
+            id: "key",
+            title: "Its key begins with",
+            width: "11rem",
+            isMinor: true,
+            cell: ({ keyPrefix }) =>
+              keyPrefix === null ? <span className="soft">no key</span> : <code>{keyPrefix}</code>,
+          },
+          {
+            id: "made",
+            title: "Created",
+            width: "8rem",
+            isMinor: true,
+            cell: ({ createdAt }) => <Time at={createdAt} />,
+          },
+          {
+            id: "actions",
+            title: "Actions",
+            width: "15rem",
+            cell: (principal) =>
+              why === null && principal.status === "active"
+                ? (["rotate", "migrate", "disable"] as const).map((kind) => (
+                    <span key={kind}>
+                      <RowAction of={principal.name} onClick={() => ask({ kind, principal })}>
+                        {kind === "rotate" ? "New key" : kind === "migrate" ? "Take a key" : "Disable"}
+                      </RowAction>{" "}
+                    </span>
+                  ))
+                : null,
+          },
+        ]}
+        empty={
+          <EmptyState title="No service principal yet.">
+            <p>A service principal is a program with a name of its own. Its key can change; audit rows name it.</p>
+            {create}
+          </EmptyState>
+        }
+      />
+      {asking?.kind === "new" && !place ? (
+        <ChooseFirst title="New service principal" what="A service principal" onClose={close} />
+      ) : null}
+      {asking?.kind === "new" && place ? (
+        <FormDialog
+          title="New service principal"
+          verb="Create"
+          running="Creating …"
+          onClose={close}
+          send={async (form) => {
+            const body = {
+              orgId: place,
+              name: String(form.get("name")),
+              scopes: form.getAll("scopes").map(String),
+            };
+            const { key } = await dataOf(api.POST("/api/v1/service-principals", { body }));
+            await changed();
+            return key;
+          }}
+          onSent={setSecret}
+        >
+          {(faultsOf) => (
+            <>
+              <Field label="Name" faults={faultsOf("name")}>
+                <input name="name" required maxLength={255} autoComplete="off" />
+              </Field>
+              <ScopeBoxes faultsOf={faultsOf} />
+            </>
+          )}
+        </FormDialog>
+      ) : null}
+      {asking?.kind === "rotate" ? (
+        <Confirm
+          title={`A new key for ${asking.principal.name}?`}
+          verb="Make it"
+          onClose={close}
+          action={async () => {
+            const params = { path: { id: asking.principal.id } };
+            setSecret((await dataOf(api.POST("/api/v1/service-principals/{id}/rotate", { params }))).key);
+            await changed();
+          }}
+        >
+          <p>The key before is refused at once: the program fails until it has the new one.</p>
+        </Confirm>
+      ) : null}
+      {asking?.kind === "disable" ? (
+        <Confirm
+          title={`Disable ${asking.principal.name}?`}
+          verb="Disable"
+          typed={asking.principal.name}
+          onClose={close}
+          action={async () => {
+            const params = { path: { id: asking.principal.id } };
+            await dataOf(api.POST("/api/v1/service-principals/{id}/disable", { params }));
+            await changed();
+          }}
+        >
+          <p>Each of its keys is refused at once and for ever. The principal and its audit rows stay.</p>
+        </Confirm>
+      ) : null}
+      {asking?.kind === "migrate" ? (
+        <TakeKey principal={asking.principal} onClose={close} onDone={() => void changed()} />
+      ) : null}
+      {secret === null ? null : (
+        <SecretOnce
+          title="The principal's key"
+          secret={secret}
+          note="The program sends it as X-API-Key; it is shown this once."
+          onClose={() => setSecret(null)}
+        />
+      )}
+    </>
+  );
+}
+
+/** Hands an API key that is in use over to a principal: the program goes on with the key it has. */
+function TakeKey({ principal, onClose, onDone }: { principal: Principal; onClose(): void; onDone(): void }) {
+  const query = { orgId: principal.orgId, status: "active", limit: "100" } as const;
+  const keys = useGet("/api/v1/api-keys", { params: { query } });
+  const free = (keys.data?.data ?? []).filter(({ principalId }) => principalId === null);
+  return (
+    <FormDialog
+      title={`Hand a key over to ${principal.name}`}
+      verb="Hand over"
+      running="Handing over …"
+      isDisabled={free.length === 0}
+      onClose={onClose}
+      send={async (form) => {
+        const params = { path: { id: principal.id } };
+        const body = { keyId: String(form.get("keyId")) };
+        await dataOf(api.POST("/api/v1/service-principals/{id}/migrate-key", { params, body }));
+        onDone();
+      }}
+    >
+      {(faultsOf) => (
+        <>
+          <p className="soft">
+            The key goes on working, with the scopes that it and the principal both have. The principal's key before is
+            revoked.
+          </p>
+          <Field
+            label="API key"
+            {...(keys.data && free.length === 0 ? { hint: "No active key of the organization is free." } : {})}
+            faults={faultsOf("keyId")}
+          >
+            <select name="keyId" required>
+              {free.map(({ id, name, keyPrefix }) => (
+                <option key={id} value={id}>
+                  {name} ({keyPrefix}…)
+                </option>
+              ))}
+            </select>
+          </Field>
+        </>
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,31 @@
+import { useGet } from "../../api/queries.ts";
+import forms from "../../parts/field.module.css";
+import type { FaultsOf } from "../../parts/form-dialog.tsx";
+import { FailureState, Loading } from "../../parts/states.tsx";
+
+/** What a key or a service principal may do; scopes that one cannot give oneself say which permission they want. */
+export function ScopeBoxes({ chosen = [], faultsOf }: { chosen?: readonly string[]; faultsOf: FaultsOf }) {
+  const scopes = useGet("/api/v1/api-keys/scopes");
+  if (scopes.error) return <FailureState failure={scopes.error.failure} onRetry={() => void scopes.refetch()} />;
+  if (!scopes.data) return <Loading what="Loading scopes" />;
+  return (
+    <>
+      <fieldset className={forms.choices}>
+        <legend>Scopes</legend>
+        {scopes.data.data.map(({ scope, permissions, grantable }) => (
+          <label key={scope} title={grantable ? undefined : `Giving it needs ${permissions.join(", ")}.`}>
+            <input
+              type="checkbox"
+              name="scopes"
+              value={scope}
+              disabled={!grantable}
+              defaultChecked={chosen.includes(scope)}
+            />{" "}
+            {scope}
+          </label>
+        ))}
+      </fieldset>
+      {faultsOf("scopes") ? <p role="alert">{faultsOf("scopes")?.join(" ")}</p> : null}
+    </>
+  );
+}

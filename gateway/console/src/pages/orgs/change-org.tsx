@@ -1,0 +1,75 @@
+import type { ItemOf } from "@muster/client";
+import { api } from "../../api/api.ts";
+import { dataOf, useForget } from "../../api/queries.ts";
+import { Field } from "../../parts/field.tsx";
+import { FormDialog } from "../../parts/form-dialog.tsx";
+import { capOf, dayOf } from "../../rules/form-values.ts";
+
+type Organization = ItemOf<"/api/v1/orgs/organizations">;
+
+const statuses = ["active", "trial", "suspended", "churned"] as const;
+const types = ["customer", "internal"] as const;
+
+export function ChangeOrganization({ of: org, onClose }: { of: Organization; onClose(): void }) {
+  const forget = useForget();
+  return (
+    <FormDialog
+      title={`Change ${org.name}`}
+      verb="Save"
+      running="Saving …"
+      onClose={onClose}
+      send={async (form) => {
+        const body = {
+          name: String(form.get("name")),
+          slug: String(form.get("slug")),
+          type: String(form.get("type")) as Organization["type"],
+          status: String(form.get("status")) as Organization["status"],
+          maxDevices: capOf(form.get("maxDevices")),
+          contractStart: String(form.get("contractStart")) || null,
+          contractEnd: String(form.get("contractEnd")) || null,
+        };
+        const params = { path: { id: org.id } };
+        await dataOf(api.PATCH("/api/v1/orgs/organizations/{id}", { params, body }));
+        await forget("/api/v1/orgs");
+      }}
+    >
+      {(faultsOf) => (
+        <>
+          <Field label="Name" faults={faultsOf("name")}>
+            <input name="name" required maxLength={255} defaultValue={org.name} autoComplete="off" />
+          </Field>
+          <Field label="Slug" hint="In addresses; unique among the partner's." faults={faultsOf("slug")}>
+            <input name="slug" required maxLength={100} defaultValue={org.slug} spellCheck={false} />
+          </Field>
+          <Field
+            label="Status"
+            hint="Suspended: people and keys wait, devices go on reporting. Churned: all are refused."
+            faults={faultsOf("status")}
+          >
+            <select name="status" defaultValue={org.status}>
+              {statuses.map((each) => (
+                <option key={each}>{each}</option>
+              ))}
+            </select>
+          </Field>
+          <Field label="Type" faults={faultsOf("type")}>
+            <select name="type" defaultValue={org.type}>
+              {types.map((each) => (
+                <option key={each}>{each}</option>
+              ))}
+            </select>
+          </Field>
+          <Field label="Devices at most" hint="Empty: unlimited." faults={faultsOf("maxDevices")}>
+            <input name="maxDevices" type="number" min={0} max={2147483647} defaultValue={org.maxDevices ?? ""} />
+          </Field>
+          <Field label="Contract from" faults={faultsOf("contractStart")}>
+            <input name="contractStart" type="date" defaultValue={dayOf(org.contractStart)} />
+          </Field>
+          <Field label="Contract until" faults={faultsOf("contractEnd")}>
+            <input name="contractEnd" type="date" defaultValue={dayOf(org.contractEnd)} />
+          </Field>
+        </>
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,163 @@
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../../api/api.ts";
+import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+import { Facts, Json, Section } from "../../parts/facts.tsx";
+import { Field } from "../../parts/field.tsx";
+import { FormDialog } from "../../parts/form-dialog.tsx";
+import { Operation } from "../../parts/operation.tsx";
+import { PageTitle } from "../../parts/page-title.tsx";
+import { RecordState } from "../../parts/record-state.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Time } from "../../parts/time.tsx";
+import { capOf } from "../../rules/form-values.ts";
+import { Options, partnerPlans, partnerStatuses, partnerTypes } from "./partner-words.tsx";
+
+/** One partner, as the platform's administrators see it. */
+export function PartnerPage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const params = { path: { id } };
+  const partner = useGet("/api/v1/orgs/partners/{id}", { params });
+  const organizations = useGet("/api/v1/orgs/organizations", { params: { query: { partnerId: id, limit: "1" } } });
+  const [asking, ask] = useState<"change" | "delete" | null>(null);
+  const forget = useForget();
+  const navigate = useNavigate();
+  if (!partner.data) return <RecordState title="Partner" of={partner} />;
+  const { data } = partner;
+  const count = organizations.data?.pagination.total;
+  const close = () => ask(null);
+  const cap = (most: number | null) => most?.toLocaleString() ?? "unlimited";
+  return (
+    <>
+      <PageTitle
+        title={data.name}
+        after={
+          <small>
+            {" "}
+            <Status of={data.status} />
+          </small>
+        }
+      />
+      <p>
+        <Link to="/partners">All partners</Link>
+      </p>
+      <Section
+        title="Facts"
+        action={
+          <div>
+            <Operation name="PATCH /api/v1/orgs/partners/{id}" onClick={() => ask("change")}>
+              Change …
+            </Operation>{" "}
+            <Operation name="DELETE /api/v1/orgs/partners/{id}" onClick={() => ask("delete")}>
+              Delete …
+            </Operation>
+          </div>
+        }
+      >
+        <Facts
+          of={[
+            ["Slug", data.slug],
+            ["Type", data.type],
+            ["Plan", data.plan],
+            [
+              "Organizations",
+              <Link key="orgs" to="/orgs" search={{ partnerId: id } as never}>
+                {count === undefined || count === null ? "See them" : count.toLocaleString()}
+              </Link>,
+            ],
+            ["Organizations at most", cap(data.maxOrganizations)],
+            ["Devices at most", cap(data.maxDevices)],
+            ["Billing e-mail", data.billingEmail],
+            ["Created", <Time key="made" at={data.createdAt} />],
+            ["Id", <code key="id">{id}</code>],
+          ]}
+        />
+      </Section>
+      {Object.keys(data.settings).length > 0 ? (
+        <Section title="Settings">
+          <Json value={data.settings} label="Settings of the partner" />
+        </Section>
+      ) : null}
+      {asking === "change" ? (
+        <FormDialog
+          title={`Change ${data.name}`}
+          verb="Save"
+          running="Saving …"
+          onClose={close}
+          send={async (form) => {
+            const body = {
+              name: String(form.get("name")),
+              slug: String(form.get("slug")),
+              type: String(form.get("type")) as typeof data.type,
+              plan: String(form.get("plan")) as typeof data.plan,
+              status: String(form.get("status")) as typeof data.status,
+              maxOrganizations: capOf(form.get("maxOrganizations")),
+              maxDevices: capOf(form.get("maxDevices")),
+              billingEmail: String(form.get("billingEmail")) || null,
+            };
+            await dataOf(api.PATCH("/api/v1/orgs/partners/{id}", { params, body }));
+            await forget("/api/v1/orgs");
+          }}
+        >
+          {(faultsOf) => (
+            <>
+              <Field label="Name" faults={faultsOf("name")}>
+                <input name="name" required maxLength={255} defaultValue={data.name} autoComplete="off" />
+              </Field>
+              <Field label="Slug" hint="In addresses; unique among partners." faults={faultsOf("slug")}>
+                <input name="slug" required maxLength={100} defaultValue={data.slug} spellCheck={false} />
+              </Field>
+              <Field
+                label="Status"
+                hint="Suspended: people and keys of all its organizations wait. Churned: devices are refused, too."
+                faults={faultsOf("status")}
+              >
+                <select name="status" defaultValue={data.status}>
+                  <Options of={partnerStatuses} />
+                </select>
+              </Field>
+              <Field label="Type" faults={faultsOf("type")}>
+                <select name="type" defaultValue={data.type}>
+                  <Options of={partnerTypes} />
+                </select>
+              </Field>
+              <Field label="Plan" faults={faultsOf("plan")}>
+                <select name="plan" defaultValue={data.plan}>
+                  <Options of={partnerPlans} />
+                </select>
+              </Field>
+              <Field label="Organizations at most" hint="Empty: unlimited." faults={faultsOf("maxOrganizations")}>
+                <input name="maxOrganizations" type="number" min={0} defaultValue={data.maxOrganizations ?? ""} />
+              </Field>
+              <Field label="Devices at most" hint="Empty: unlimited." faults={faultsOf("maxDevices")}>
+                <input name="maxDevices" type="number" min={0} defaultValue={data.maxDevices ?? ""} />
+              </Field>
+              <Field label="Billing e-mail" faults={faultsOf("billingEmail")}>
+                <input name="billingEmail" type="email" maxLength={255} defaultValue={data.billingEmail ?? ""} />
+              </Field>
+            </>
+          )}
+        </FormDialog>
+      ) : null}
+      {asking === "delete" ? (
+        <Confirm
+          title={`Delete ${data.name}?`}
+          verb="Delete"
+          typed={data.name}
+          onClose={close}
+          action={async () => {
+            await dataOf(api.DELETE("/api/v1/orgs/partners/{id}", { params }));
+            await forget("/api/v1/orgs");
+            await navigate({ to: "/partners" });
+          }}
+        >
+          <p>
+            It goes with {count ?? "all of its"} organizations: their devices and keys are refused, their people cannot
+            sign in. Audit trails stay.
+          </p>
+        </Confirm>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,101 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../../api/api.ts";
+import { dataOf, useForget } from "../../api/queries.ts";
+import { Field } from "../../parts/field.tsx";
+import { FormDialog } from "../../parts/form-dialog.tsx";
+import { ListPage } from "../../parts/list-page.tsx";
+import { Operation } from "../../parts/operation.tsx";
+import { EmptyState } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Time } from "../../parts/time.tsx";
+import { slugOf } from "../../rules/slug.ts";
+import { Options, partnerPlans, partnerTypes } from "./partner-words.tsx";
+
+/** Partners: the service providers and companies whose organizations are here. */
+export function Partners() {
+  const forget = useForget();
+  const [isMaking, make] = useState(false);
+  const create = (
+    <Operation name="POST /api/v1/orgs/partners" isPrimary onClick={() => make(true)}>
+      New partner
+    </Operation>
+  );
+  return (
+    <>
+      <ListPage
+        title="Partners"
+        section="places"
+        path="/api/v1/orgs/partners"
+        filters={["search"]}
+        text={{ name: "search", label: "Name" }}
+        actions={create}
+        columns={[
+          {
+            id: "name",
+            title: "Name",
+            cell: ({ id, name }) => (
+              <Link to="/partners/$id" params={{ id }}>
+                {name}
+              </Link>
+            ),
+          },
+          { id: "slug", title: "Slug", isMinor: true, cell: ({ slug }) => slug },
+          { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
+          { id: "type", title: "Type", width: "8rem", isMinor: true, cell: ({ type }) => type },
+          { id: "plan", title: "Plan", width: "8rem", isMinor: true, cell: ({ plan }) => plan },
+          {
+            id: "made",
+            title: "Created",
+            width: "9rem",
+            isMinor: true,
+            cell: ({ createdAt }) => <Time at={createdAt} />,
+          },
+        ]}
+        empty={
+          <EmptyState title="No partner yet.">
+            <p>A partner is a service provider or a company; organizations belong to it.</p>
+            {create}
+          </EmptyState>
+        }
+      />
+      {isMaking ? (
+        <FormDialog
+          title="New partner"
+          verb="Create"
+          running="Creating …"
+          onClose={() => make(false)}
+          send={async (form) => {
+            const name = String(form.get("name"));
+            const body = {
+              name,
+              slug: slugOf(name),
+              type: String(form.get("type")) as (typeof partnerTypes)[number],
+              plan: String(form.get("plan")) as (typeof partnerPlans)[number],
+            };
+            await dataOf(api.POST("/api/v1/orgs/partners", { body }));
+            await forget("/api/v1/orgs");
+          }}
+        >
+          {(faultsOf) => (
+            <>
+              <Field label="Name" faults={faultsOf("name") ?? faultsOf("slug")}>
+                <input name="name" required maxLength={100} autoComplete="off" />
+              </Field>
+              <Field label="Type" faults={faultsOf("type")}>
+                <select name="type">
+                  <Options of={partnerTypes} />
+                </select>
+              </Field>
+              <Field label="Plan" faults={faultsOf("plan")}>
+                <select name="plan">
+                  <Options of={partnerPlans} />
+                </select>
+              </Field>
+            </>
+          )}
+        </FormDialog>
+      ) : null}
+    </>
+  );
+}

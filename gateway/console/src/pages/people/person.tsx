@@ -1,0 +1,157 @@
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../../api/api.ts";
+import { useMe } from "../../api/me.tsx";
+import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+import { Facts, Section } from "../../parts/facts.tsx";
+import { Operation } from "../../parts/operation.tsx";
+import { PageTitle } from "../../parts/page-title.tsx";
+import { RecordState } from "../../parts/record-state.tsx";
+import { Said } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Time } from "../../parts/time.tsx";
+import { InviteLink } from "./invite-link.tsx";
+import { Membership } from "./membership.tsx";
+
+type Asking = "change" | "disable" | "enable" | "invite" | "remove" | null;
+
+/** One person: who they are here, what they reach, and what can be done. */
+export function PersonPage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const me = useMe();
+  const params = { path: { id } };
+  const person = useGet("/api/v1/users/{id}", { params });
+  const [asking, ask] = useState<Asking>(null);
+  const [invited, setInvited] = useState<{ email: string; inviteUrl: string } | null>(null);
+  const [said, say] = useState<string | null>(null);
+  const forget = useForget();
+  const navigate = useNavigate();
+  if (!person.data) return <RecordState title="Person" of={person} />;
+  const { data } = person;
+  const close = () => ask(null);
+  const done = async (sentence: string) => {
+    say(sentence);
+    await forget("/api/v1/users");
+  };
+  const isSelf = id === me.id;
+  return (
+    <>
+      <PageTitle
+        title={data.name}
+        after={
+          <small>
+            {" "}
+            <Status of={data.status} />
+          </small>
+        }
+      />
+      <p>
+        <Link to="/people" search={{ orgId: data.orgId ?? undefined } as never}>
+          All people
+        </Link>
+      </p>
+      <Said>{said}</Said>
+      <Section
+        title="Facts"
+        action={
+          isSelf ? (
+            <Link to="/profile" className="button">
+              This is you: your profile
+            </Link>
+          ) : (
+            <div>
+              <Operation name="PATCH /api/v1/users/{id}" onClick={() => ask("change")}>
+                Change …
+              </Operation>{" "}
+              {data.status === "invited" ? (
+                <Operation name="POST /api/v1/users/{id}/invite" onClick={() => ask("invite")}>
+                  Invite again …
+                </Operation>
+              ) : (
+                <Operation
+                  name={`POST /api/v1/users/{id}/${data.status === "disabled" ? "enable" : "disable"}`}
+                  onClick={() => ask(data.status === "disabled" ? "enable" : "disable")}
+                >
+                  {data.status === "disabled" ? "Enable …" : "Disable …"}
+                </Operation>
+              )}{" "}
+              <Operation name="DELETE /api/v1/users/{id}" onClick={() => ask("remove")}>
+                Remove …
+              </Operation>
+            </div>
+          )
+        }
+      >
+        <Facts
+          of={[
+            ["E-mail", data.email],
+            ["Department", data.department],
+            [
+              "Role",
+              <Link key="role" to="/roles/$id" params={{ id: data.roleId }}>
+                {data.role}
+              </Link>,
+            ],
+            ["Second factor", data.mfaEnabled ? "on" : "off"],
+            ["Last sign-in", <Time key="login" at={data.lastLoginAt} />],
+            ["Since", <Time key="made" at={data.createdAt} />],
+            ["Id", <code key="id">{id}</code>],
+          ]}
+        />
+        <Link to="/audit" search={{ orgId: data.orgId ?? undefined, actorId: id } as never}>
+          What they did, in the audit trail
+        </Link>
+      </Section>
+      <Membership of={data} isChanging={asking === "change"} onClose={close} onDone={done} />
+      {asking === "disable" || asking === "enable" ? (
+        <Confirm
+          title={asking === "enable" ? `Enable ${data.name}?` : `Disable ${data.name}?`}
+          verb={asking === "enable" ? "Enable" : "Disable"}
+          onClose={close}
+          action={async () => {
+            await dataOf(api.POST(`/api/v1/users/{id}/${asking}`, { params }));
+            await done(
+              asking === "enable" ? "The person may sign in again." : "Every session of the person has ended.",
+            );
+          }}
+        >
+          <p>
+            {asking === "enable"
+              ? "The person may sign in again."
+              : "Every session of the person ends at once, and signing in is refused. The account and its audit rows stay."}
+          </p>
+        </Confirm>
+      ) : null}
+      {asking === "invite" ? (
+        <Confirm
+          title={`Invite ${data.name} again?`}
+          verb="Invite"
+          onClose={close}
+          action={async () => {
+            setInvited(await dataOf(api.POST("/api/v1/users/{id}/invite", { params })));
+            await forget("/api/v1/users");
+          }}
+        >
+          <p>A new mail goes to {data.email}; the links before stop working.</p>
+        </Confirm>
+      ) : null}
+      {invited ? <InviteLink to={invited} onClose={() => setInvited(null)} /> : null}
+      {asking === "remove" ? (
+        <Confirm
+          title={`Remove ${data.name}?`}
+          verb="Remove"
+          typed={data.email}
+          onClose={close}
+          action={async () => {
+            await dataOf(api.DELETE("/api/v1/users/{id}", { params }));
+            await forget("/api/v1/users");
+            await navigate({ to: "/people", search: { orgId: data.orgId ?? undefined } as never });
+          }}
+        >
+          <p>The account goes with its sessions and second factors. What the person did stays in the audit trail.</p>
+        </Confirm>
+      ) : null}
+    </>
+  );
+}

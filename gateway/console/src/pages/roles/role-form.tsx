@@ -1,0 +1,90 @@
+import type { ItemOf } from "@muster/client";
+import { api } from "../../api/api.ts";
+import { useMe } from "../../api/me.tsx";
+import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import forms from "../../parts/field.module.css";
+import { Field } from "../../parts/field.tsx";
+import { FormDialog } from "../../parts/form-dialog.tsx";
+import { Loading } from "../../parts/states.tsx";
+
+type Role = ItemOf<"/api/v1/roles">;
+
+/** Makes a role of the chosen place, or changes one. Only permissions that one holds oneself can be given. */
+export function RoleForm({ role, orgId, onClose }: { role?: Role; orgId?: string | undefined; onClose(): void }) {
+  const me = useMe();
+  const all = useGet("/api/v1/permissions");
+  const forget = useForget();
+  const place = me.orgId ?? orgId;
+  return (
+    <FormDialog
+      title={role ? `Change ${role.name}` : "New role"}
+      verb={role ? "Save" : "Create"}
+      running={role ? "Saving …" : "Creating …"}
+      isDisabled={!all.data}
+      onClose={onClose}
+      send={async (form) => {
+        const permissions = form.getAll("permissions").map(String) as never[];
+        const body = { name: String(form.get("name")), description: String(form.get("description")), permissions };
+        const scope = form.get("scope");
+        const at = { ...(place ? { orgId: place } : {}), ...(scope ? { scope: scope as "partner" } : {}) };
+        await (role
+          ? dataOf(api.PATCH("/api/v1/roles/{id}", { params: { path: { id: role.id } }, body }))
+          : dataOf(api.POST("/api/v1/roles", { body: { ...body, ...at } })));
+        await forget("/api/v1/roles", "/api/v1/users");
+      }}
+    >
+      {(faultsOf) => (
+        <>
+          <p className="soft">
+            {role
+              ? "In force at once for everybody who has it."
+              : place
+                ? "A role of the chosen organization."
+                : "A role of your own place."}
+          </p>
+          <Field label="Name" faults={faultsOf("name")}>
+            <input name="name" required maxLength={255} defaultValue={role?.name} autoComplete="off" />
+          </Field>
+          <Field label="Description" faults={faultsOf("description")}>
+            <input name="description" maxLength={1000} defaultValue={role?.description} autoComplete="off" />
+          </Field>
+          {!role && !place && me.scope === "partner" ? (
+            <Field label="For people of" faults={faultsOf("scope")}>
+              <select name="scope">
+                <option value="partner">the partner</option>
+                <option value="organization">its organizations</option>
+              </select>
+            </Field>
+          ) : null}
+          {all.data ? (
+            <fieldset className={forms.sentences}>
+              <legend>Permissions</legend>
+              {all.data.data.map(({ permission, description }) => {
+                const isHeld = me.permissions.includes(permission);
+                return (
+                  <label key={permission} title={isHeld ? undefined : "You do not hold it yourself."}>
+                    <input
+                      type="checkbox"
+                      name="permissions"
+                      value={permission}
+                      disabled={!isHeld}
+                      defaultChecked={role?.permissions.includes(permission) ?? false}
+                    />{" "}
+                    <code>{permission}</code>
+                    <span className="soft">
+                      {description}
+                      {isHeld ? "" : " (You do not hold it yourself.)"}
+                    </span>
+                  </label>
+                );
+              })}
+            </fieldset>
+          ) : (
+            <Loading />
+          )}
+          {faultsOf("permissions") ? <p role="alert">{faultsOf("permissions")?.join(" ")}</p> : null}
+        </>
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,99 @@
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../../api/api.ts";
+import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+import { Facts, Section } from "../../parts/facts.tsx";
+import { Operation } from "../../parts/operation.tsx";
+import { PageTitle } from "../../parts/page-title.tsx";
+import { PlainTable } from "../../parts/plain-table.tsx";
+import { RecordState } from "../../parts/record-state.tsx";
+import { Time } from "../../parts/time.tsx";
+import { RoleForm } from "./role-form.tsx";
+
+/** One role: what it allows, and whom. */
+export function RolePage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const params = { path: { id } };
+  const role = useGet("/api/v1/roles/{id}", { params });
+  const all = useGet("/api/v1/permissions");
+  const holders = useGet("/api/v1/users", { params: { query: { role: id, limit: "1" } } });
+  const [asking, ask] = useState<"change" | "delete" | null>(null);
+  const forget = useForget();
+  const navigate = useNavigate();
+  if (!role.data) return <RecordState title="Role" of={role} />;
+  const { data } = role;
+  const held = (all.data?.data ?? []).filter(({ permission }) => data.permissions.includes(permission));
+  const count = holders.data?.pagination.total;
+  const close = () => ask(null);
+  return (
+    <>
+      <PageTitle title={data.name} />
+      <p>
+        <Link to="/roles" search={{ orgId: data.orgId ?? undefined } as never}>
+          All roles
+        </Link>
+      </p>
+      <Section
+        title="Facts"
+        action={
+          data.key === null ? (
+            <div>
+              <Operation name="PATCH /api/v1/roles/{id}" onClick={() => ask("change")}>
+                Change …
+              </Operation>{" "}
+              <Operation name="DELETE /api/v1/roles/{id}" onClick={() => ask("delete")}>
+                Delete …
+              </Operation>
+            </div>
+          ) : (
+            <span className="soft">Built in: it cannot be changed.</span>
+          )
+        }
+      >
+        <Facts
+          of={[
+            ["Description", data.description || null],
+            ["For people of", data.scope],
+            [
+              "People who have it",
+              <Link key="holders" to="/people" search={{ role: id } as never}>
+                {count === undefined || count === null ? "See them" : count.toLocaleString()}
+              </Link>,
+            ],
+            ["Changed", <Time key="changed" at={data.updatedAt} />],
+          ]}
+        />
+      </Section>
+      <Section title="Permissions">
+        <PlainTable columns={["Permission", "Allows", "API key scopes that it lets one give"]}>
+          {held.map(({ permission, description, keyScopes }) => (
+            <tr key={permission}>
+              <th scope="row">
+                <code>{permission}</code>
+              </th>
+              <td>{description}</td>
+              <td>{keyScopes.join(", ")}</td>
+            </tr>
+          ))}
+        </PlainTable>
+      </Section>
+      {asking === "change" ? <RoleForm role={data} onClose={close} /> : null}
+      {asking === "delete" ? (
+        <Confirm
+          title={`Delete ${data.name}?`}
+          verb="Delete"
+          typed={data.name}
+          onClose={close}
+          action={async () => {
+            await dataOf(api.DELETE("/api/v1/roles/{id}", { params }));
+            await forget("/api/v1/roles");
+            await navigate({ to: "/roles", search: { orgId: data.orgId ?? undefined } as never });
+          }}
+        >
+          <p>{count ? `${count.toLocaleString()} people have it: give them another role first.` : "Nobody has it."}</p>
+        </Confirm>
+      ) : null}
+    </>
+  );
+}

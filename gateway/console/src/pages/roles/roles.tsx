@@ -1,0 +1,67 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { asOptions } from "../../parts/filter-bar.tsx";
+import { ListPage } from "../../parts/list-page.tsx";
+import { Operation } from "../../parts/operation.tsx";
+import { EmptyState } from "../../parts/states.tsx";
+import { Time } from "../../parts/time.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
+import { RoleForm } from "./role-form.tsx";
+
+/** Roles that the person may see and assign: seeded ones first. */
+export function Roles() {
+  const [{ orgId }] = useFilters();
+  const [isMaking, make] = useState(false);
+  return (
+    <>
+      <ListPage
+        title="Roles"
+        section="people"
+        path="/api/v1/roles"
+        filters={["scope"]}
+        choices={[{ name: "scope", label: "For people of", options: asOptions(["organization", "partner", "system"]) }]}
+        actions={
+          <Operation name="POST /api/v1/roles" isPrimary onClick={() => make(true)}>
+            New role
+          </Operation>
+        }
+        columns={[
+          {
+            id: "name",
+            title: "Name",
+            cell: ({ id, name }) => (
+              <Link to="/roles/$id" params={{ id }} search={{ orgId } as never}>
+                {name}
+              </Link>
+            ),
+          },
+          { id: "says", title: "Description", isMinor: true, cell: ({ description }) => description },
+          { id: "scope", title: "For people of", width: "9rem", cell: ({ scope }) => scope },
+          {
+            id: "kind",
+            title: "Whose",
+            width: "9rem",
+            cell: ({ key, orgId: owner }) =>
+              key !== null ? <span className="soft">built in</span> : owner === null ? "a partner's" : "organization's",
+          },
+          {
+            id: "count",
+            title: "Permissions",
+            width: "8rem",
+            isMinor: true,
+            cell: ({ permissions }) => permissions.length,
+          },
+          {
+            id: "changed",
+            title: "Changed",
+            width: "9rem",
+            isMinor: true,
+            cell: ({ updatedAt }) => <Time at={updatedAt} />,
+          },
+        ]}
+        empty={<EmptyState title="No role is yours to see." />}
+      />
+      {isMaking ? <RoleForm orgId={orgId} onClose={() => make(false)} /> : null}
+    </>
+  );
+}

@@ -1,0 +1,27 @@
+import { useAssignableRoles } from "../../api/use-assignable-roles.ts";
+import { Field } from "../../parts/field.tsx";
+import type { FaultsOf } from "../../parts/form-dialog.tsx";
+
+type DefaultRoleProps = { orgId: string | undefined; chosen?: string | null; faultsOf: FaultsOf };
+
+/** The role of people whom the provider brings for the first time; without one they need an invitation. */
+export function DefaultRole({ orgId, chosen, faultsOf }: DefaultRoleProps) {
+  const roles = useAssignableRoles(orgId ? "organization" : "partner", orgId);
+  if (!roles) return null;
+  return (
+    <Field
+      label="Accounts of new people"
+      hint="Whoever signs in through it for the first time gets this role."
+      faults={faultsOf("defaultRoleId") ?? faultsOf("autoProvision")}
+    >
+      <select name="defaultRoleId" defaultValue={chosen ?? ""}>
+        <option value="">are not made: they need an invitation</option>
+        {roles.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}

@@ -1,0 +1,84 @@
+import { useState } from "react";
+import { api } from "../../api/api.ts";
+import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { Field } from "../../parts/field.tsx";
+import { FormDialog } from "../../parts/form-dialog.tsx";
+import { DefaultRole } from "./default-role.tsx";
+import { ProviderAddress } from "./provider-address.tsx";
+
+/** Makes a provider of an organization, or without one the partner's own. It begins inactive. */
+export function NewProvider({ orgId, onClose }: { orgId: string | undefined; onClose(): void }) {
+  const [type, setType] = useState<"oidc" | "saml">("oidc");
+  const [presetId, setPreset] = useState("");
+  const presets = useGet("/api/v1/sso/presets");
+  const offered = (presets.data?.data ?? []).filter((preset) => preset.type === type);
+  const preset = offered.find(({ id }) => id === presetId);
+  const forget = useForget();
+  return (
+    <FormDialog
+      title="New identity provider"
+      verb="Create"
+      running="Asking the provider …"
+      isDisabled={!presets.data}
+      onClose={onClose}
+      send={async (form) => {
+        const text = (name: string) => String(form.get(name) ?? "").trim();
+        const given = Object.fromEntries(
+          ["issuer", "clientId", "clientSecret", "samlMetadataUrl", "samlMetadataXml", "allowedDomains"]
+            .map((name) => [name, text(name)] as const)
+            .filter(([, value]) => value !== ""),
+        );
+        const roleId = text("defaultRoleId");
+        const body = {
+          type,
+          name: text("name"),
+          ...(orgId ? { orgId } : { ownerScope: "partner" as const }),
+          ...(presetId ? { preset: presetId } : {}),
+          ...given,
+          ...(roleId ? { autoProvision: true, defaultRoleId: roleId } : {}),
+        };
+        await dataOf(api.POST("/api/v1/sso/providers", { body }));
+        await forget("/api/v1/sso/providers");
+      }}
+    >
+      {(faultsOf) => (
+        <>
+          <p className="soft">
+            {orgId ? "For the people of the chosen organization." : "For the people of your partner."} It begins
+            inactive: nobody signs in through it before you say so.
+          </p>
+          <Field label="Name" hint="People read it on the sign-in button." faults={faultsOf("name")}>
+            <input name="name" required maxLength={255} autoComplete="off" />
+          </Field>
+          <Field label="Protocol" faults={faultsOf("type")}>
+            <select
+              value={type}
+              onChange={(event) => {
+                setType(event.target.value as typeof type);
+                setPreset("");
+              }}
+            >
+              <option value="oidc">OpenID Connect</option>
+              <option value="saml">SAML 2.0</option>
+            </select>
+          </Field>
+          <Field label="Preset" hint="Fills in scopes and the names of attributes." faults={faultsOf("preset")}>
+            <select value={presetId} onChange={(event) => setPreset(event.target.value)}>
+              <option value="">none</option>
+              {offered.map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </Field>
+          <ProviderAddress type={type} template={preset?.issuerTemplate ?? null} faultsOf={faultsOf} />
+          <DefaultRole orgId={orgId} faultsOf={faultsOf} />
+          <Field label="E-mail domains" hint="Comma-separated; empty: all." faults={faultsOf("allowedDomains")}>
+            <input name="allowedDomains" maxLength={10000} placeholder="acme.example" />
+          </Field>
+        </>
+      )}
+    </FormDialog>
+  );
+}

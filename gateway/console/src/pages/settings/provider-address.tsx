@@ -1,0 +1,52 @@
+import type { ItemOf } from "@muster/client";
+import { Field } from "../../parts/field.tsx";
+import type { FaultsOf } from "../../parts/form-dialog.tsx";
+
+type Provider = ItemOf<"/api/v1/sso/providers">;
+
+type ProviderAddressProps = {
+  type: "oidc" | "saml";
+  /** Of the preset's issuer, with placeholders. */
+  template?: string | null;
+  provider?: Provider;
+  faultsOf: FaultsOf;
+};
+
+/** Where the provider is, and by what it knows us. */
+export const ProviderAddress = ({ type, template = null, provider, faultsOf }: ProviderAddressProps) =>
+  type === "oidc" ? (
+    <>
+      <Field
+        label="Issuer"
+        hint={template ? `Such as ${template}` : "Its address; what is behind it is read now."}
+        faults={faultsOf("issuer")}
+      >
+        <input name="issuer" type="url" maxLength={500} spellCheck={false} defaultValue={provider?.issuer ?? ""} />
+      </Field>
+      <Field label="Client id" faults={faultsOf("clientId")}>
+        <input name="clientId" maxLength={500} autoComplete="off" defaultValue={provider?.clientId ?? ""} />
+      </Field>
+      <Field
+        label="Client secret"
+        hint={provider?.hasClientSecret ? "Empty: the one that is kept stays." : "Kept sealed, never shown again."}
+        faults={faultsOf("clientSecret")}
+      >
+        <input name="clientSecret" type="password" maxLength={1000} autoComplete="off" />
+      </Field>
+    </>
+  ) : (
+    <>
+      <Field label="Metadata address" hint="Read now, and daily from then on." faults={faultsOf("samlMetadataUrl")}>
+        <input
+          name="samlMetadataUrl"
+          type="url"
+          maxLength={500}
+          spellCheck={false}
+          defaultValue={provider?.samlMetadataUrl ?? ""}
+        />
+      </Field>
+      <Field label="Or the metadata itself" hint="XML, as the provider gave it." faults={faultsOf("samlMetadataXml")}>
+        <textarea name="samlMetadataXml" rows={4} maxLength={262144} spellCheck={false} />
+      </Field>
+    </>
+  );

@@ -1,0 +1,85 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useMe } from "../../api/me.tsx";
+import { ChooseFirst } from "../../parts/form-dialog.tsx";
+import { ListPage } from "../../parts/list-page.tsx";
+import { Operation } from "../../parts/operation.tsx";
+import { EmptyState } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Time } from "../../parts/time.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
+import { NewProvider } from "./new-provider.tsx";
+
+/** Identity providers through which people of the chosen places sign in. */
+export function SingleSignOn() {
+  const [{ orgId }] = useFilters();
+  const me = useMe();
+  const place = me.orgId ?? orgId;
+  const [isMaking, make] = useState(false);
+  const close = () => make(false);
+  const create = (
+    <Operation name="POST /api/v1/sso/providers" isPrimary onClick={() => make(true)}>
+      New provider
+    </Operation>
+  );
+  return (
+    <>
+      <ListPage
+        title="Single sign-on"
+        section="settings"
+        path="/api/v1/sso/providers"
+        filters={["orgId", "scope"]}
+        {...(me.scope === "partner"
+          ? { choices: [{ name: "scope", label: "Whose", options: [["partner", "the partner's own"]] as const }] }
+          : {})}
+        actions={create}
+        columns={[
+          {
+            id: "name",
+            title: "Name",
+            cell: ({ id, name }) => (
+              <Link to="/settings/sso/$id" params={{ id }} search={{ orgId } as never}>
+                {name}
+              </Link>
+            ),
+          },
+          {
+            id: "type",
+            title: "Type",
+            width: "9rem",
+            isMinor: true,
+            cell: ({ type }) => (type === "saml" ? "SAML 2.0" : "OpenID Connect"),
+          },
+          { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
+          {
+            id: "enforced",
+            title: "Passwords",
+            width: "11rem",
+            cell: ({ enforceSSO, enforcement }) =>
+              enforcement.inForce ? "refused" : enforceSSO ? "refused, once proven" : "allowed",
+          },
+          {
+            id: "made",
+            title: "Created",
+            width: "9rem",
+            isMinor: true,
+            cell: ({ createdAt }) => <Time at={createdAt} />,
+          },
+        ]}
+        empty={
+          <EmptyState title="No identity provider yet.">
+            <p>With one, people sign in with the account that they have at work: OpenID Connect or SAML 2.0.</p>
+            {create}
+          </EmptyState>
+        }
+      />
+      {isMaking ? (
+        place || me.scope === "partner" ? (
+          <NewProvider orgId={place} onClose={close} />
+        ) : (
+          <ChooseFirst title="New provider" what="A provider" onClose={close} />
+        )
+      ) : null}
+    </>
+  );
+}

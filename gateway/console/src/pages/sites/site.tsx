@@ -1,0 +1,117 @@
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../../api/api.ts";
+import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+import { Facts, Json, Section } from "../../parts/facts.tsx";
+import { Field } from "../../parts/field.tsx";
+import { FormDialog } from "../../parts/form-dialog.tsx";
+import { Labels } from "../../parts/labels.tsx";
+import { Operation } from "../../parts/operation.tsx";
+import { PageTitle } from "../../parts/page-title.tsx";
+import { RecordState } from "../../parts/record-state.tsx";
+import { Time } from "../../parts/time.tsx";
+import { labelChanges, labelsText } from "../../rules/labels.ts";
+import { SiteForm } from "./site-form.tsx";
+
+/** One site: where its devices stand. */
+export function SitePage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const params = { path: { id } };
+  const site = useGet("/api/v1/orgs/sites/{id}", { params });
+  const devices = useGet("/api/v1/devices", { params: { query: { siteId: id, limit: "1" } } });
+  const [asking, ask] = useState<"change" | "labels" | "delete" | null>(null);
+  const forget = useForget();
+  const navigate = useNavigate();
+  if (!site.data) return <RecordState title="Site" of={site} />;
+  const { data } = site;
+  const count = devices.data?.pagination.total;
+  const close = () => ask(null);
+  return (
+    <>
+      <PageTitle title={data.name} />
+      <p>
+        <Link to="/sites" search={{ orgId: data.orgId } as never}>
+          All sites
+        </Link>
+      </p>
+      <Section
+        title="Facts"
+        action={
+          <div>
+            <Operation name="PATCH /api/v1/orgs/sites/{id}" onClick={() => ask("change")}>
+              Change …
+            </Operation>{" "}
+            <Operation name="PATCH /api/v1/orgs/sites/{id}/labels" onClick={() => ask("labels")}>
+              Labels …
+            </Operation>{" "}
+            <Operation name="DELETE /api/v1/orgs/sites/{id}" onClick={() => ask("delete")}>
+              Delete …
+            </Operation>
+          </div>
+        }
+      >
+        <Facts
+          of={[
+            ["Time zone", data.timezone],
+            [
+              "Devices",
+              <Link key="devices" to="/devices" search={{ orgId: data.orgId, siteId: id } as never}>
+                {count === undefined || count === null ? "See them" : count.toLocaleString()}
+              </Link>,
+            ],
+            ["Labels", Object.keys(data.labels).length > 0 ? <Labels key="labels" of={data.labels} /> : null],
+            ["Created", <Time key="made" at={data.createdAt} />],
+            ["Changed", <Time key="changed" at={data.updatedAt} />],
+            ["Id", <code key="id">{id}</code>],
+          ]}
+        />
+      </Section>
+      {(["address", "contact", "settings"] as const)
+        .filter((name) => Object.keys(data[name]).length > 0)
+        .map((name) => (
+          <Section key={name} title={`${name.slice(0, 1).toUpperCase()}${name.slice(1)}`}>
+            <Json value={data[name]} label={name} />
+          </Section>
+        ))}
+      {asking === "change" ? <SiteForm site={data} onClose={close} /> : null}
+      {asking === "labels" ? (
+        <FormDialog
+          title={`Labels of ${data.name}`}
+          verb="Save"
+          running="Saving …"
+          onClose={close}
+          send={async (form) => {
+            const labels = labelChanges(data.labels, String(form.get("labels")));
+            await dataOf(api.PATCH("/api/v1/orgs/sites/{id}/labels", { params, body: { labels } }));
+            await forget("/api/v1/orgs/sites");
+          }}
+        >
+          {(faultsOf) => (
+            <Field label="Labels" hint="One a line: name=value. At most 32." faults={faultsOf("labels")}>
+              <textarea name="labels" rows={8} spellCheck={false} defaultValue={labelsText(data.labels)} />
+            </Field>
+          )}
+        </FormDialog>
+      ) : null}
+      {asking === "delete" ? (
+        <Confirm
+          title={`Delete ${data.name}?`}
+          verb="Delete"
+          typed={data.name}
+          onClose={close}
+          action={async () => {
+            await dataOf(api.DELETE("/api/v1/orgs/sites/{id}", { params }));
+            await forget("/api/v1/orgs/sites", "/api/v1/devices");
+            await navigate({ to: "/sites", search: { orgId: data.orgId } as never });
+          }}
+        >
+          <p>
+            {count ? `Its ${count.toLocaleString()} devices stay, without a site. ` : "No device stands there. "}
+            People who are limited to this site alone see nothing any more.
+          </p>
+        </Confirm>
+      ) : null}
+    </>
+  );
+}

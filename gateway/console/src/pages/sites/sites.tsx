@@ -1,0 +1,84 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useMe } from "../../api/me.tsx";
+import { useOrganizationNames } from "../../api/use-organization-names.ts";
+import { ChooseFirst } from "../../parts/form-dialog.tsx";
+import { Labels } from "../../parts/labels.tsx";
+import { ListPage } from "../../parts/list-page.tsx";
+import { Operation } from "../../parts/operation.tsx";
+import { EmptyState } from "../../parts/states.tsx";
+import { Time } from "../../parts/time.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
+import { SiteForm } from "./site-form.tsx";
+
+/** The sites of the organizations that the person may see. */
+export function Sites() {
+  const [{ orgId }] = useFilters();
+  const me = useMe();
+  const place = me.orgId ?? orgId;
+  const organizations = useOrganizationNames(place === undefined);
+  const [isMaking, make] = useState(false);
+  const close = () => make(false);
+  const create = (
+    <Operation name="POST /api/v1/orgs/sites" isPrimary onClick={() => make(true)}>
+      New site
+    </Operation>
+  );
+  return (
+    <>
+      <ListPage
+        title="Sites"
+        section="places"
+        path="/api/v1/orgs/sites"
+        filters={["orgId", "search"]}
+        text={{ name: "search", label: "Name" }}
+        actions={create}
+        columns={[
+          {
+            id: "name",
+            title: "Name",
+            cell: ({ id, name }) => (
+              <Link to="/sites/$id" params={{ id }} search={{ orgId } as never}>
+                {name}
+              </Link>
+            ),
+          },
+          ...(organizations.size > 0
+            ? [
+                {
+                  id: "org",
+                  title: "Organization",
+                  width: "14rem",
+                  isMinor: true as const,
+                  cell: ({ orgId: owner }: { orgId: string }) =>
+                    organizations.get(owner) ?? <code>{owner.slice(0, 8)}</code>,
+                },
+              ]
+            : []),
+          { id: "zone", title: "Time zone", width: "13rem", cell: ({ timezone }) => timezone },
+          { id: "labels", title: "Labels", isMinor: true, cell: ({ labels }) => <Labels of={labels} /> },
+          {
+            id: "made",
+            title: "Created",
+            width: "9rem",
+            isMinor: true,
+            cell: ({ createdAt }) => <Time at={createdAt} />,
+          },
+        ]}
+        empty={
+          <EmptyState title="No site yet.">
+            <p>A site is where devices stand: an office, a shop, a data centre.</p>
+            {create}
+          </EmptyState>
+        }
+      />
+      {isMaking ? (
+        place ? (
+          <SiteForm orgId={place} onClose={close} />
+        ) : (
+          <ChooseFirst title="New site" what="A site" onClose={close} />
+        )
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,60 @@
+import type { ItemOf } from "@muster/client";
+import { api } from "../../api/api.ts";
+import { dataOf } from "../../api/queries.ts";
+import { Field } from "../../parts/field.tsx";
+import { FormDialog } from "../../parts/form-dialog.tsx";
+import { EventBoxes } from "./event-boxes.tsx";
+
+type ChangeWebhookProps = {
+  of: ItemOf<"/api/v1/webhooks">;
+  onClose(): void;
+  onDone(sentence: string): Promise<void>;
+};
+
+/** Changes a webhook; it counts from the next attempt on, of deliveries that wait, too. */
+export function ChangeWebhook({ of: webhook, onClose, onDone }: ChangeWebhookProps) {
+  return (
+    <FormDialog
+      title={`Change ${webhook.name}`}
+      verb="Save"
+      running="Saving …"
+      onClose={onClose}
+      send={async (form) => {
+        const [url, secret] = [String(form.get("url")), String(form.get("secret"))];
+        const body = {
+          name: String(form.get("name")),
+          events: form.getAll("events").map(String),
+          ordered: form.has("ordered"),
+          // The address that is shown may lack what must not be shown: only another one is sent.
+          ...(url === webhook.url ? {} : { url }),
+          ...(secret === "" ? {} : { secret }),
+        };
+        await dataOf(api.PATCH("/api/v1/webhooks/{id}", { params: { path: { id: webhook.id } }, body }));
+        await onDone("Saved; it counts from the next attempt on.");
+      }}
+    >
+      {(faultsOf) => (
+        <>
+          <Field label="Name" faults={faultsOf("name")}>
+            <input name="name" required maxLength={255} defaultValue={webhook.name} />
+          </Field>
+          <Field label="Address" hint="HTTPS, to a host that is public." faults={faultsOf("url")}>
+            <input name="url" type="url" required maxLength={4096} defaultValue={webhook.url} />
+          </Field>
+          <Field
+            label="Secret"
+            hint="Empty: it stays. An address on another host wants it anew."
+            faults={faultsOf("secret")}
+          >
+            <input name="secret" type="password" maxLength={512} autoComplete="off" />
+          </Field>
+          <EventBoxes chosen={webhook.events} faultsOf={faultsOf} />
+          <label>
+            <input type="checkbox" name="ordered" defaultChecked={webhook.ordered} /> One at a time, in the order of the
+            events; one that fails holds those behind it
+          </label>
+        </>
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,35 @@
+import { useState } from "react";
+import { useGet } from "../../api/queries.ts";
+import styles from "../../parts/field.module.css";
+import type { FaultsOf } from "../../parts/form-dialog.tsx";
+
+/** Which events a webhook hears of: all, or those that are ticked. */
+export function EventBoxes({ chosen = ["*"], faultsOf }: { chosen?: readonly string[]; faultsOf: FaultsOf }) {
+  const types = useGet("/api/v1/webhooks/event-types");
+  const [isAll, setAll] = useState(chosen.includes("*"));
+  return (
+    <>
+      <label>
+        <input
+          type="checkbox"
+          name="events"
+          value="*"
+          checked={isAll}
+          onChange={(event) => setAll(event.target.checked)}
+        />{" "}
+        All events, also those of later versions
+      </label>
+      {isAll ? null : (
+        <fieldset className={styles.choices}>
+          <legend>Events</legend>
+          {(types.data?.data ?? []).map(({ type }) => (
+            <label key={type}>
+              <input type="checkbox" name="events" value={type} defaultChecked={chosen.includes(type)} /> {type}
+            </label>
+          ))}
+        </fieldset>
+      )}
+      {faultsOf("events") ? <p role="alert">{faultsOf("events")?.join(" ")}</p> : null}
+    </>
+  );
+}

@@ -1,0 +1,100 @@
+import { useState } from "react";
+import { type EachResult, forEach } from "../api/each.ts";
+import { failureSentence } from "../rules/failure-sentence.ts";
+import { Dialog, DialogActions } from "./dialog.tsx";
+import { PlainTable } from "./plain-table.tsx";
+
+type Item = { id: string; name: string };
+
+type BulkActionProps = {
+  title: string;
+  verb: string;
+  items: readonly Item[];
+  /** What it means for these records; also what has to be chosen. */
+  children: React.ReactNode;
+  /** A word to type before what cannot be undone. */
+  typed?: string;
+  isDisabled?: boolean;
+  work(id: string): Promise<unknown>;
+  /** Called when the dialog is left after work was done. */
+  onDone(): void;
+  onClose(): void;
+};
+
+/** Does the same to several records: asks before, says how far it is, and names those that were refused with the reason. */
+export function BulkAction(props: BulkActionProps) {
+  const { title, verb, items, children, typed, isDisabled = false, work, onDone, onClose } = props;
+  const [through, setThrough] = useState<number | null>(null);
+  const [result, setResult] = useState<EachResult | null>(null);
+  const [text, setText] = useState("");
+  const run = async () => {
+    setThrough(0);
+    setResult(
+      await forEach(
+        items.map(({ id }) => id),
+        work,
+        setThrough,
+      ),
+    );
+  };
+  if (result) {
+    const nameOf = (id: string) => items.find((item) => item.id === id)?.name ?? id;
+    return (
+      <Dialog title={title} onClose={onDone}>
+        <p role="status">
+          {result.done.length.toLocaleString()} of {items.length.toLocaleString()} done.
+        </p>
+        {result.refused.length > 0 ? (
+          <PlainTable columns={["Not done", "Why"]}>
+            {result.refused.map(({ id, failure }) => (
+              <tr key={id}>
+                <th scope="row">{nameOf(id)}</th>
+                <td>{failureSentence(failure)}</td>
+              </tr>
+            ))}
+          </PlainTable>
+        ) : null}
+        <DialogActions>
+          <button type="button" className="primary" onClick={onDone}>
+            Close
+          </button>
+        </DialogActions>
+      </Dialog>
+    );
+  }
+  if (through !== null) {
+    return (
+      <Dialog title={title}>
+        <p role="status">
+          {through.toLocaleString()} of {items.length.toLocaleString()} …
+        </p>
+        <progress max={items.length} value={through} aria-label={title} />
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {children}
+      {typed === undefined ? null : (
+        <label>
+          Type <code>{typed}</code> to go on
+          <input value={text} spellCheck={false} autoComplete="off" onChange={(event) => setText(event.target.value)} />
+        </label>
+      )}
+      <DialogActions>
+        {/* biome-ignore lint/a11y/noAutofocus: Enter must not do what cannot be undone */}
+        <button type="button" autoFocus onClick={onClose}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          className={typed === undefined ? "primary" : "danger"}
+          disabled={isDisabled || (typed !== undefined && text !== typed)}
+          onClick={() => void run()}
+        >
+          {verb}
+        </button>
+      </DialogActions>
+    </Dialog>
+  );
+}

@@ -1,0 +1,63 @@
+import type { FormEvent, ReactNode } from "react";
+import { Dialog, DialogActions } from "./dialog.tsx";
+import forms from "./field.module.css";
+import { FormActions } from "./form-actions.tsx";
+import { FailureState } from "./states.tsx";
+import { useWrite } from "./use-write.ts";
+
+/** What the API says is wrong with a field. */
+export type FaultsOf = (field: string) => readonly string[] | undefined;
+
+type FormDialogProps<T> = {
+  title: string;
+  /** What the button says, and what it says while the form is sent. */
+  verb: string;
+  running: string;
+  /** Whether the form cannot be sent yet. */
+  isDisabled?: boolean;
+  /** Whether whoever shows it puts something else in its place once it was sent. */
+  isKeptOpen?: true;
+  /** Sends the form; throws Failed, which is told here, at its fields where it names some. */
+  send(form: FormData): Promise<T>;
+  /** Gets what was sent for, once the form has closed. */
+  onSent?(result: T): void;
+  onClose(): void;
+  children(faultsOf: FaultsOf): ReactNode;
+};
+
+/** A form over the page, which closes once it was sent. */
+export function FormDialog<T>(props: FormDialogProps<T>) {
+  const { title, verb, running, isDisabled = false, isKeptOpen = false, send, onSent, onClose, children } = props;
+  const write = useWrite();
+  async function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const sent = await write.run(async () => ({ result: await send(form) }));
+    if (sent === null) return;
+    if (!isKeptOpen) onClose();
+    onSent?.(sent.result);
+  }
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form className={forms.form} onSubmit={submit}>
+        {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
+        {children(write.faultsOf)}
+        <FormActions onCancel={onClose} isRunning={write.isRunning} isDisabled={isDisabled} running={running}>
+          {verb}
+        </FormActions>
+      </form>
+    </Dialog>
+  );
+}
+
+/** In place of a form whose record belongs to one organization, while none is chosen. */
+export const ChooseFirst = ({ title, what, onClose }: { title: string; what: string; onClose(): void }) => (
+  <Dialog title={title} onClose={onClose}>
+    <p>{what} belongs to one organization: choose it at the top of the page first.</p>
+    <DialogActions>
+      <button type="button" onClick={onClose}>
+        Close
+      </button>
+    </DialogActions>
+  </Dialog>
+);

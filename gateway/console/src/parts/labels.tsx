@@ -1,0 +1,10 @@
+import styles from "./labels.module.css";
+
+/** Labels of a record as `name=value`. */
+export const Labels = ({ of }: { of: Readonly<Record<string, string>> }) => (
+  <span className={styles.labels}>
+    {Object.entries(of).map(([name, value]) => (
+      <code key={name}>{`${name}=${value}`}</code>
+    ))}
+  </span>
+);

@@ -1,0 +1,9 @@
+import type { ReactNode } from "react";
+
+/** What can be done with one row of a list; `of` names the row for those who hear the button alone. */
+export const RowAction = ({ of, onClick, children }: { of: string; onClick(): void; children: ReactNode }) => (
+  <button type="button" className="link" onClick={onClick}>
+    {children}
+    <span className="visually-hidden"> {of}</span>
+  </button>
+);

@@ -1,0 +1,51 @@
+import { type Me, whyNot } from "../api/me.tsx";
+
+/** A page of a section; `needs` is the operation that it shows. */
+export type Tab = { to: string; title: string; needs: string };
+
+/** Pages that belong together, in the order of their tabs; the first one gives the section its name. */
+export const sections = {
+  overview: [{ to: "/", title: "Overview", needs: "GET /api/v1/auth/me" }],
+  devices: [
+    { to: "/devices", title: "Devices", needs: "GET /api/v1/devices" },
+    { to: "/groups", title: "Groups", needs: "GET /api/v1/device-groups" },
+  ],
+  audit: [
+    { to: "/audit", title: "Audit", needs: "GET /api/v1/audit-logs/logs" },
+    { to: "/audit/reports", title: "Reports", needs: "GET /api/v1/audit-logs/reports/categories" },
+    { to: "/audit/streams", title: "Streams", needs: "GET /api/v1/audit-logs/streams" },
+    { to: "/audit/retention", title: "Retention", needs: "GET /api/v1/audit-logs/retention" },
+  ],
+  webhooks: [{ to: "/webhooks", title: "Webhooks", needs: "GET /api/v1/webhooks" }],
+  keys: [
+    { to: "/keys", title: "API keys", needs: "GET /api/v1/api-keys" },
+    { to: "/keys/principals", title: "Service principals", needs: "GET /api/v1/service-principals" },
+    { to: "/keys/enrollment", title: "Enrollment keys", needs: "GET /api/v1/enrollment-keys" },
+  ],
+  people: [
+    { to: "/people", title: "People", needs: "GET /api/v1/users" },
+    { to: "/roles", title: "Roles", needs: "GET /api/v1/roles" },
+  ],
+  places: [
+    { to: "/orgs", title: "Organizations", needs: "GET /api/v1/orgs/organizations" },
+    { to: "/sites", title: "Sites", needs: "GET /api/v1/orgs/sites" },
+    { to: "/partners", title: "Partners", needs: "GET /api/v1/orgs/partners" },
+  ],
+  releases: [
+    { to: "/releases", title: "Releases", needs: "GET /api/v1/agent-versions" },
+    { to: "/releases/rollouts", title: "Rollouts", needs: "GET /api/v1/agent-versions/rollouts" },
+  ],
+  settings: [
+    { to: "/settings/sso", title: "Single sign-on", needs: "GET /api/v1/sso/providers" },
+    { to: "/settings/domains", title: "Domains", needs: "GET /api/v1/sso/domains" },
+    { to: "/settings/partner", title: "Partner", needs: "GET /api/v1/orgs/partners/me" },
+    { to: "/settings/branding", title: "Branding", needs: "GET /api/v1/partners/me/login-branding" },
+  ],
+  operations: [{ to: "/operations", title: "Operations", needs: "POST /api/v1/agent-versions" }],
+} as const satisfies Record<string, readonly [Tab, ...Tab[]]>;
+
+export type SectionName = keyof typeof sections;
+
+/** The pages of a section that would show something to this person. */
+export const tabsFor = (me: Me, section: SectionName): readonly Tab[] =>
+  sections[section].filter(({ needs }) => whyNot(me, needs) === null);

@@ -1,0 +1,47 @@
+/** Ids of a list's columns in the order that somebody chose, those that are hidden left out. */
+export type ColumnChoice = { order: readonly string[]; hidden: readonly string[] };
+
+type Column = { id: string };
+
+/**
+ * The columns to show. What the choice does not know, since it is new, keeps its place from the right; what is gone is
+ * skipped. The first column always shows: it has the row's link.
+ */
+export function chosenColumns<C extends Column>(columns: readonly C[], choice: ColumnChoice | null): C[] {
+  return orderedColumns(columns, choice).filter(({ id }, at) => at === 0 || !choice?.hidden.includes(id));
+}
+
+/** All columns in the chosen order. */
+export function orderedColumns<C extends Column>(columns: readonly C[], choice: ColumnChoice | null): C[] {
+  const [first, ...others] = columns;
+  if (first === undefined) return [];
+  const place = (id: string) => {
+    const at = choice?.order.indexOf(id) ?? -1;
+    return at < 0 ? columns.findIndex((column) => column.id === id) : at;
+  };
+  return [first, ...others.sort((a, b) => place(a.id) - place(b.id))];
+}
+
+/** The choice after a column was moved by one place; the first one and the ends stay. */
+export function moved(columns: readonly Column[], choice: ColumnChoice | null, id: string, by: 1 | -1): ColumnChoice {
+  const order = orderedColumns(columns, choice).map((column) => column.id);
+  const [at, to] = [order.indexOf(id), order.indexOf(id) + by];
+  const other = order[to];
+  if (at > 0 && to > 0 && other !== undefined) {
+    order[to] = id;
+    order[at] = other;
+  }
+  return { order, hidden: choice?.hidden ?? [] };
+}
+
+/** A stored choice; null for anything else. */
+export function choiceOf(text: string | null): ColumnChoice | null {
+  if (text === null) return null;
+  try {
+    const { order, hidden } = JSON.parse(text) as Partial<ColumnChoice>;
+    const areTexts = (value: unknown) => Array.isArray(value) && value.every((each) => typeof each === "string");
+    return order && hidden && areTexts(order) && areTexts(hidden) ? { order, hidden } : null;
+  } catch {
+    return null;
+  }
+}

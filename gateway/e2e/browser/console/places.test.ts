@@ -1,0 +1,263 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "@jest/globals";
+import { enroller } from "../../support/enroller.ts";
+import { startIdp } from "../../support/identity-provider.ts";
+import { newOrganization, newPartner, newSite, signedInAs } from "../../support/people.ts";
+import { startReceiver } from "../../support/receiver.ts";
+import { enrolledAs, tenantWithAdmins } from "../../support/tenant-with-admins.ts";
+import { inChromium, type Visitor } from "./visitor.ts";
+
+const loaded = ({ page }: Visitor) =>
+  page
+    .getByText(/^Loading/)
+    .first()
+    .waitFor({ state: "detached" });
+
+/** Presses a button of the page, fills the dialog that it opens, and sends it. */
+async function inDialog(
+  { page }: Visitor,
+  { open, send }: { open: string; send: string },
+  fill: (dialog: ReturnType<Visitor["page"]["getByRole"]>) => Promise<void>,
+) {
+  await page.getByRole("button", { name: open }).first().click();
+  const dialog = page.getByRole("dialog");
+  await fill(dialog);
+  await dialog.getByRole("button", { name: send, exact: true }).click();
+  await dialog.waitFor({ state: "detached" }).catch(async (cause: unknown) => {
+    throw new Error(`${open} was not done: ${await dialog.textContent()}`, { cause });
+  });
+}
+
+inChromium("the console's pages of places and people", (visit) => {
+  visit("make, change and delete a partner, an organization and a site", async (visitor) => {
+    const { cluster, page } = visitor;
+    const person = await signedInAs(cluster, "platform-admin");
+    const name = `Partner ${randomUUID()}`;
+    await visitor.signIn(person, "/partners");
+    await inDialog(visitor, { open: "New partner", send: "Create" }, (dialog) => dialog.getByLabel("Name").fill(name));
+    await visitor.open("/partners", "Partners");
+    await page.getByRole("button", { name: "New partner" }).first().click();
+    await page.getByRole("dialog").getByLabel("Name").fill(name);
+    await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
+    // The slug is taken: told in the dialog, what was typed stays.
+    await page.getByRole("dialog").getByRole("alert").waitFor();
+    await visitor.expectAccessible();
+    await page.keyboard.press("Escape");
+    const partnerId = await newPartner(cluster);
+    const orgId = await newOrganization(cluster, partnerId);
+    await visitor.open(`/partners/${partnerId}`, /./);
+    await inDialog(visitor, { open: "Change …", send: "Save" }, async (dialog) => {
+      await dialog.getByLabel("Devices at most").fill("1200");
+      await dialog.getByLabel("Plan").selectOption("pro");
+      await visitor.expectAccessible();
+    });
+    await page.getByText("1,200").waitFor();
+    await visitor.open(`/orgs/${orgId}?orgId=${orgId}`, /./);
+    await inDialog(visitor, { open: "Change …", send: "Save" }, async (dialog) => {
+      await dialog.getByLabel("Name").fill("Acme");
+      await dialog.getByLabel("Status").selectOption("trial");
+    });
+    await page.getByRole("heading", { level: 1, name: /Acme/ }).waitFor();
+    await visitor.expectAccessible();
+    await page.getByRole("link", { name: "Sites", exact: true }).first().click();
+    await page.getByText("No site yet.").waitFor();
+    await inDialog(visitor, { open: "New site", send: "Create" }, async (dialog) => {
+      await dialog.getByLabel("Name").fill("Lisbon");
+      await dialog.getByLabel("Time zone").fill("Europe/Lisbon");
+    });
+    await page.getByRole("link", { name: "Lisbon" }).click();
+    await page.getByRole("heading", { level: 1, name: "Lisbon" }).waitFor();
+    await inDialog(visitor, { open: "Labels …", send: "Save" }, (dialog) =>
+      dialog.getByLabel("Labels").fill("region=eu\ntier=1"),
+    );
+    await page.getByText("tier=1").waitFor();
+    await visitor.expectAccessible();
+    await inDialog(visitor, { open: "Delete …", send: "Delete" }, async (dialog) => {
+      expect(await dialog.getByRole("button", { name: "Delete", exact: true }).isDisabled()).toBe(true);
+      await dialog.getByRole("textbox").fill("Lisbon");
+    });
+    await page.getByRole("heading", { level: 1, name: "Sites" }).waitFor();
+    await page.getByText("No site yet.").waitFor();
+    await visitor.open(`/groups?orgId=${orgId}`, "Device groups");
+    await inDialog(visitor, { open: "New group", send: "Create" }, (dialog) =>
+      dialog.getByLabel("Name").fill("Canaries"),
+    );
+    await page.getByRole("link", { name: "Canaries" }).waitFor();
+    await visitor.expectAccessible();
+  });
+
+  visit("give a person a new role and limit them to a site; a program gets a principal of its own", async (visitor) => {
+    const { cluster, page } = visitor;
+    const orgId = await newOrganization(cluster, await newPartner(cluster));
+    await newSite(cluster, orgId);
+    const admin = await enrolledAs(cluster, "org-admin", { orgId });
+    const viewer = await signedInAs(cluster, "org-viewer", { orgId });
+    await visitor.signIn(admin, "/roles", admin.recoveryCodes[0]);
+    await inDialog(visitor, { open: "New role", send: "Create" }, async (dialog) => {
+      await dialog.getByLabel("Name").fill("Night shift");
+      await dialog.getByLabel("devices:read").check();
+      await visitor.expectAccessible();
+    });
+    await page.getByRole("link", { name: "Night shift" }).click();
+    await page.getByRole("heading", { level: 1, name: "Night shift" }).waitFor();
+    await page.getByRole("rowheader", { name: "devices:read" }).waitFor();
+    await visitor.expectAccessible();
+    await visitor.open(`/people/${viewer.id}`, /Test org-viewer/);
+    await inDialog(visitor, { open: "Change …", send: "Save" }, async (dialog) => {
+      await dialog.getByLabel("Role").selectOption({ label: "Night shift" });
+      await dialog.getByLabel("Limited to some sites").check();
+      await dialog.getByRole("group", { name: "Sites" }).getByRole("checkbox").first().check();
+      await visitor.expectAccessible();
+    });
+    await page.getByText("Saved; in force at once, everywhere.").waitFor();
+    await page.getByRole("link", { name: "Night shift" }).waitFor();
+    const { body } = await admin.api.call("GET", `/users/${viewer.id}`);
+    expect(body).toMatchObject({ role: "Night shift", siteIds: [expect.any(String)] });
+    await visitor.open("/keys/principals", "Service principals");
+    await page.getByRole("button", { name: "New service principal" }).first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("Backup");
+    await dialog.getByLabel("devices:read").check();
+    await dialog.getByRole("button", { name: "Create" }).click();
+    const secret = (await dialog.locator("pre").textContent()) ?? "";
+    const answer = async () =>
+      (await fetch(`${cluster.url}/api/v1/devices`, { headers: { "x-api-key": secret } })).status;
+    expect(await answer()).toBe(200);
+    await dialog.getByLabel("I have stored it").check();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("button", { name: "Disable Backup" }).click();
+    await dialog.getByRole("textbox").fill("Backup");
+    await dialog.getByRole("button", { name: "Disable" }).click();
+    await page.getByRole("cell", { name: "disabled" }).waitFor();
+    expect(await answer()).toBe(401);
+    await visitor.expectAccessible();
+  });
+
+  visit("set up an identity provider up to active, and claim a domain", async (visitor) => {
+    const { cluster, page } = visitor;
+    const orgId = await newOrganization(cluster, await newPartner(cluster));
+    const admin = await enrolledAs(cluster, "org-admin", { orgId });
+    const idp = await startIdp(cluster);
+    try {
+      await visitor.signIn(admin, "/settings/sso", admin.recoveryCodes[0]);
+      await inDialog(visitor, { open: "New provider", send: "Create" }, async (dialog) => {
+        await dialog.getByLabel("Name").fill("Acme directory");
+        await dialog.getByLabel("Issuer").fill(idp.issuer);
+        await dialog.getByLabel("Client id").fill("muster");
+        await dialog.getByLabel("Client secret").fill("as the provider gave it");
+        await dialog.getByLabel("Accounts of new people").selectOption({ index: 1 });
+        await visitor.expectAccessible();
+      });
+      await page.getByRole("link", { name: "Acme directory" }).click();
+      await page.getByRole("heading", { level: 1, name: /Acme directory/ }).waitFor();
+      await page.getByRole("button", { name: "Ask it" }).click();
+      await page.getByText(`The provider answers as ${idp.issuer}.`).waitFor();
+      await inDialog(visitor, { open: "Activate …", send: "Activate" }, async () => undefined);
+      await page.getByText("The provider is active.").waitFor();
+      await inDialog(visitor, { open: "Change …", send: "Save" }, async (dialog) => {
+        await dialog.getByLabel("E-mail domains").fill("acme.example");
+        await dialog.getByLabel(/Refuse passwords/).check();
+      });
+      await page.getByText(/refused once an administrator has signed in/).waitFor();
+      await visitor.expectAccessible();
+      await visitor.open("/settings/domains", "Domains");
+      const domain = `${randomUUID()}.example`;
+      await inDialog(visitor, { open: "Claim a domain", send: "Claim" }, (dialog) =>
+        dialog.getByLabel("Domain").fill(domain),
+      );
+      await page.getByRole("button", { name: `Verify ${domain}` }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("button", { name: "Look now" }).click();
+      await dialog.getByText(/^Not found yet/).waitFor();
+      await visitor.expectAccessible();
+    } finally {
+      await idp.close();
+    }
+  });
+
+  visit(
+    "brand the partner's sign-in page; the audit trail is counted, streamed and kept for longer",
+    async (visitor) => {
+      const { cluster, page } = visitor;
+      const { orgId, partnerAdmin } = await tenantWithAdmins(cluster);
+      const receiver = await startReceiver(cluster);
+      try {
+        await visitor.signIn(partnerAdmin, "/settings/branding", partnerAdmin.recoveryCodes[0]);
+        const headline = `Welcome ${randomUUID().slice(0, 8)}`;
+        await page.getByLabel("Headline").fill(headline);
+        await page.getByRole("button", { name: "Save" }).click();
+        await page.getByText("Saved: the next sign-in page shows it.").waitFor();
+        await visitor.expectAccessible();
+        await visitor.open("/settings/partner", "Partner");
+        await page.getByLabel("Billing e-mail").fill("bills@example.com");
+        await page.getByRole("button", { name: "Save" }).click();
+        await page.getByText("Saved.").waitFor();
+        await visitor.expectAccessible();
+        await visitor.open(`/audit/reports?orgId=${orgId}&kind=user-activity`, "Audit reports");
+        await page.getByRole("heading", { name: "By actor" }).waitFor();
+        await visitor.expectAccessible();
+        await visitor.open("/audit/retention", "Retention");
+        await page.getByText("Choose an organization first.").waitFor();
+        await visitor.open(`/audit/retention?orgId=${orgId}`, "Retention");
+        await page.getByLabel("Days").fill("400");
+        await page.getByRole("button", { name: "Save" }).click();
+        await page.getByText("400 days").waitFor();
+        await visitor.expectAccessible();
+        await visitor.open(`/audit/streams?orgId=${orgId}`, "Streams");
+        await page.getByRole("button", { name: "New stream" }).first().click();
+        const dialog = page.getByRole("dialog");
+        await dialog.getByLabel("Name").fill("SIEM");
+        await dialog.getByLabel("Address").fill(receiver.url);
+        await dialog.getByRole("button", { name: "Create" }).click();
+        await dialog.getByLabel("I have stored it").check();
+        await dialog.getByRole("button", { name: "Close" }).click();
+        await page.getByRole("cell", { name: "SIEM", exact: true }).waitFor();
+        await visitor.expectAccessible();
+      } finally {
+        await receiver.close();
+      }
+    },
+  );
+
+  visit("do the same to several devices, hide a column, and wait to be asked for new rows", async (visitor) => {
+    const { cluster, page } = visitor;
+    const orgId = await newOrganization(cluster, await newPartner(cluster));
+    const enroll = await enroller(cluster);
+    for (const hostname of ["till-1", "till-2", "till-3"]) await enroll(orgId, { hostname });
+    const admin = await signedInAs(cluster, "org-admin", { orgId });
+    await visitor.signIn(admin, "/devices");
+    await page.getByRole("link", { name: "till-1" }).waitFor();
+    await page.getByRole("button", { name: "Columns" }).click();
+    await page.getByLabel("System", { exact: true }).last().uncheck();
+    // Over the hidden one, then over the status.
+    await page.getByRole("button", { name: "Move Agent to the left" }).click();
+    await page.getByRole("button", { name: "Move Agent to the left" }).click();
+    await visitor.expectAccessible();
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.reload();
+    await page.getByRole("link", { name: "till-1" }).waitFor();
+    const heads = await page.getByRole("columnheader").allTextContents();
+    expect(heads.filter((text) => text !== "")).toEqual(["Host", "Agent", "Status", "Address", "Labels", "Last seen"]);
+    await enroll(orgId, { hostname: "till-4" });
+    const news = page.getByRole("button", { name: "1 new – show" });
+    await news.waitFor();
+    expect(await page.getByRole("link", { name: "till-4" }).count()).toBe(0);
+    await news.click();
+    await page.getByRole("link", { name: "till-4" }).waitFor();
+    await page.getByRole("link", { name: "till-4" }).focus();
+    await page.keyboard.press("x");
+    await page.keyboard.press("j");
+    await page.keyboard.press("x");
+    await page.getByText("2 selected").waitFor();
+    await visitor.expectAccessible();
+    await page.getByRole("button", { name: "Decommission …" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox").fill("2 devices");
+    await dialog.getByRole("button", { name: "Decommission" }).click();
+    await dialog.getByText("2 of 2 done.").waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("cell", { name: "decommissioned" }).nth(1).waitFor();
+    expect(await page.getByRole("cell", { name: "decommissioned" }).count()).toBe(2);
+    await loaded(visitor);
+  });
+});
