@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { type Keeper, keepRunning, type Run, restartWaitMs, started } from "./keep-running.ts";
+import { type Keeper, keepRunning, type Run, started } from "./keep-running.ts";
 import { alive, birthOf, commandOf, endRecorded, gone } from "./process-table.ts";
 
 const keepers: Keeper[] = [];
