@@ -69,10 +69,19 @@ async function startDatabase({ config, keys, ports, adopt, changed, say }: Optio
     };
   }
   const port = ports.postgres as number;
-  const { dataDir, postgresBin } = config;
+  const { dataDir, postgresBin, restartWaitMaxMs: longestWaitMs } = config;
   const password = keys.superuserPassword;
   const tls = filesOf(certificates, "postgres");
-  const postgres = await runPostgres({ dataDir, port, ownBin: postgresBin, password, tls, changed, say });
+  const postgres = await runPostgres({
+    dataDir,
+    port,
+    ownBin: postgresBin,
+    password,
+    tls,
+    changed,
+    say,
+    longestWaitMs,
+  });
   adopt("postgres", postgres.keeper);
   changed();
   for (const note of postgres.notes) say(`  ${note}`);
@@ -94,6 +103,7 @@ async function startDatabase({ config, keys, ports, adopt, changed, say }: Optio
     tls: files && ownCopies(join(folder, "tls"), user, files),
     changed,
     say,
+    longestWaitMs,
   });
   adopt("pgbouncer", pooler);
   changed();
@@ -105,7 +115,7 @@ async function startDatabase({ config, keys, ports, adopt, changed, say }: Optio
 
 async function startBus({ config, keys, ports, adopt, changed, say }: Options, certificates: Certificates | null) {
   if (config.natsUrl) return { natsUrl: config.natsUrl, natsAt: config.natsUrl, natsReplicas: 1 };
-  const { dataDir } = config;
+  const { dataDir, restartWaitMaxMs: longestWaitMs } = config;
   const binary = await natsServer(config.natsBin, join(dataDir, "bin"), (line) => say(`  ${line}`));
   const publicNkeys = Object.fromEntries(Object.entries(keys.nkeys).map(([name, key]) => [name, key.publicKey]));
   const names = natsNames(config.natsServers);
@@ -115,7 +125,8 @@ async function startBus({ config, keys, ports, adopt, changed, say }: Options, c
     const routes = names.filter((other) => other !== name).map(clusterPort);
     const cluster = names.length === 1 ? null : { name, port: clusterPort(name), routes };
     const port = ports[name] as number;
-    adopt(name, await runNats({ binary, dataDir, port, publicNkeys, tls, cluster, changed, say }));
+    const options = { binary, dataDir, port, publicNkeys, tls, cluster, changed, say, longestWaitMs };
+    adopt(name, await runNats(options));
     changed();
     return port;
   };
