@@ -183,6 +183,7 @@ export function complaints(world: World, { cell, answer }: Performed): string[] 
   const want = status < 400 ? status : `${status} ${code}`;
   if (got !== want) found.push(`answered ${got} instead of ${want}`);
   if (answer.status >= 400 && (!answer.body.error || !answer.body.requestId)) found.push("has no error body");
+  if (answer.deviation !== null) found.push(`is not as documented: ${answer.deviation}`);
   const hidden = hiddenFrom(world, actor, subject.kind).filter((marker) => answer.text.includes(marker));
   if (hidden.length > 0) found.push(`shows ${hidden.join(", ")}`);
   if (cell.listed && answer.status === 200) {
