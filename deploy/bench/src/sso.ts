@@ -10,12 +10,12 @@ import { administrator, type Call, newOrganization, password } from "./administr
 import { requestIn, responseTo, worstCases } from "./sso-assertion.ts";
 import { cpuOf } from "./sso-cpu.ts";
 
-const name = "idp.bench.test";
+const name = "idp.example.test";
 const signIns = 600;
 const assertions = 400;
 const abreast = 8;
 const people = 50;
-const samlIssuer = "https://saml.bench.test/metadata";
+const samlIssuer = "https://saml.example.test/metadata";
 
 /**
  * `npm run bench -- sso`: whole OpenID Connect sign-ins, SAML responses of 6 KB, `/sso/check`, and junk of every expensive kind while another

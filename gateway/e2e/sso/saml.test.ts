@@ -247,6 +247,29 @@ describe("a sign-in by SAML", () => {
     const { body } = await call("GET", `/sso/providers/${provider.id}`);
     expect(body.samlCertificates).toHaveLength(2);
   });
+
+  it("goes on with the second try when the provider changed its key at once: its metadata is read out of turn", async () => {
+    idp.become(person());
+    await signInThrough(cluster, tenant.orgId);
+    const age = (minutes: number) =>
+      asDatabaseOwner(
+        cluster,
+        "UPDATE identity.sso_providers SET saml_metadata_at = now() - $2 * interval '1 minute' WHERE id = $1",
+        [provider.id, minutes],
+      );
+    const fingerprints = async () => {
+      const { body } = await call("GET", `/sso/providers/${provider.id}`);
+      return (body.samlCertificates as { fingerprint: string }[]).map(({ fingerprint }) => fingerprint).sort();
+    };
+    await age(4);
+    const before = await fingerprints();
+    await idp.rotate();
+    expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("assertion_invalid");
+    await age(6);
+    expect(reasonOf(await roundTrip(cluster, tenant.orgId))).toBe("assertion_invalid");
+    await until("the new certificate", async () => (await fingerprints()).length > before.length);
+    await signInThrough(cluster, tenant.orgId);
+  });
 });
 
 describe("an account of one's own", () => {

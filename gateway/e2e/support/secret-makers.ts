@@ -9,8 +9,8 @@ import { startIdp } from "./identity-provider.ts";
 import { newKey } from "./keys.ts";
 import { enrollTotp, signedInAs, tokenOf } from "./people.ts";
 import { startSamlIdp } from "./saml-identity-provider.ts";
-import { codeOf, newProvider, newSamlProvider, roundTrip, setStatus, upToAnswer } from "./sso-round-trip.ts";
-import { formIn } from "./visitor.ts";
+import { codeOf, loginUrl, newProvider, newSamlProvider, roundTrip, setStatus, upToAnswer } from "./sso-round-trip.ts";
+import { formIn, newVisitor } from "./visitor.ts";
 
 export type Stage = {
   cluster: Cluster;
@@ -79,14 +79,18 @@ export const secretMakers: Record<string, (stage: Stage) => Promise<void>> = {
     const changed = await root.call("PATCH", `/sso/providers/${id}`, { clientSecret: second });
     if (changed.status !== 200) throw new Error(`a new client secret answered ${changed.status}`);
   },
-  "state, nonce, codes and tokens of a sign-in through a provider": async ({ cluster, root, orgId }) => {
+  "state, nonce, verifiers, codes and tokens of a sign-in through a provider": async ({ cluster, root, orgId }) => {
     const idp = await startIdp(cluster);
     try {
       const provider = await newProvider(root, idp, { orgId });
       idp.become({ sub: randomUUID(), email: `${randomUUID()}@sso.example`, email_verified: true, name: "Ada" });
+      noteSecret(cluster, { name: "client secret of a provider in use", value: idp.secret });
       idp.tampers.set("/token", (body) => {
-        for (const name of ["access_token", "id_token"]) noteSecret(cluster, { name, value: String(body[name]) });
-        return body;
+        const tokens = { ...body, refresh_token: randomUUID() };
+        for (const name of ["access_token", "id_token", "refresh_token"] as const) {
+          noteSecret(cluster, { name: `${name} of a provider`, value: String((tokens as typeof body)[name]) });
+        }
+        return tokens;
       });
       const { visitor, callback } = await upToAnswer(cluster, orgId);
       for (const [name, value] of new URL(callback).searchParams) {
@@ -97,8 +101,9 @@ export const secretMakers: Record<string, (stage: Stage) => Promise<void>> = {
       await answered(api(cluster), "/sso/exchange", { code });
       // One that nobody fetches, and a round trip that nobody ends, stay in the database.
       noteSecret(cluster, { name: "exchange code", value: codeOf(await roundTrip(cluster, orgId)) });
-      const waiting = await upToAnswer(cluster, orgId);
-      noteSecret(cluster, { name: "state", value: new URL(waiting.callback).searchParams.get("state") ?? "" });
+      const waiting = new URL((await newVisitor().get(loginUrl(cluster, orgId))).location ?? "");
+      for (const name of ["state", "nonce"]) noteSecret(cluster, { name, value: waiting.searchParams.get(name) ?? "" });
+      for (const value of idp.verifiers) noteSecret(cluster, { name: "PKCE verifier", value });
       await setStatus(root, provider.id, "inactive");
     } finally {
       await idp.close();
@@ -111,11 +116,19 @@ export const secretMakers: Record<string, (stage: Stage) => Promise<void>> = {
       idp.become({ nameId: "ada@sso.example", email: "ada@sso.example", name: "Ada" });
       const { visitor, last } = await upToAnswer(cluster, orgId);
       const form = formIn(last);
-      noteSecret(cluster, { name: "SAML response", value: form?.fields.get("SAMLResponse") ?? "" });
+      const response = form?.fields.get("SAMLResponse") ?? "";
+      noteSecret(cluster, { name: "SAML response", value: response });
+      const [assertion = ""] =
+        /<saml:Assertion .*<\/saml:Assertion>/s.exec(Buffer.from(response, "base64").toString()) ?? [];
+      noteSecret(cluster, { name: "SAML assertion", value: assertion });
+      const [signature = ""] = /(?<=<SignatureValue>)[^<]+/.exec(assertion) ?? [];
+      noteSecret(cluster, { name: "signature of a SAML assertion", value: signature });
       noteSecret(cluster, { name: "relay state", value: form?.fields.get("RelayState") ?? "" });
       const headers = { "content-type": "application/x-www-form-urlencoded" };
       const posted = await visitor.get(form?.action ?? "", { method: "POST", body: form?.body ?? "", headers });
       noteSecret(cluster, { name: "handle", value: new URL(posted.location ?? "").searchParams.get("saml") ?? "" });
+      // Our own keys for providers never leave: their beginning is looked for.
+      noteSecret(cluster, { name: "private key in PEM", value: "-----BEGIN PRIVATE KEY-----\nMII" });
     } finally {
       await idp.close();
     }

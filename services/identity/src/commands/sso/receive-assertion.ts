@@ -12,6 +12,7 @@ import { contextSaysMfa, profileOf, samlPerson } from "../../rules/sso/saml/saml
 import { loginSecretsPlace } from "../../store/sealed-columns.ts";
 import { endUnanswered, findLogin, insertAssertion, keepAssertion, type LoginRow } from "../../store/sso/logins.ts";
 import { holdProvider } from "../../store/sso/providers.ts";
+import { refreshOutOfTurn } from "./refresh-metadata.ts";
 import { samlVerification } from "./saml-provider.ts";
 import { failedTrip, type KnownTrip, unchangedProvider, usableStatuses } from "./trip-end.ts";
 
@@ -45,9 +46,19 @@ export async function receiveAssertion(
     return { location: `${deps.own.callbackUrl}?${query}` };
   } catch (error) {
     if (trip.login) await endUnanswered(deps.db, stateHash, deps.now());
+    if (trip.provider && isUnknownKey(error)) {
+      const { id: providerId } = trip.provider;
+      // Nobody waits for it: the next sign-in finds what it brought.
+      refreshOutOfTurn(deps, trip.provider).catch((err: unknown) =>
+        deps.log.warn({ err, providerId }, "metadata of a SAML provider not read out of turn"),
+      );
+    }
     return { location: await failedTrip(deps, context, trip, error) };
   }
 }
+
+const isUnknownKey = (error: unknown) =>
+  error instanceof RoundTripEnded && error.cause instanceof SamlRefused && error.cause.isUnknownKey;
 
 /** A round trip that waits for an answer: before that nothing that came is looked at. */
 async function livingLogin({ db, now }: SsoDeps, stateHash: Buffer, state: string): Promise<LoginRow> {

@@ -37,6 +37,23 @@ export async function refreshMetadata(deps: Deps): Promise<number> {
   return stale.length;
 }
 
+/** Milliseconds after a reading in which no assertion brings about another. */
+const outOfTurnMs = 5 * 60_000;
+/** Providers whose metadata this process is reading out of turn. */
+const outOfTurn = new Set<string>();
+
+/**
+ * Reads the metadata of a provider that signed with a key which is not known here, unless it was read in the last five
+ * minutes: a change of key costs people a second try, not a day.
+ */
+export async function refreshOutOfTurn(deps: Deps, row: ProviderRow): Promise<void> {
+  const { id, saml_metadata_url: url, saml_metadata_at: readAt } = row;
+  const isRecent = readAt !== null && deps.now().getTime() - readAt.getTime() < outOfTurnMs;
+  if (url === null || isRecent || outOfTurn.has(id)) return;
+  outOfTurn.add(id);
+  await refreshOne(deps, row).finally(() => outOfTurn.delete(id));
+}
+
 async function refreshOne(deps: Deps, row: ProviderRow): Promise<void> {
   const found = await certificatesAt(deps, row);
   const who = asService();

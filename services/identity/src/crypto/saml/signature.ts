@@ -30,7 +30,9 @@ export function signedBytes(assertion: XmlElement, keys: readonly KeyObject[]): 
   const signed = canonical(info, prefixesOf(onlyChild(info, "signature", "CanonicalizationMethod")));
   const value = bytesIn(onlyChild(signature, "signature", "SignatureValue"));
   if (!keys.some((key) => verify(signed, value, key))) {
-    throw new SamlRefused("no certificate of the provider that is valid now made the signature");
+    throw new SamlRefused("no certificate of the provider that is valid now made the signature", {
+      isUnknownKey: true,
+    });
   }
   signature.remove();
   const covered = canonical(assertion, prefixes);
