@@ -1,21 +1,24 @@
-import { readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { leaksOf } from "./leaks.mjs";
 
 const scan = new URL("../../../libs/testing/dist/secret-scan.js", import.meta.url);
 
 /**
- * Ends the cluster that e2e suites shared and the PostgreSQL that globalSetup started; what was given stays. Throws, which fails
- * the run, when one of the secrets that the suites were given stands in a log or an audit row.
+ * Ends the clusters that e2e suites shared and lent to one another, and the PostgreSQL that globalSetup started; what was
+ * given stays. Throws, which fails the run, when one of the secrets that the suites were given stands in a log or an
+ * audit row.
  */
 export default async function globalTeardown() {
   const e2e = process.env.MUSTER_E2E_DIR;
-  let leaks = [];
+  const lent = e2e ? readdirSync(e2e).filter((name) => /^lent-\w+$/.test(name)) : [];
+  const clusters = e2e ? [e2e, ...lent.map((name) => join(e2e, name))] : [];
+  const leaks = [];
   try {
-    if (e2e) leaks = await leaksOf(e2e, await import(scan));
+    for (const directory of clusters) leaks.push(...(await leaksOf(directory, await import(scan))));
   } finally {
     if (e2e) {
-      await stopLauncher(join(e2e, "launcher.pid"));
+      await Promise.all(clusters.map((directory) => stopLauncher(join(directory, "launcher.pid"))));
       if (leaks.length === 0) rmSync(e2e, { recursive: true, force: true });
     }
     await globalThis.musterTestCluster?.stop();

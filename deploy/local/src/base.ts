@@ -45,7 +45,6 @@ const natsNames = (servers: number) => (["nats", "nats-2", "nats-3"] as const).s
 /** PostgreSQL with database and roles, and NATS: own ones, or those that the settings name. */
 export async function startBase(options: Options): Promise<Base> {
   const { config } = options;
-  const parties = ["postgres", "nats", "pgbouncer", ...speakerNames, ...workerNames];
   const certificates = config.tls ? await clusterCertificates(certificateFolder(config.dataDir), parties) : null;
   const parts = [startDatabase(options, certificates), startBus(options, certificates)] as const;
   // Both have ended, one way or the other, before a failure is told: nothing may start after the stop.
@@ -53,6 +52,9 @@ export async function startBase(options: Options): Promise<Base> {
   const [database, bus] = await Promise.all(parts);
   return { ...database, ...bus, certificates };
 }
+
+/** Whoever shows a certificate in a cluster with TLS. */
+export const parties: readonly string[] = ["postgres", "nats", "pgbouncer", ...speakerNames, ...workerNames];
 
 export const certificateFolder = (dataDir: string) => join(dataDir, "keys", "tls");
 
@@ -67,10 +69,19 @@ async function startDatabase({ config, keys, ports, adopt, changed, say }: Optio
     };
   }
   const port = ports.postgres as number;
-  const { dataDir, postgresBin } = config;
+  const { dataDir, postgresBin, restartWaitMaxMs: longestWaitMs } = config;
   const password = keys.superuserPassword;
   const tls = filesOf(certificates, "postgres");
-  const postgres = await runPostgres({ dataDir, port, ownBin: postgresBin, password, tls, changed, say });
+  const postgres = await runPostgres({
+    dataDir,
+    port,
+    ownBin: postgresBin,
+    password,
+    tls,
+    changed,
+    say,
+    longestWaitMs,
+  });
   adopt("postgres", postgres.keeper);
   changed();
   for (const note of postgres.notes) say(`  ${note}`);
@@ -92,6 +103,7 @@ async function startDatabase({ config, keys, ports, adopt, changed, say }: Optio
     tls: files && ownCopies(join(folder, "tls"), user, files),
     changed,
     say,
+    longestWaitMs,
   });
   adopt("pgbouncer", pooler);
   changed();
@@ -103,7 +115,7 @@ async function startDatabase({ config, keys, ports, adopt, changed, say }: Optio
 
 async function startBus({ config, keys, ports, adopt, changed, say }: Options, certificates: Certificates | null) {
   if (config.natsUrl) return { natsUrl: config.natsUrl, natsAt: config.natsUrl, natsReplicas: 1 };
-  const { dataDir } = config;
+  const { dataDir, restartWaitMaxMs: longestWaitMs } = config;
   const binary = await natsServer(config.natsBin, join(dataDir, "bin"), (line) => say(`  ${line}`));
   const publicNkeys = Object.fromEntries(Object.entries(keys.nkeys).map(([name, key]) => [name, key.publicKey]));
   const names = natsNames(config.natsServers);
@@ -113,7 +125,8 @@ async function startBus({ config, keys, ports, adopt, changed, say }: Options, c
     const routes = names.filter((other) => other !== name).map(clusterPort);
     const cluster = names.length === 1 ? null : { name, port: clusterPort(name), routes };
     const port = ports[name] as number;
-    adopt(name, await runNats({ binary, dataDir, port, publicNkeys, tls, cluster, changed, say }));
+    const options = { binary, dataDir, port, publicNkeys, tls, cluster, changed, say, longestWaitMs };
+    adopt(name, await runNats(options));
     changed();
     return port;
   };

@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ConfigError, flag, loadConfig, whole } from "@muster/kit";
 import { z } from "zod";
+import { longestWaitMs } from "./keep-running.ts";
 import { Problem } from "./problem.ts";
 import { parseReplicas, type Replicas } from "./replicas.ts";
 
@@ -21,6 +22,9 @@ const settings = z.object({
     .string()
     .optional()
     .describe("A NATS with JetStream of your own, with our permission file; none is started then."),
+  MUSTER_RESTART_WAIT_MAX_MS: whole(longestWaitMs, 200, 600_000).describe(
+    "Milliseconds that the restart of a process that ended waits at most; the wait begins at 200 and doubles.",
+  ),
   NATS_SERVER_BIN: z.string().optional().describe("The nats-server program to use."),
   MUSTER_POSTGRES_BIN: z.string().optional().describe("Folder with initdb, pg_ctl and postgres to use."),
   MUSTER_TLS: flag(false).describe(
@@ -46,6 +50,7 @@ export type LocalConfig = {
   host: string;
   dataDir: string;
   replicas: Replicas;
+  restartWaitMaxMs: number;
   databaseUrl: string | undefined;
   natsUrl: string | undefined;
   natsBin: string | undefined;
@@ -81,6 +86,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): LocalConfig {
     host: raw.HOST,
     dataDir: canonical(resolve(raw.MUSTER_DATA_DIR)),
     replicas,
+    restartWaitMaxMs: raw.MUSTER_RESTART_WAIT_MAX_MS,
     databaseUrl: raw.MUSTER_DATABASE_URL,
     natsUrl: raw.MUSTER_NATS_URL,
     natsBin: raw.NATS_SERVER_BIN,

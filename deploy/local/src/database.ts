@@ -46,8 +46,9 @@ export async function runPostgres(options: {
   tls: { ca: string; cert: string; key: string } | null;
   changed: () => void;
   say: (line: string) => void;
+  longestWaitMs?: number;
 }): Promise<LocalPostgres> {
-  const { dataDir, port, say } = options;
+  const { dataDir, port, changed, say, longestWaitMs } = options;
   const user = findRunAs(join(dataDir, "postgres", "data"));
   if (user === undefined) {
     throw new Problem(
@@ -82,9 +83,7 @@ export async function runPostgres(options: {
   };
   const pidFile = join(cluster.dataDir, "postmaster.pid");
   const guard = startGuard({ pidFile, signal: "INT", marker: cluster.dataDir });
-  const keeper = await started(
-    guarded(keepRunning({ name: "PostgreSQL", start, changed: options.changed, say }), guard),
-  );
+  const keeper = await started(guarded(keepRunning({ name: "PostgreSQL", start, changed, say, longestWaitMs }), guard));
   return {
     keeper,
     adminUrl: `${postgresUrl(port, "postgres", superuser, options.password)}${options.tls ? verifiedBy(options.tls.ca) : ""}`,

@@ -35,12 +35,12 @@ export function guarded(keeper: Keeper, guard: Guard): Keeper {
 }
 
 const firstWaitMs = 200;
-const longestWaitMs = 10_000;
+export const longestWaitMs = 10_000;
 const steadyMs = 30_000;
 
-/** Milliseconds before restart n (from 0): 0.2 s, doubling up to 10 s. */
-export function restartWaitMs(attempt: number): number {
-  return Math.min(firstWaitMs * 2 ** Math.min(attempt, 20), longestWaitMs);
+/** Milliseconds before restart n (from 0): 0.2 s, doubling up to 10 s or the given limit. */
+export function restartWaitMs(attempt: number, atMostMs = longestWaitMs): number {
+  return Math.min(firstWaitMs * 2 ** Math.min(attempt, 20), atMostMs);
 }
 
 /**
@@ -52,6 +52,8 @@ export function keepRunning(options: {
   start: () => Promise<Run>;
   changed: () => void;
   say: (line: string) => void;
+  /** Milliseconds that a restart waits at most. */
+  longestWaitMs?: number | undefined;
 }): Keeper {
   const { name, say } = options;
   const stopping = new AbortController();
@@ -89,7 +91,7 @@ export function keepRunning(options: {
       await new Promise(setImmediate);
       if (stopping.signal.aborted) return;
       if (performance.now() - began > steadyMs) failures = 0;
-      const waitMs = restartWaitMs(failures);
+      const waitMs = restartWaitMs(failures, options.longestWaitMs);
       say(`${name} ended: ${reason.split("\n")[0]}; starting it again in ${waitMs / 1000} s`);
       await sleep(waitMs, stopping.signal);
     }

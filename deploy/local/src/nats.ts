@@ -44,6 +44,7 @@ export async function runNats(options: {
   cluster: NatsCluster | null;
   changed: () => void;
   say: (line: string) => void;
+  longestWaitMs?: number;
 }): Promise<Keeper> {
   const { dataDir, port, cluster } = options;
   const name = cluster?.name ?? "nats";
@@ -70,7 +71,8 @@ export async function runNats(options: {
     throw new Problem(`nats-server did not start on port ${port}: ${state} (see ${logFile})`);
   };
   const guard = startGuard({ pidFile, signal: "TERM", marker: pidFile });
-  const keeper = keepRunning({ name: cluster ? name : "NATS", start, changed: options.changed, say: options.say });
+  const { changed, say, longestWaitMs } = options;
+  const keeper = keepRunning({ name: cluster ? name : "NATS", start, changed, say, longestWaitMs });
   return started(guarded(keeper, guard));
 }
 

@@ -25,6 +25,7 @@ export type PoolerOptions = {
   tls: { ca: string; cert: string; key: string } | null;
   changed: () => void;
   say: (line: string) => void;
+  longestWaitMs?: number;
 };
 
 const readyMs = 10_000;
@@ -59,7 +60,7 @@ ${secured}`;
 
 /** Starts PgBouncer in transaction mode before the cluster's PostgreSQL and keeps it running on the same port. */
 export async function runPooler(options: PoolerOptions): Promise<Keeper> {
-  const { binary, folder, user, logFile, port } = options;
+  const { binary, folder, user, logFile, port, changed, say, longestWaitMs } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const config = join(folder, "pgbouncer.ini");
   const users = join(folder, "users.txt");
@@ -75,7 +76,7 @@ export async function runPooler(options: PoolerOptions): Promise<Keeper> {
     throw new Problem(`PgBouncer did not start on port ${port}: ${state} (see ${logFile})`);
   };
   const guard = startGuard({ pidFile: join(folder, "pgbouncer.pid"), signal: "TERM", marker: config });
-  return started(guarded(keepRunning({ name: "PgBouncer", start, changed: options.changed, say: options.say }), guard));
+  return started(guarded(keepRunning({ name: "PgBouncer", start, changed, say, longestWaitMs }), guard));
 }
 
 function spawnAs(user: RunAs, binary: string, config: string, cwd: string, logFile: string): Run {

@@ -194,8 +194,9 @@ export function runProgram(options: {
   dataDir: string;
   changed: () => void;
   say: (line: string) => void;
+  longestWaitMs: number;
 }): Program {
-  const { instance, around, dataDir, say } = options;
+  const { instance, around, dataDir, changed, say, longestWaitMs } = options;
   const { program } = instance;
   const worker = isWorker(program) ? workers[program] : null;
   const folder = join(root, program === "gateway" ? "gateway" : `services/${worker?.service ?? program}`);
@@ -233,6 +234,6 @@ export function runProgram(options: {
       onMessage,
     });
   };
-  const keeper = keepRunning({ name: instance.name, start, changed: options.changed, say });
+  const keeper = keepRunning({ name: instance.name, start, changed, say, longestWaitMs });
   return { keeper, ready, isReady: () => serving };
 }

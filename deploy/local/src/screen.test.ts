@@ -38,8 +38,9 @@ describe("the screen when all is ready", () => {
 });
 
 describe("a restart", () => {
-  it("waits 0.2 s, doubling up to 10 s", () => {
-    expect([0, 1, 2, 5, 6, 100].map(restartWaitMs)).toEqual([200, 400, 800, 6400, 10_000, 10_000]);
+  it("waits 0.2 s, doubling up to 10 s or a given limit", () => {
+    expect([0, 1, 2, 5, 6, 100].map((n) => restartWaitMs(n))).toEqual([200, 400, 800, 6400, 10_000, 10_000]);
+    expect([0, 1, 2, 100].map((n) => restartWaitMs(n, 300))).toEqual([200, 300, 300, 300]);
   });
 
   it("tells how a process ended, with the log's fatal line when it failed by itself", () => {

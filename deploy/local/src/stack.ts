@@ -90,7 +90,7 @@ export class Stack {
       writeJson(this.#stackFile, stack);
     };
 
-    await migrateServices(database, dataDir, this.#stopped.signal);
+    await migrateServices(database);
     if (this.#stopping) return;
     this.#step("migrations", "six schemas");
 
@@ -117,7 +117,14 @@ export class Stack {
     const programs = new Map<string, Program>();
     for (const instance of instances) {
       if (this.#stopping) return;
-      const program = runProgram({ instance, around, dataDir, changed: this.#changed, say: this.#say });
+      const program = runProgram({
+        instance,
+        around,
+        dataDir,
+        changed: this.#changed,
+        say: this.#say,
+        longestWaitMs: this.#config.restartWaitMaxMs,
+      });
       programs.set(instance.name, program);
       this.#keepers.set(instance.name, program.keeper);
       void program.ready.then(() => this.#step(instance.name, `port ${instance.port || instance.opsPort}`));

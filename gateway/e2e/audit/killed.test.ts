@@ -3,22 +3,21 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import pg from "pg";
 import { type Api, api, signIn } from "../support/client.ts";
-import { type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
+import type { StackFile } from "../support/cluster.ts";
+import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
 
 // 200 parallel mutations of one organization while the sealer is killed ten times, NATS and PostgreSQL once each.
 
 const mutations = 200;
 const sealerKills = 10;
 
-let cluster: Cluster & { stop(): Promise<void> };
+let cluster: LentCluster;
 let root: Api;
 beforeAll(async () => {
-  cluster = await ownCluster({ CHECKPOINT_INTERVAL_SECONDS: "2" });
+  cluster = await lentCluster("killed");
   root = api(cluster, (await signIn(cluster)).accessToken);
-}, 240_000);
-afterAll(async () => {
-  await cluster?.stop();
-}, 60_000);
+}, lendMs);
+afterAll(() => cluster?.giveBack());
 
 const pidOf = (stack: StackFile, name: string): number | null => {
   if (name === "nats") return stack.nats.pid;

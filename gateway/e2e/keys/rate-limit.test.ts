@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import type { Api } from "../support/client.ts";
-import { type Cluster, ownCluster } from "../support/cluster.ts";
 import { newTenant } from "../support/enroller.ts";
 import { me, newKey, rateOf } from "../support/keys.ts";
+import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
 import { operator } from "../support/people.ts";
 
-let cluster: Cluster & { stop(): Promise<void> };
+let cluster: LentCluster;
 let root: Api;
 let orgId: string;
 let gateways: string[];
 
 beforeAll(async () => {
-  cluster = await ownCluster({ MUSTER_REPLICAS: "gateway=2" });
+  cluster = await lentCluster("twoGateways");
   root = await operator(cluster);
   ({ orgId } = await newTenant(root));
   gateways = (await cluster.stack()).gateways.map(({ url }) => url);
@@ -20,10 +20,10 @@ beforeAll(async () => {
     const reply = await root.call("POST", "/api-keys", { orgId, name: "First" });
     return reply.status === 201;
   });
-}, 180_000);
+}, lendMs);
 afterAll(async () => {
-  await cluster?.stop();
-}, 60_000);
+  await cluster?.giveBack();
+});
 
 type Tally = { admitted: number; refused: number; other: string[]; remaining: number[] };
 

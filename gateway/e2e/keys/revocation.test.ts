@@ -1,22 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { type Api, api } from "../support/client.ts";
-import { type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
+import type { StackFile } from "../support/cluster.ts";
 import { newTenant } from "../support/enroller.ts";
 import { me, type NewKey, newKey } from "../support/keys.ts";
+import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
 import { operator, signedInAs, signInAgain } from "../support/people.ts";
 
 /** Longest a revocation may take: a gateway that is away keeps its lease for 2 s. */
 const worstMs = 2_600;
 
-let cluster: Cluster & { stop(): Promise<void> };
+let cluster: LentCluster;
 let root: Api;
 let orgId: string;
 let stack: StackFile;
 let gateways: string[];
 
 beforeAll(async () => {
-  cluster = await ownCluster({ MUSTER_REPLICAS: "gateway=2" });
+  cluster = await lentCluster("twoGateways");
   root = await operator(cluster);
   ({ orgId } = await newTenant(root));
   stack = await cluster.stack();
@@ -25,10 +26,10 @@ beforeAll(async () => {
     const reply = await root.call("POST", "/api-keys", { orgId, name: "First" });
     return reply.status === 201;
   });
-}, 180_000);
+}, lendMs);
 afterAll(async () => {
-  await cluster?.stop();
-}, 60_000);
+  await cluster?.giveBack();
+});
 
 /** A credential under use at all gateways by clients that never pause. */
 type Load = { stop(): Promise<void>; trials: number; admittedAfter(ms: number): number; refusals: Set<string> };

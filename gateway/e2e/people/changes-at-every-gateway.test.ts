@@ -2,27 +2,28 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { type Api, api } from "../support/client.ts";
-import { type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
+import type { StackFile } from "../support/cluster.ts";
+import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
 import { newOrganization, newPartner, operator, roleId, signedInAs, type TestPerson } from "../support/people.ts";
 
 /** Longest a change may take to answer: a gateway that is away keeps its lease for 2 s. */
 const worstMs = 2_600;
 
-let cluster: Cluster & { stop(): Promise<void> };
+let cluster: LentCluster;
 let root: Api;
 let stack: StackFile;
 let partnerId: string;
 let orgs: string[];
 beforeAll(async () => {
-  cluster = await ownCluster({ MUSTER_REPLICAS: "gateway=2" });
+  cluster = await lentCluster("twoGateways");
   root = await operator(cluster);
   stack = await cluster.stack();
   partnerId = await newPartner(cluster);
   orgs = [await newOrganization(cluster, partnerId), await newOrganization(cluster, partnerId)];
-}, 180_000);
+}, lendMs);
 afterAll(async () => {
-  await cluster?.stop();
-}, 60_000);
+  await cluster?.giveBack();
+});
 
 type Reply = { status: number; code: string | undefined };
 async function ask(url: string, person: TestPerson, path: string): Promise<Reply> {

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { generateCallerKey } from "@muster/rpc";
@@ -19,21 +20,29 @@ type Secrets = {
 type Enrolled = TestPerson & { secret: string; lastStep: number };
 
 const stepMs = 30_000;
+/** A process is away for seconds: it misses dozens of requests. Without any pause its start would wait for them. */
+const pauseMs = 100;
 let cluster: Cluster & { stop(): Promise<void> };
 let orgId: string;
+/** Those who send requests all the time, each of them `pauseMs` after the answers to the last. */
 let people: Enrolled[];
+/** Those who sign in at the moments that a test chooses. */
+let others: Enrolled[];
 let secretsFile: string;
 
 beforeAll(async () => {
   cluster = await ownCluster({ MUSTER_REPLICAS: "identity=2,tenancy=2,gateway=2" });
   secretsFile = join(cluster.dataDir, "keys", "secrets.json");
   orgId = await newOrganization(cluster, await newPartner(cluster));
-  people = [];
-  for (let i = 0; i < 6; i++) {
-    const person = await signedInAs(cluster, "platform-admin");
-    const { secret } = await enrollTotp(person);
-    people.push({ ...person, secret, lastStep: Math.floor(Date.now() / stepMs) });
-  }
+  const enrolled = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const person = await signedInAs(cluster, "platform-admin");
+      const { secret } = await enrollTotp(person);
+      return { ...person, secret, lastStep: Math.floor(Date.now() / stepMs) };
+    }),
+  );
+  people = enrolled.slice(0, 4);
+  others = enrolled.slice(4);
 }, 240_000);
 afterAll(async () => {
   await cluster?.stop();
@@ -64,9 +73,12 @@ const expectedKinds = [
   ["TOTP", 0],
 ] as const;
 
-/** Requests that never pause while `action` runs; gives how many of each kind were answered well, and all that were not. */
+/**
+ * Requests all the time while `action` runs, and with `signInNow` a sign-in whose code is good, of somebody else; gives
+ * how many of each kind were answered well, and all that were not.
+ */
 async function underLoad(
-  action: (answered: Record<string, number>) => Promise<unknown>,
+  action: (signInNow: () => Promise<void>) => Promise<unknown>,
 ): Promise<{ answered: Record<string, number>; failed: string[] }> {
   const answered: Record<string, number> = {};
   const failed: string[] = [];
@@ -81,8 +93,8 @@ async function underLoad(
     return reply;
   };
   const signIn = async (person: Enrolled) => {
-    const step = Math.max(person.lastStep + 1, Math.floor(Date.now() / stepMs));
-    if (step > Math.floor(Date.now() / stepMs) + 1) return;
+    const step = freshStep(person);
+    if (step === null) return;
     person.lastStep = step;
     const { email, password } = person;
     const first = await ask("password", undefined, "POST", "/auth/login", { email, password });
@@ -101,11 +113,15 @@ async function underLoad(
     while (going) {
       await signIn(person);
       await refresh(person);
+      await delay(pauseMs);
     }
   });
+  const signInNow = async () => {
+    const person = await until("somebody with a fresh code", () => others.find((one) => freshStep(one)), 2 * stepMs);
+    await signIn(person);
+  };
   try {
-    await action(answered);
-    // A code of an authenticator app works once in its 30 s: the next sign-in may have to wait for that.
+    await action(signInNow);
     const enough = () => failed.length > 0 || expectedKinds.every(([what, times]) => (answered[what] ?? 0) > times);
     await until("each kind of request", enough, 90_000);
   } finally {
@@ -113,6 +129,13 @@ async function underLoad(
     await Promise.all(clients);
   }
   return { answered, failed };
+}
+
+/** The time step of a code that the person has not used yet; null while there is none. */
+function freshStep({ lastStep }: Enrolled): number | null {
+  const now = Math.floor(Date.now() / stepMs);
+  const step = Math.max(lastStep + 1, now);
+  return step > now + 1 ? null : step;
 }
 
 const pick = ({ accessToken, refreshToken }: Record<string, unknown>) =>
@@ -178,47 +201,34 @@ describe("a key that is replaced while requests run on two replicas", () => {
     inRotation = (await cluster.stack()).gateways.map(({ url }) => url);
   });
 
-  it("of secrets at rest: none fails, and after re-encryption the old key is not needed", async () => {
-    const { secretEncryptionKeys: kept } = await secrets();
-    const sealWith = (identity: string) => changeSecrets({ secretEncryptionKeys: { ...kept, identity } });
-    const older = kept.identity as string;
-    const newer = `k2:${randomBytes(32).toString("base64")}`;
-    const load = await underLoad(async () => {
-      // All must open the new key's before one seals with it.
-      await sealWith(`${older},${newer}`);
+  it("of secrets at rest and of sessions: none fails, the old key of secrets is not needed after re-encryption, and a token of the removed key is refused by every gateway", async () => {
+    const { secretEncryptionKeys: kept, jwtPrivateKeys: oldSigner } = await secrets();
+    const oldSeal = kept.identity as string;
+    const [seal, signer] = [`k2:${randomBytes(32).toString("base64")}`, jwtKey("second")];
+    const identityWith = async (identity: string, jwtPrivateKeys: string) => {
+      await changeSecrets({ secretEncryptionKeys: { ...kept, identity }, jwtPrivateKeys });
       await restart("identity");
-      await sealWith(`${newer},${older}`);
-      await restart("identity");
-      expect(await reencryptAll()).toMatch(/"keyId":"k2".*older keys are needed no longer/);
-      await sealWith(newer);
-      await restart("identity");
-    });
-    expectNoFailure(load);
-    // With nothing but the new key.
-    const enough = ({ TOTP = 0, refresh = 0 }: Record<string, number>) => TOTP > 0 && refresh > 10;
-    expectNoFailure(await underLoad((so) => until("secrets of before to be used", () => enough(so), 70_000)));
-  }, 240_000);
-
-  it("of sessions: none fails, and a token of the removed key is refused by every gateway", async () => {
-    const older = (await secrets()).jwtPrivateKeys;
-    const newer = jwtKey("second");
+    };
     const [person] = people as [Enrolled];
     let old = "";
-    const load = await underLoad(async () => {
-      await changeSecrets({ jwtPrivateKeys: `${older},${newer}` });
-      await restart("identity");
+    const load = await underLoad(async (signInNow) => {
+      // All must know the new keys before one uses them.
+      await identityWith(`${oldSeal},${seal}`, `${oldSigner},${signer}`);
+      await signInNow();
       old = person.accessToken;
-      await changeSecrets({ jwtPrivateKeys: `${newer},${older}` });
-      await restart("identity");
+      await identityWith(`${seal},${oldSeal}`, `${signer},${oldSigner}`);
+      await signInNow();
       for (const url of inRotation) await expectAdmitted(old, url);
-      await until("a session of the new key", () => kidOf(person.accessToken) === "second");
-      await until("all to have one", () => people.every(({ accessToken }) => kidOf(accessToken) === "second"), 60_000);
+      expect(await reencryptAll()).toMatch(/"keyId":"k2".*older keys are needed no longer/);
+      await until("all to have a session of the new key", () => people.every(isOfSecond), 60_000);
       // In production: the life of an access token later.
-      await changeSecrets({ jwtPrivateKeys: newer });
-      await restart("identity");
+      await identityWith(seal, signer);
+      await signInNow();
     });
     expectNoFailure(load);
     expect(kidOf(old)).not.toBe("second");
+    // With nothing but the new keys: secrets of before are opened, too.
+    expectNoFailure(await underLoad((signInNow) => signInNow()));
     for (const url of inRotation) {
       // A gateway asks for the keys every five minutes, and for an unknown one at once.
       await until("the gateway to ask for the keys", async () => {
@@ -239,13 +249,14 @@ describe("a key that is replaced while requests run on two replicas", () => {
       await mkdir(join(folder, name), { recursive: true });
       await writeFile(join(folder, name, `${fresh[name]?.kid}.pem`), fresh[name]?.publicPem ?? "");
     }
-    const load = await underLoad(async () => {
+    const load = await underLoad(async (signInNow) => {
       for (const name of services) {
         await changeSecrets({
           callers: { ...(await secrets()).callers, [name]: fresh[name] as (typeof callers)[string] },
         });
         await restart(name);
       }
+      await signInNow();
       for (const name of services) await rm(join(folder, name, `${callers[name]?.kid}.pem`));
     });
     expectNoFailure(load);
@@ -257,6 +268,7 @@ describe("a key that is replaced while requests run on two replicas", () => {
 const headerOf = (token: string) =>
   JSON.parse(Buffer.from(token.split(".")[0] ?? "", "base64url").toString()) as { kid: string };
 const kidOf = (token: string) => headerOf(token).kid;
+const isOfSecond = ({ accessToken }: Enrolled) => kidOf(accessToken) === "second";
 function withKid(token: string, kid: string): string {
   const [, ...rest] = token.split(".");
   return [Buffer.from(JSON.stringify({ ...headerOf(token), kid })).toString("base64url"), ...rest].join(".");

@@ -48,7 +48,8 @@ async function killedOnce(
 
 describe("nothing of a cluster outlives its killed launcher", () => {
   it("that was killed while the services were migrated", async () => {
-    const dataDir = await killedOnce((_, processes) => processes.some((each) => each.includes(" migrate ")));
+    // What the launcher says last before it migrates.
+    const dataDir = await killedOnce((said) => said.includes("NATS"));
     await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
   }, 240_000);
 

@@ -7,19 +7,18 @@ import { serviceNames } from "@muster/kit";
 import { until } from "@muster/testing";
 import { chainFacts, unpublished } from "../support/chain-facts.ts";
 import { type Api, api, signIn } from "../support/client.ts";
-import { admin, type Cluster, ownCluster, type StackFile } from "../support/cluster.ts";
+import type { StackFile } from "../support/cluster.ts";
+import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
 
-let cluster: Cluster & { stop(): Promise<void> };
+let cluster: LentCluster;
 let root: Api;
 const acknowledged: string[] = [];
 
 beforeAll(async () => {
-  cluster = await ownCluster();
+  cluster = await lentCluster("killed");
   root = api(cluster, (await signIn(cluster)).accessToken);
-}, 180_000);
-afterAll(async () => {
-  await cluster?.stop();
-}, 60_000);
+}, lendMs);
+afterAll(() => cluster?.giveBack());
 
 /** One creation as a careful client does it: a refused call is made again, an acknowledged one is remembered. */
 async function createPartner(): Promise<void> {
@@ -197,34 +196,6 @@ describe("a creation that is repeated under its Idempotency-Key until it is answ
     },
     180_000,
   );
-});
-
-describe("while the cluster is stopped by Ctrl-C", () => {
-  it("a login is served, answered 503 or not connected, never anything else", async () => {
-    const { launcher } = await cluster.stack();
-    const answers = new Set<string>();
-    let gone = 0;
-    const knock = async () => {
-      while (gone < 20) {
-        const reply = await fetch(`${cluster.url}/api/v1/auth/login`, {
-          method: "POST",
-          headers: { "content-type": "application/json" },
-          body: JSON.stringify(admin),
-        }).catch(() => null);
-        if (reply === null) gone++;
-        else
-          answers.add(
-            reply.status === 200 ? "200" : `${reply.status} ${((await reply.json()) as { code: string }).code}`,
-          );
-      }
-    };
-    const knocking = Promise.all(Array.from({ length: 8 }, knock));
-    await until("logins to be served", () => answers.has("200"));
-    // As a terminal does: everybody hears it at once.
-    process.kill(-launcher.pid, "SIGINT");
-    await knocking;
-    expect([...answers].filter((answer) => !/^(200$|503 )/.test(answer))).toEqual([]);
-  }, 60_000);
 });
 
 /** Kills NATS and keeps its launcher from starting another until `action` is done. */

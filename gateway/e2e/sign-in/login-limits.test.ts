@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { newApiKeyText } from "@muster/kit";
+import { until } from "@muster/testing";
 import { api, type Reply } from "../support/client.ts";
 import { admin, type Cluster, ownCluster } from "../support/cluster.ts";
 
@@ -24,8 +25,17 @@ afterAll(() => cluster?.stop(), 60_000);
 let turn = 0;
 /** By each gateway in turn, and they ask the identities in turn. */
 const somewhere = () => api(gateways[turn++ % gateways.length] as Cluster);
+/** What a login is answered once a gateway has the time: one that is too busy says 503 and judges nothing. */
 const login = (address: string, change: Partial<typeof admin> = {}): Promise<Reply> =>
-  somewhere().call("POST", "/auth/login", { ...admin, ...change }, { "x-forwarded-for": address });
+  until("a login to be judged", async () => {
+    const reply = await somewhere().call(
+      "POST",
+      "/auth/login",
+      { ...admin, ...change },
+      { "x-forwarded-for": address },
+    );
+    return reply.status === 503 ? null : reply;
+  });
 const wrong = { password: "wrong" };
 const count = (replies: readonly Reply[], status: number) => replies.filter((reply) => reply.status === status).length;
 
@@ -78,4 +88,33 @@ describe("API keys that nobody knows", () => {
     expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(30);
     expect((await ask("203.0.113.21")).status).toBe(401);
   });
+});
+
+// The last test of this file: the cluster is gone afterwards.
+describe("while the cluster is stopped by Ctrl-C", () => {
+  it("a login is served, answered 503 or not connected, never anything else", async () => {
+    const { launcher } = await cluster.stack();
+    const answers = new Set<string>();
+    let gone = 0;
+    const knock = async () => {
+      while (gone < 20) {
+        const reply = await fetch(`${cluster.url}/api/v1/auth/login`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify(admin),
+        }).catch(() => null);
+        if (reply === null) gone++;
+        else
+          answers.add(
+            reply.status === 200 ? "200" : `${reply.status} ${((await reply.json()) as { code: string }).code}`,
+          );
+      }
+    };
+    const knocking = Promise.all(Array.from({ length: 8 }, knock));
+    await until("logins to be served", () => answers.has("200"));
+    // As a terminal does: everybody hears it at once.
+    process.kill(-launcher.pid, "SIGINT");
+    await knocking;
+    expect([...answers].filter((answer) => !/^(200$|503 )/.test(answer))).toEqual([]);
+  }, 60_000);
 });

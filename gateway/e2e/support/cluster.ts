@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort } from "@muster/local";
 import { testCaFile, until } from "@muster/testing";
+import { prepareDataDir } from "./data-template.ts";
 import { freeUdpPort } from "./udp-port.ts";
 
 /** `stack.json` of the local stack, as far as tests need it. */
@@ -57,6 +58,7 @@ export async function startCluster(
   const gateways = Number(/gateway=(\d+)/.exec(env.MUSTER_REPLICAS ?? "")?.[1] ?? 1);
   const port = await freePort(new Set(), gateways);
   const dataDir = join(directory, "data");
+  await prepareDataDir(dataDir);
   const receiverPorts = await Promise.all(Array.from({ length: receivers }, () => freePort()));
   await writeFile(join(directory, "receivers.json"), JSON.stringify(receiverPorts));
   const dnsPort = await freeUdpPort();
@@ -71,6 +73,8 @@ export async function startCluster(
       NODE_OPTIONS: "",
       PORT: String(port),
       MUSTER_DATA_DIR: dataDir,
+      // Suites kill the same process several times within a minute.
+      MUSTER_RESTART_WAIT_MAX_MS: "200",
       BOOTSTRAP_ADMIN_PASSWORD: admin.password,
       PASSWORD_SCRYPT_LOG_N: "12",
       // All tests come from one address, and share the machine with the cluster.
@@ -132,12 +136,14 @@ export function clusterAt(url: string, dataDir: string): Cluster {
   };
 }
 
-async function stopLauncher(pid: number): Promise<void> {
+/** Ends a cluster in order. */
+export async function stopLauncher(pid: number): Promise<void> {
   if (isAlive(pid)) process.kill(pid, "SIGTERM");
   await until("the launcher to stop", () => !isAlive(pid), 30_000);
 }
 
-function isAlive(pid: number): boolean {
+/** Whether a process of that id runs. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -31,12 +31,16 @@ export type Bucket = Counted & {
   /** Requests asked for ahead of need last time, and whether identity gave any. */
   ahead: number;
   aheadOpen: boolean;
+  /** A bit for each of the last eight settlements: whether it was used since the one before. */
+  activity: number;
 };
 
 const aheadMax = 50_000;
 /** A grant ahead is to last this long; its life is 1 s. */
 const aheadForMs = 600;
 const shortestMs = 20;
+/** Of eight settlements: used in so many, a credential is likely to be used again within the life of a grant. */
+const busyTimes = 3;
 
 export function createBucket(credential: Counted): Bucket {
   const { kind, id, limit, generation } = credential;
@@ -59,6 +63,7 @@ export function createBucket(credential: Counted): Bucket {
     askedAtMs: Number.NEGATIVE_INFINITY,
     ahead: 0,
     aheadOpen: false,
+    activity: 0,
   };
 }
 
@@ -95,12 +100,26 @@ export function unspentTokens({ lents }: Bucket): number {
   return total;
 }
 
-/** Requests to ask for ahead of need: as many as came lately in the time that a grant is to last. */
-export function demandOf(bucket: Bucket, nowMs: number): number {
+/** Whether less than half of what was asked for ahead is left, or all grants in hand end before then. */
+export function runsLow(bucket: Bucket, endsBeforeMs: number): boolean {
+  const last = bucket.lents.at(-1);
+  return unspentTokens(bucket) * 2 < bucket.ahead || last === undefined || last.endsAtMs < endsBeforeMs;
+}
+
+/** Notes whether it was used since the last settlement; true for one that is used time and again. */
+export function noteActivity(bucket: Bucket): boolean {
+  bucket.activity = ((bucket.activity << 1) | (bucket.used > 0 ? 1 : 0)) & 0xff;
+  let times = 0;
+  for (let bits = bucket.activity; bits > 0; bits >>= 1) times += bits & 1;
+  return times >= busyTimes;
+}
+
+/** Requests to ask for ahead of need: as many as came lately in the time that a grant is to last, `least` at least. */
+export function demandOf(bucket: Bucket, nowMs: number, least = 0): number {
   const tookMs = Math.max(shortestMs, nowMs - bucket.askedAtMs);
   const recent = Math.ceil((bucket.sinceAsked / tookMs) * aheadForMs);
   const target = Math.min(aheadMax, Math.max(recent, Math.floor(bucket.ahead / 2)));
-  bucket.ahead = target < 2 ? 0 : target;
+  bucket.ahead = Math.max(least, target < 2 ? 0 : target);
   bucket.sinceAsked = 0;
   bucket.askedAtMs = nowMs;
   return Math.max(0, bucket.ahead - unspentTokens(bucket));

@@ -5,8 +5,10 @@ import {
   createBucket,
   demandOf,
   type Lent,
+  noteActivity,
   type Rate,
   returnExpired,
+  runsLow,
   spend,
   unspentTokens,
 } from "./rate-bucket.ts";
@@ -63,6 +65,8 @@ const triesMax = 3;
 const renewMs = 300;
 /** Grants of busy credentials that end sooner are renewed with the first credential that has to ask. */
 const companionMs = 500;
+/** So long nobody waits for a grant that is asked for ahead of need: others that run low go with it. */
+const gatherMs = 50;
 const idleMs = 10_000;
 
 const counted = counter("gateway_rate_requests_total", "Authenticated requests by verdict.", ["verdict"]);
@@ -76,10 +80,10 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { reserve, settle, log, nowMs = () => performance.now(), now = Date.now } = options;
   const buckets = new Map<string, Bucket>();
   const wanting = new Set<Bucket>();
-  /** Used since the last settlement but one. */
   let busy: Bucket[] = [];
   let asking = 0;
   let scheduled = false;
+  let gathering: NodeJS.Timeout | undefined;
   /** Added to our wall clock it gives the database's. */
   let skewMs = 0;
   let sequence = 0;
@@ -100,16 +104,23 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     };
   };
 
+  const askAll = () => {
+    scheduled = false;
+    clearTimeout(gathering);
+    gathering = undefined;
+    while (wanting.size > 0 && asking < askingMax) void ask();
+  };
   const want = (bucket: Bucket) => {
     if (bucket.asking) return;
     wanting.add(bucket);
     if (scheduled) return;
+    if (bucket.waiters.length === 0) {
+      gathering ??= setTimeout(askAll, gatherMs).unref();
+      return;
+    }
     scheduled = true;
     // Everything that arrived in this turn of the event loop goes in one call.
-    setImmediate(() => {
-      scheduled = false;
-      while (wanting.size > 0 && asking < askingMax) void ask();
-    });
+    setImmediate(askAll);
   };
 
   const ask = async (): Promise<void> => {
@@ -127,9 +138,8 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     // One transaction for many keys that would each have asked within the next half second.
     for (const bucket of busy) {
       if (batch.length >= batchMax) break;
-      const last = bucket.lents.at(-1);
-      if (bucket.asking || !bucket.aheadOpen || (last && last.endsAtMs - askedAtMs >= companionMs)) continue;
-      const ahead = demandOf(bucket, askedAtMs);
+      if (bucket.asking || !bucket.aheadOpen || !runsLow(bucket, askedAtMs + companionMs)) continue;
+      const ahead = demandOf(bucket, askedAtMs, 1);
       if (ahead === 0) continue;
       batch.push(bucket);
       wantFor(bucket, ahead);
@@ -162,7 +172,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     const lent: Lent = { slot: grant.slot, left: grant.granted, endsAtMs };
     bucket.left = grant.remaining;
     bucket.resetAtMs = grant.resetAtMs;
-    bucket.aheadOpen = grant.granted > wanted.waiting;
+    bucket.aheadOpen = wanted.ahead === 0 ? grant.retryAtMs === null : grant.granted > wanted.waiting;
     bucket.lents.push(lent);
     const late = nowMs() >= endsAtMs;
     if (late) returnExpired(bucket, nowMs());
@@ -196,10 +206,8 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       if (used > 0 && kind === "key") {
         uses.push({ kind, id, slot: 0n, unspent: 0, used, lastUsedAtMs, generation });
       }
-      if (used > 0) {
-        admitted.inc(used);
-        if (busy.length < batchMax) busy.push(bucket);
-      }
+      if (used > 0) admitted.inc(used);
+      if (noteActivity(bucket) && busy.length < batchMax) busy.push(bucket);
       bucket.used = 0;
       const idle = !bucket.asking && bucket.waiters.length === 0 && bucket.lents.length === 0;
       if (idle && atMs - bucket.touchedAtMs > idleMs) buckets.delete(key);
@@ -250,9 +258,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       bucket.touchedAtMs = atMs;
       if (bucket.waiters.length === 0) {
         if (spend(bucket, atMs, now())) {
-          const [first] = bucket.lents;
-          const low = unspentTokens(bucket) * 2 < bucket.ahead || (first && first.endsAtMs - atMs < renewMs);
-          if (low && bucket.aheadOpen) want(bucket);
+          if (bucket.ahead > 0 && bucket.aheadOpen && runsLow(bucket, atMs + renewMs)) want(bucket);
           return rateOf(bucket, true, bucket.resetAtMs);
         }
         if (bucket.refusal && bucket.refusal.untilMs > atMs) return rateOf(bucket, false, bucket.refusal.retryAtMs);

@@ -12,6 +12,8 @@ export type FinisherDeps = {
   log: Logger;
   now: () => Date;
   limits: HealthLimits;
+  /** A webhook waits for a slot that an outcome would free. */
+  isBlocked: () => boolean;
   /** No request is under way: nothing comes that could go with what waits. */
   isQuiet: () => boolean;
   /** Called with the outcomes of each batch that was stored. */
@@ -20,6 +22,8 @@ export type FinisherDeps = {
 
 export type Finisher = {
   add(outcome: Outcome): void;
+  /** Stores what waits now: a webhook waits for a slot. */
+  hurry(): void;
   /** Outcomes that are not stored yet. */
   waiting(): number;
   /** The database did not take the last batch: claim nothing meanwhile. */
@@ -29,8 +33,10 @@ export type Finisher = {
 };
 
 const batchMax = 256;
-/** The first outcome after a pause waits so long at most for the others of its event. */
-const batchMs = 4;
+/** An outcome waits so long at most for others, while no webhook waits for its slot. */
+const batchMs = 40;
+/** While one does: for the others of its event, or until no request is under way. */
+const blockedBatchMs = 4;
 /** Batches on their way at a time; rows that two of them touch are locked in one order. */
 const storesMax = 2;
 /** From so many a batch goes although another is on its way; any does beside one that the database does not take. */
@@ -43,7 +49,8 @@ const deadCounter = counter("muster_webhook_dead_letters_total", "Deliveries who
 const breakerCounter = counter("muster_webhook_breaker_opened_total", "Times that a webhook's breaker opened.");
 
 /** Stores outcomes in batches, again until the database takes them: an outcome is never dropped. */
-export function createFinisher({ db, log, now, limits, isQuiet, onStored }: FinisherDeps): Finisher {
+export function createFinisher(deps: FinisherDeps): Finisher {
+  const { db, log, now, limits, isBlocked, isQuiet, onStored } = deps;
   const pending: Outcome[] = [];
   let storing = 0;
   let stores = 0;
@@ -59,6 +66,12 @@ export function createFinisher({ db, log, now, limits, isQuiet, onStored }: Fini
       void store(pending.splice(0, batchMax));
     }
     if (pending.length === 0 && stores === 0) onIdle?.();
+  };
+
+  const flushSoon = () => {
+    const blocked = isBlocked();
+    if (blocked && isQuiet()) flush();
+    else timer ??= setTimeout(flush, blocked ? blockedBatchMs : batchMs);
   };
 
   const store = async (batch: Outcome[]) => {
@@ -79,8 +92,9 @@ export function createFinisher({ db, log, now, limits, isQuiet, onStored }: Fini
     storing -= batch.length;
     for (const { next } of batch) attemptsCounter.inc({ outcome: next.status });
     onStored(batch);
-    if (pending.length > 0) flush();
-    else if (stores === 0) onIdle?.();
+    if (pending.length === 0 && stores === 0) onIdle?.();
+    else if (pending.length >= besideMin || isBlocked() || onIdle !== null) flush();
+    else if (pending.length > 0) flushSoon();
   };
 
   const storeBatch = async (tx: Tx, batch: readonly Outcome[]) => {
@@ -118,9 +132,10 @@ export function createFinisher({ db, log, now, limits, isQuiet, onStored }: Fini
   return {
     add(outcome) {
       pending.push(outcome);
-      if (pending.length >= batchMax || isQuiet()) flush();
-      else if (stores === 0) timer ??= setTimeout(flush, batchMs);
+      if (pending.length >= batchMax) flush();
+      else if (stores === 0) flushSoon();
     },
+    hurry: flush,
     waiting: () => pending.length + storing,
     stuck: () => isStuck,
     drained() {

@@ -73,6 +73,7 @@ export function startSender(deps: SenderDeps): Sender {
     log,
     now: deps.now,
     limits: deps.limits,
+    isBlocked: () => isBlocked,
     isQuiet: () => inFlight === 0,
     onStored(outcomes) {
       // Slots are free again; without anybody waiting for them a claim would find nothing.
@@ -85,6 +86,10 @@ export function startSender(deps: SenderDeps): Sender {
       }
     },
   });
+  const noteBlocked = () => {
+    isBlocked = true;
+    finisher.hurry();
+  };
   const room = () => {
     if (stopping.signal.aborted || finisher.stuck()) return 0;
     return Math.max(
@@ -98,7 +103,8 @@ export function startSender(deps: SenderDeps): Sender {
   const claim = (most: number) =>
     db.tx(who(), async (tx) => {
       const { claims, blocked } = await claimDue(tx, { most, ...wanted });
-      isBlocked = blocked > 0;
+      isBlocked = false;
+      if (blocked > 0) noteBlocked();
       if (claims.length === 0) return { claims, payloads: new Map<string, Payload>() };
       const [, rows] = await Promise.all([endpoints.load(tx, claims), payloadsOf(tx, claims)]);
       return { claims, payloads: new Map(rows.map((row) => [keyOf(row.org_id, row.id, row.occurred_at), row])) };
@@ -225,9 +231,7 @@ export function startSender(deps: SenderDeps): Sender {
         if (performance.now() - committedMs > lateMs && opened.length > 0) void confirm(opened);
         else begin(opened);
       },
-      noteBlocked() {
-        isBlocked = true;
-      },
+      noteBlocked,
     },
     async stop() {
       stopping.abort();

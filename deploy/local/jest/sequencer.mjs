@@ -1,0 +1,37 @@
+// jest's `testSequencer`: what starts clusters goes first, so that no long suite is left over at the end for one worker
+// alone, and suites that take turns at one cluster stand apart, so that no worker waits for the other.
+import { readFileSync } from "node:fs";
+import Sequencer from "@jest/test-sequencer";
+
+const turn = /\blentCluster\("(\w+)"\)/;
+const wholeCluster = /\bownCluster\(|\bkilledOnce\(/;
+
+/** 0: has a cluster for a while; 1: on the shared cluster; 2: everything else. */
+function rank(path, text) {
+  if (turn.test(text) || wholeCluster.test(text)) return 0;
+  return path.includes("/e2e/") ? 1 : 2;
+}
+
+/** The items of each group at even distances among all: [a1, b1, a2, b2, a3]. */
+function spread(groups) {
+  return groups
+    .flatMap((group) => group.map((item, at) => ({ item, place: (at + 0.5) / group.length })))
+    .sort((a, b) => a.place - b.place)
+    .map(({ item }) => item);
+}
+
+export default class extends Sequencer {
+  sort(tests) {
+    const sorted = super.sort(tests);
+    const ranks = [[], [], []];
+    const turns = new Map();
+    for (const test of sorted) {
+      const text = readFileSync(test.path, "utf8");
+      const [, name] = turn.exec(text) ?? [];
+      if (name === undefined) ranks[rank(test.path, text)].push(test);
+      else turns.set(name, [...(turns.get(name) ?? []), test]);
+    }
+    const [own, shared, light] = ranks;
+    return [...spread([own, shared, ...turns.values()]), ...light];
+  }
+}

@@ -1,0 +1,34 @@
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { readConfig } from "./config.ts";
+import { openDataFolder } from "./data-folder.ts";
+import { prepareDatabase, runPostgres } from "./database.ts";
+import { loadKeys } from "./keys.ts";
+import { migrateServices } from "./migrate-services.ts";
+import { freePort } from "./ports.ts";
+
+/**
+ * Makes MUSTER_DATA_DIR into a data folder that a start finds prepared: keys, database, roles and schemas, nobody in
+ * them. Tests copy it for each of their clusters. Ends with status 3 where it cannot be copied, because PostgreSQL's
+ * data had to be put elsewhere.
+ */
+const { dataDir, postgresBin } = readConfig();
+openDataFolder(dataDir);
+const keys = loadKeys(dataDir);
+const postgres = await runPostgres({
+  dataDir,
+  port: await freePort(),
+  ownBin: postgresBin,
+  password: keys.superuserPassword,
+  tls: null,
+  changed: () => undefined,
+  say: (line) => console.error(line),
+});
+try {
+  await migrateServices(await prepareDatabase(postgres.adminUrl, keys));
+} finally {
+  await postgres.keeper.stop(10_000);
+}
+await rm(join(dataDir, "logs"), { recursive: true, force: true });
+if (existsSync(join(dataDir, "postgres.place"))) process.exitCode = 3;
