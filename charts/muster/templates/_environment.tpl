@@ -50,6 +50,10 @@
 - name: {{ ternary "DATABASE_URL_PRUNER" "DATABASE_URL_APP" (eq $w.name "audit-retention") }}
   value: {{ include "muster.databaseUrl" (dict "role" $f.role "db" $root.Values.database) | quote }}
 {{- end }}
+{{- if and (eq $w.name "audit") $root.Values.database.readHost }}
+- name: DATABASE_URL_READ
+  value: {{ include "muster.databaseUrl" (dict "role" $f.role "db" (merge (dict "host" $root.Values.database.readHost) $root.Values.database)) | quote }}
+{{- end }}
 {{- range $name, $value := $env }}
 - name: {{ $name }}
   value: {{ $value | toString | quote }}

@@ -10,6 +10,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   "webhooks-fairness": () => import("./webhooks-fairness.ts"),
   "webhooks-e2e": () => import("./webhooks-e2e.ts"),
   "webhooks-chaos": () => import("./webhooks-chaos.ts"),
+  failover: () => import("./failover.ts"),
   agents: () => import("./agents.ts"),
   enrollments: () => import("./enrollments.ts"),
   heartbeat: () => import("./heartbeat.ts"),

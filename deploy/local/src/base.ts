@@ -45,7 +45,6 @@ const natsNames = (servers: number) => (["nats", "nats-2", "nats-3"] as const).s
 /** PostgreSQL with database and roles, and NATS: own ones, or those that the settings name. */
 export async function startBase(options: Options): Promise<Base> {
   const { config } = options;
-  const parties = ["postgres", "nats", "pgbouncer", ...speakerNames, ...workerNames];
   const certificates = config.tls ? await clusterCertificates(certificateFolder(config.dataDir), parties) : null;
   const parts = [startDatabase(options, certificates), startBus(options, certificates)] as const;
   // Both have ended, one way or the other, before a failure is told: nothing may start after the stop.
@@ -53,6 +52,9 @@ export async function startBase(options: Options): Promise<Base> {
   const [database, bus] = await Promise.all(parts);
   return { ...database, ...bus, certificates };
 }
+
+/** Whoever shows a certificate in a cluster with TLS. */
+export const parties: readonly string[] = ["postgres", "nats", "pgbouncer", ...speakerNames, ...workerNames];
 
 export const certificateFolder = (dataDir: string) => join(dataDir, "keys", "tls");
 

@@ -59,7 +59,7 @@ export async function rotateCertificates(
   write(ca, readFileSync(join(folder, "ca-signing.pem"), "utf8"), 0o644);
 }
 
-const certificateOf = (folder: string, name: string) => ({
+export const certificateOf = (folder: string, name: string) => ({
   cert: join(folder, `${name}.pem`),
   key: join(folder, `${name}-key.pem`),
 });

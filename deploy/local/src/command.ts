@@ -2,11 +2,13 @@ import { clusterKeys } from "./cluster-keys.ts";
 import { restoredServices } from "./declare-restore.ts";
 import { Problem } from "./problem.ts";
 import { reencryptServices } from "./reencrypt-services.ts";
+import { rotateOwnCertificates } from "./rotate-certificates.ts";
 
-/** `reencrypt` and `restored TIME` work on the local cluster that runs; `keys` makes those of a Kubernetes cluster. */
+/** `reencrypt`, `restored TIME` and `certificates` work on the local cluster that runs; `keys` makes those of a Kubernetes cluster. */
 const commands: Record<string, (args: string[]) => Promise<void>> = {
   reencrypt: reencryptServices,
   restored: restoredServices,
+  certificates: rotateOwnCertificates,
   keys: async (args) => clusterKeys(args),
 };
 

@@ -41,6 +41,7 @@ describe("GET /audit-logs/export", () => {
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("text/csv; charset=utf-8");
     expect([headers.get("x-export-truncated"), headers.get("x-export-rows")]).toEqual(["false", "2"]);
+    expect(Date.parse(headers.get("x-export-as-of") ?? "")).toBeLessThanOrEqual(Date.now());
     expect(headers.get("content-disposition")).toContain('filename="audit-logs.csv"');
     expect([headers.get("cache-control"), headers.get("x-request-id") !== null]).toEqual(["private, no-store", true]);
     expect(headers.get("x-ratelimit-limit")).not.toBeNull();

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Streamed } from "../http/reply.ts";
 import { type Route, route } from "../route.ts";
 import { auditQuery, listErrors, tag, wantedOf } from "./audit-logs.ts";
+import { timeOf } from "./schemas.ts";
 
 const formats = {
   csv: { format: ExportFormat.CSV, contentType: "text/csv; charset=utf-8", suffix: "csv" },
@@ -31,6 +32,7 @@ const exportLogs = route({
     headers: {
       "X-Export-Truncated": "`true` when more rows match than an export holds, else `false`.",
       "X-Export-Rows": "How many rows the file has.",
+      "X-Export-As-Of": "Rows sealed until this moment were looked at.",
     },
   },
   errors: listErrors,
@@ -40,12 +42,13 @@ const exportLogs = route({
     const parts = services.auditExports.exportLogs({ format, filter }, await rpc())[Symbol.asyncIterator]();
     const first = await parts.next();
     if (first.done || first.value.part.case !== "head") throw new Error("audit began an export without its head");
-    const { rows, truncated } = first.value.part.value;
+    const { rows, truncated, asOf } = first.value.part.value;
     const lines = [
       "X-Export-Truncated",
       String(truncated),
       "X-Export-Rows",
       String(rows),
+      ...(asOf ? ["X-Export-As-Of", timeOf(asOf)] : []),
       "Content-Disposition",
       `attachment; filename="audit-logs.${suffix}"`,
     ];

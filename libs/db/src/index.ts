@@ -17,6 +17,8 @@ export { commonMigrations, type MigrationDir } from "./migrations.ts";
 export type { OutboxMessage } from "./outbox.ts";
 export { plainArray } from "./plain-array.ts";
 export { type OutboxTransport, type Promised, type Relay, type RelayOptions, startRelay } from "./relay.ts";
+export { openReplica, primaryReader, type Reader, type Replica } from "./replica.ts";
+export { type Replication, replicationOf } from "./replication.ts";
 export { applyRoles, dutyRoles, type RoleNames, roleNames } from "./roles.ts";
 export type { Who } from "./settings.ts";
 export { StartRefused } from "./start-refused.ts";

@@ -1,6 +1,14 @@
 import { fileURLToPath } from "node:url";
 import { type Bus, openBus, type StreamName, streamOwner } from "@muster/bus";
-import { checkSchema, type Database, migrate, openDatabase, type Privilege, startRelay } from "@muster/db";
+import {
+  checkSchema,
+  type Database,
+  migrate,
+  openDatabase,
+  type Privilege,
+  replicationOf,
+  startRelay,
+} from "@muster/db";
 import {
   baseUrls,
   busTls,
@@ -115,6 +123,11 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
       });
       proc.onStop("database", () => db.close());
       proc.readiness.addCheck("postgresql", () => db.check());
+      proc.readiness.addCheck("replication", async () => (await replicationOf(db)).found);
+      if (config.NODE_ENV === "production") {
+        const { isSynchronous, found } = await replicationOf(db);
+        if (!isSynchronous) log.warn({ found }, "a failover of PostgreSQL may lose acknowledged changes");
+      }
       const cleanup = startCleanup({ db, log });
       proc.onStop("clean-up of stored replies and finished jobs", () => cleanup.stop());
 

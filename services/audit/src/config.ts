@@ -90,6 +90,15 @@ export const settings = {
   ),
   ...checkpointCopySettings,
   ...encryptionSettings,
+  DATABASE_URL_READ: z
+    .string()
+    .optional()
+    .describe(
+      "A standby of PostgreSQL, as the same role: exports and reports read there. Without it they read the primary.",
+    ),
+  DATABASE_READ_MAX_LAG_SECONDS: whole(30, 1, 3_600).describe(
+    "Seconds that the standby may be behind; exports and reports read the primary while it is further behind, or away.",
+  ),
   WEBHOOK_DISPATCHER_URL: baseUrls("webhook-dispatcher", "streams to webhooks go through it"),
   STREAM_CONCURRENCY: whole(32, 1, 1_024).describe(
     "Streams of audit rows that this process works on at a time, one of each organization.",

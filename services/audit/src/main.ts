@@ -1,4 +1,5 @@
 import type { Bus } from "@muster/bus";
+import { openReplica, primaryReader } from "@muster/db";
 import { noteKeys, secretBox } from "@muster/kit";
 import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { AuditLogService } from "@muster/proto/muster/audit/v1/log_pb";
@@ -97,6 +98,20 @@ await runService({
       pollMs: config.STREAM_POLL_MS,
     });
     process.onStop("streamer", () => streamer.stop());
+    const replica = config.DATABASE_URL_READ
+      ? openReplica({
+          url: config.DATABASE_URL_READ,
+          primary: db,
+          max: config.EXPORT_SLOTS + config.REPORT_SLOTS + 1,
+          log,
+          maxLagMs: config.DATABASE_READ_MAX_LAG_SECONDS * 1_000,
+        })
+      : null;
+    if (replica) {
+      process.onStop("read replica", () => replica.stop());
+      process.readiness.addCheck("read replica", () => replica.state());
+    }
+    const longReads = replica ?? primaryReader(db);
     const reader = { db, learnTenants };
     const streaming = {
       ...reader,
@@ -114,11 +129,26 @@ await runService({
       register(AuditLogService, auditLogService(reading)),
       register(
         ExportService,
-        exportService({ ...reader, exportSlots: config.EXPORT_SLOTS, deployment, signer, verifiers, now, copies }),
+        exportService({
+          ...reader,
+          longReads,
+          exportSlots: config.EXPORT_SLOTS,
+          deployment,
+          signer,
+          verifiers,
+          now,
+          copies,
+        }),
       ),
       register(
         ReportService,
-        reportService({ ...reader, reportBudgetMs: config.REPORT_BUDGET_MS, reportSlots: config.REPORT_SLOTS, now }),
+        reportService({
+          ...reader,
+          longReads,
+          reportBudgetMs: config.REPORT_BUDGET_MS,
+          reportSlots: config.REPORT_SLOTS,
+          now,
+        }),
       ),
       register(RetentionService, retentionService({ ...reader, mfaMaxAgeMinutes: config.MFA_MAX_AGE_MINUTES, now })),
       register(StreamService, streamService(streaming)),

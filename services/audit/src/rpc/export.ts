@@ -1,4 +1,6 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
+import type { Reader } from "@muster/db";
 import { type CallContext, counter, type NoteSigner, type NoteVerifier, openNote, validationError } from "@muster/kit";
 import { ExportFormat, type ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { callContext } from "@muster/rpc";
@@ -13,6 +15,7 @@ import { searchSlots } from "../store/search-slots.ts";
 import { filterOf, orgIdOf } from "./log-messages.ts";
 
 type Deps = TenantReader & {
+  longReads: Reader;
   exportSlots: number;
   deployment: string;
   signer: NoteSigner;
@@ -42,15 +45,19 @@ export function exportService(deps: Deps): ServiceImpl<typeof ExportService> {
       const filter = filterOf(wanted);
       const orgId = orgIdOf(wanted.orgId);
       const range = await readableRange(deps, context, orgId);
-      const startedMs = deps.now().getTime();
-      const selection = await slots.run(() => selectRows(deps.db, context, range, filter));
+      const { db, asOf } = deps.longReads.pick();
+      const seenUntil = asOf ?? deps.now();
+      const selection = await slots.run(() => selectRows(db, context, range, filter));
       await tellOfExport(deps, context, { orgId, format, filter, selection });
       const { truncated } = selection;
-      yield { part: { case: "head", value: { rows: selection.seqs.length, truncated } } };
-      const copies = format === "jsonl" ? await copiesOf(deps, selection, startedMs) : new Map<string, string[]>();
+      yield {
+        part: { case: "head", value: { rows: selection.seqs.length, truncated, asOf: timestampFromDate(seenUntil) } },
+      };
+      const copies =
+        format === "jsonl" ? await copiesOf(deps, selection, seenUntil.getTime()) : new Map<string, string[]>();
       const file = exportFile(format, { ...deps, ...selection, copies });
       yield* parts(file.begin());
-      for await (const rows of selectedRows(deps.db, context, selection)) {
+      for await (const rows of selectedRows(db, context, selection)) {
         yield* parts(file.rows(rows));
         exportedRows.inc({ format }, rows.length);
       }
@@ -60,7 +67,7 @@ export function exportService(deps: Deps): ServiceImpl<typeof ExportService> {
 }
 
 /** Checkpoints from outside that the snapshot must agree with: those signed before it was taken. */
-async function copiesOf(deps: Deps, { chains }: Selection, startedMs: number): Promise<Map<string, string[]>> {
+async function copiesOf(deps: Deps, { chains }: Selection, seenUntilMs: number): Promise<Map<string, string[]>> {
   const whole = [...chains.values()].filter(({ from }) => from !== null).slice(0, mostCopied);
   const found = new Map<string, string[]>();
   for (const { chainId } of whole) {
@@ -69,7 +76,7 @@ async function copiesOf(deps: Deps, { chains }: Selection, startedMs: number): P
       chainId,
       [...new Set(notes)].filter((note) => {
         const at = signedAtMs(note, deps.verifiers);
-        return at !== null && at < startedMs - clockMarginMs;
+        return at !== null && at < seenUntilMs - clockMarginMs;
       }),
     );
   }

@@ -1,5 +1,6 @@
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { openDatabase } from "@muster/db";
 import { createLogger, uuidv7 } from "@muster/kit";
 import { ReportKind, type ReportResponse, ReportService } from "@muster/proto/muster/audit/v1/report_pb";
 import { register, toAppError } from "@muster/rpc";
@@ -32,9 +33,9 @@ afterAll(async () => {
 });
 
 type Change = NonNullable<Parameters<typeof auditMessage>[0]>;
+const log = createLogger("test", "fatal");
 /** Seals events, each as the service that may emit its action. */
 async function seal(...changes: (Change & { by?: string })[]): Promise<void> {
-  const log = createLogger("test", "fatal");
   const sealer = { db: database.db, log, now: () => new Date(), batchRows: 500, batchBytes: 1 };
   await sealMessages(
     sealer,
@@ -79,6 +80,48 @@ const refusal = (call: Promise<unknown>) =>
 const lately = { from: day(10) };
 
 describe("a report", () => {
+  it("without an end ends where a read replica does, and is read at the primary when it ends later", async () => {
+    const { admin } = await fleet();
+    // It holds what was there two and a half days ago; nothing stands at its address.
+    const asOf = new Date(Date.now() - 2.5 * 86_400_000);
+    const away = openDatabase({ url: "postgres://nobody@127.0.0.1:1/none", max: 1, name: "replica", log });
+    const behind = await testPort("audit", [
+      register(
+        ReportService,
+        reportService({
+          ...readerOf(database),
+          longReads: { pick: () => ({ db: away, asOf }) },
+          reportBudgetMs: 2_000,
+          reportSlots: 2,
+          now: () => new Date(),
+        }),
+      ),
+    ]);
+    const client = behind.client(ReportService, admin);
+    const until = await client.report({ kind: ReportKind.CATEGORIES, ...lately, to: timestampFromDate(new Date()) });
+    expect(plain(until.counts)).toEqual([5, 3, 1, 1]);
+    expect(await refusal(client.report({ kind: ReportKind.CATEGORIES, ...lately }))).toBe("unavailable");
+    await behind.close();
+    await away.close();
+
+    const held = await testPort("audit", [
+      register(
+        ReportService,
+        reportService({
+          ...readerOf(database),
+          longReads: { pick: () => ({ db: database.db, asOf }) },
+          reportBudgetMs: 2_000,
+          reportSlots: 2,
+          now: () => new Date(),
+        }),
+      ),
+    ]);
+    const reply = await held.client(ReportService, admin).report({ kind: ReportKind.CATEGORIES, ...lately });
+    expect(reply.to && timestampDate(reply.to)).toEqual(asOf);
+    expect(plain(reply.counts)).toEqual([2, 1, 1, 0]);
+    await held.close();
+  });
+
   it("counts by result, category, action and day, every category among them", async () => {
     const { admin } = await fleet();
     const reply = await port.client(ReportService, admin).report({ kind: ReportKind.CATEGORIES, ...lately });

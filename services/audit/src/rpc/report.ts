@@ -1,6 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
+import type { Database, Reader } from "@muster/db";
 import { type CallContext, validationError } from "@muster/kit";
 import {
   ReportKind,
@@ -17,7 +18,7 @@ import { type Asked, type CountRow, countRows, newestOf, type Span } from "../st
 import { searchSlots } from "../store/search-slots.ts";
 import { orgIdOf, timeOf, toMessage } from "./log-messages.ts";
 
-type Deps = TenantReader & { reportBudgetMs: number; reportSlots: number; now: () => Date };
+type Deps = TenantReader & { longReads: Reader; reportBudgetMs: number; reportSlots: number; now: () => Date };
 
 const defaultSpanMs = 30 * 86_400_000;
 const topActors = 20;
@@ -28,12 +29,12 @@ type Response = MessageInitShape<typeof ReportResponseSchema>;
 
 /** Reports: counts by the database over what a list would show. */
 export function reportService(deps: Deps): ServiceImpl<typeof ReportService> {
-  const { db, reportBudgetMs: budgetMs } = deps;
+  const { reportBudgetMs: budgetMs } = deps;
   const slots = searchSlots(deps.reportSlots, 2_000, "report");
 
   async function report(kind: Report, request: ReportRequest, context: CallContext): Promise<Response> {
     requirePermission(context, "audit:read");
-    const span = spanOf(request, deps.now());
+    const { span, db } = placeOf(request, deps);
     const range = await readableRange(deps, context, orgIdOf(request.orgId));
     const actions = actionsOf(kind);
     const asked: Asked = { range, span, actions };
@@ -81,6 +82,15 @@ function kindOf(kind: ReportKind): Report {
     default:
       throw validationError({ kind: ["Not a report"] });
   }
+}
+
+/** A replica is read where it holds all that is asked for; without an end the span ends with what it holds. */
+function placeOf(request: ReportRequest, { db, longReads, now }: Deps): { span: Span; db: Database } {
+  const picked = longReads.pick();
+  const { asOf } = picked;
+  if (!asOf) return { span: spanOf(request, now()), db: picked.db };
+  const span = spanOf(request, asOf);
+  return { span, db: span.to > asOf ? db : picked.db };
 }
 
 function spanOf(request: ReportRequest, now: Date): Span {

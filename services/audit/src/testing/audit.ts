@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { BusMessage } from "@muster/bus";
+import { primaryReader, type Reader } from "@muster/db";
 import { uuidv7, zeroUuid } from "@muster/kit";
 import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { auditPartition, type TenantReader, tenantMigrations } from "@muster/service";
@@ -16,7 +17,11 @@ export function auditDatabase(): Promise<TestDatabase> {
 }
 
 /** Reads that database; no tenancy knows more than its copy. */
-export const readerOf = ({ db }: Pick<TestDatabase, "db">): TenantReader => ({ db, learnTenants: async () => false });
+export const readerOf = ({ db }: Pick<TestDatabase, "db">): TenantReader & { longReads: Reader } => ({
+  db,
+  learnTenants: async () => false,
+  longReads: primaryReader(db),
+});
 
 /** A message of AUDIT as `service` emits it; the chain follows from the tenant. */
 export function auditMessage(change: EventChange = {}, service = "tenancy"): BusMessage {

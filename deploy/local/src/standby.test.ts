@@ -1,0 +1,156 @@
+import { spawnSync } from "node:child_process";
+import { appendFileSync, chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Database, openDatabase, openReplica, type Replica, sql } from "@muster/db";
+import { createLogger } from "@muster/kit";
+import { until } from "@muster/testing";
+import { freePort } from "./ports.ts";
+import { type Cluster, initCluster, postgresUrl, startCluster, stopCluster, superuser } from "./postgres.ts";
+import { postgresBinaries } from "./postgres-binaries.ts";
+import { cacheFolders, temporaryRoot } from "./test-cluster.ts";
+import { findRunAs } from "./unprivileged.ts";
+
+const log = createLogger("test", "fatal");
+const anyone = { caller: null };
+const password = "a password of tests alone";
+const settings = { shared_buffers: "16MB", fsync: "off" };
+let folder: string;
+let primary: Cluster;
+let standby: Cluster;
+let ports: { primary: number; standby: number };
+let address: { port: number; target: number; server: Server; sockets: Set<Socket> };
+let db: Database;
+let replica: Replica;
+
+beforeAll(async () => {
+  const user = findRunAs("");
+  if (user === undefined) throw new Error("no user to run PostgreSQL as");
+  folder = mkdtempSync(join(temporaryRoot(user), "muster-standby-"));
+  chmodSync(folder, 0o755);
+  const binaries = postgresBinaries(user, cacheFolders(folder, tmpdir()));
+  const cluster = (name: string): Cluster => ({
+    binaries,
+    user,
+    dataDir: join(folder, name, "data"),
+    logFile: join(folder, `${name}.log`),
+    settings,
+  });
+  [primary, standby] = [cluster("primary"), cluster("standby")];
+  ports = { primary: await freePort(), standby: await freePort() };
+  await initCluster(primary, password);
+  // A copy of a server that never ran is a standby that has replayed nothing yet.
+  spawnSync("cp", ["-a", join(folder, "primary"), join(folder, "standby")]);
+  const source = `host=127.0.0.1 port=${ports.primary} user=${superuser} password=''${password}''`;
+  appendFileSync(join(standby.dataDir, "postgresql.auto.conf"), `primary_conninfo = '${source}'\n`);
+  writeFileSync(join(standby.dataDir, "standby.signal"), "");
+  await startCluster(primary, ports.primary);
+  await startCluster(standby, ports.standby);
+  address = await movingAddress(ports.primary);
+  const urlAt = (port: number) => postgresUrl(port, "postgres", superuser, password);
+  db = openDatabase({ url: urlAt(address.port), max: 3, name: "moving", log });
+  replica = openReplica({ url: urlAt(ports.standby), primary: db, max: 2, log, maxLagMs: 2_000, pollMs: 50 });
+  await db.tx(anyone, (t) => t.execute(sql`create table note (id int primary key)`));
+}, 120_000);
+
+afterAll(async () => {
+  await replica?.stop();
+  await db?.close();
+  address?.server.close();
+  for (const socket of address?.sockets ?? []) socket.destroy();
+  for (const cluster of [standby, primary]) if (cluster) await stopCluster(cluster, 2);
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+/** One port that leads where `target` says. */
+async function movingAddress(target: number) {
+  const sockets = new Set<Socket>();
+  const server = createServer({ noDelay: true }, (inbound) => {
+    const outbound = connect({ port: moving.target, host: "127.0.0.1", noDelay: true });
+    for (const [one, other] of [
+      [inbound, outbound],
+      [outbound, inbound],
+    ] as const) {
+      sockets.add(one);
+      one.on("error", () => other.destroy());
+      one.on("close", () => other.destroy());
+      one.pipe(other);
+    }
+  });
+  const port = await freePort();
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  const moving = { port, target, server, sockets };
+  return moving;
+}
+
+const insert = (id: number) => db.tx(anyone, (t) => t.execute(sql`insert into note values (${id})`));
+const notes = async (of: Database) =>
+  (await of.read<{ id: number }>(anyone, sql`select id from note order by id`)).length;
+
+// In this order: what comes later has another primary.
+describe("a primary with a standby", () => {
+  it("is read at the standby once that holds what was there at the time it names", async () => {
+    await insert(1);
+    const writtenAt = new Date();
+    const { db: read, asOf } = await until("the standby to catch up", () => {
+      const picked = replica.pick();
+      return picked.asOf !== null && picked.asOf > writtenAt ? picked : null;
+    });
+    expect(read).not.toBe(db);
+    expect(asOf?.getTime()).toBeLessThanOrEqual(Date.now() + 1_000);
+    expect(await notes(read)).toBe(1);
+    expect(replica.state()).toMatch(/^\d\.\d s behind$/);
+  });
+
+  it("is read itself while the standby does not go on", async () => {
+    const asSuperuser = openDatabase({
+      url: postgresUrl(ports.standby, "postgres", superuser, password),
+      max: 1,
+      name: "standby",
+      log,
+      standby: true,
+    });
+    await asSuperuser.read(anyone, sql`select pg_wal_replay_pause()`);
+    await insert(2);
+    await until("the standby to be passed over", () => replica.pick().asOf === null);
+    expect(replica.pick().db).toBe(db);
+    expect(replica.state()).toMatch(/^not read: \d+\.\d s behind$/);
+    await asSuperuser.read(anyone, sql`select pg_wal_replay_resume()`);
+    await until("the standby to be read again", () => replica.pick().asOf !== null);
+    expect(await notes(replica.pick().db)).toBe(2);
+    await asSuperuser.close();
+  });
+
+  it("is never taken to be the server of an address that leads to the standby", async () => {
+    address.target = ports.standby;
+    for (const socket of address.sockets) socket.destroy();
+    await expect(insert(3)).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+    await expect(insert(3)).rejects.toMatchObject({
+      cause: { message: "the database at this address is a standby" },
+    });
+  });
+
+  it("is followed by the standby when that is promoted, with no pool opened anew", async () => {
+    const promoter = openDatabase({
+      url: postgresUrl(ports.standby, "postgres", superuser, password),
+      max: 1,
+      name: "promoter",
+      log,
+      standby: true,
+    });
+    await promoter.read(anyone, sql`select pg_promote()`);
+    await until("a write", () =>
+      insert(4).then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(await notes(db)).toBe(3);
+    await promoter.close();
+    // What was the replica is none any more: it is the server that is written to.
+    await until("no replica", () => replica.pick().asOf === null);
+    expect(replica.state()).toBe("not read: it is no standby");
+  });
+});
