@@ -107,7 +107,8 @@ export const peopleRows: AreaRows = {
     POST /users/:id/disable
     POST /users/:id/enable
     POST /users/:id/invite
-    DELETE /users/:id`,
+    DELETE /users/:id
+    DELETE /users/:id/sessions`,
     ),
     ...rows(
       3,

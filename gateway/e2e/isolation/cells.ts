@@ -30,6 +30,7 @@ export type Cell = {
 /** Lists of all organizations in reach that are narrowed to a site or a group: they answer as that place does. */
 const byPlace: Record<string, readonly string[]> = {
   "GET /devices": ["siteId", "groupId"],
+  "GET /devices/summary": ["siteId", "groupId"],
   "GET /device-groups": ["siteId"],
 };
 

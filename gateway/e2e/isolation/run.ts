@@ -183,9 +183,14 @@ export function complaints(world: World, { cell, answer }: Performed): string[] 
   const want = status < 400 ? status : `${status} ${code}`;
   if (got !== want) found.push(`answered ${got} instead of ${want}`);
   if (answer.status >= 400 && (!answer.body.error || !answer.body.requestId)) found.push("has no error body");
+  if (answer.deviation !== null) found.push(`is not as documented: ${answer.deviation}`);
   const hidden = hiddenFrom(world, actor, subject.kind).filter((marker) => answer.text.includes(marker));
   if (hidden.length > 0) found.push(`shows ${hidden.join(", ")}`);
-  if (cell.listed && answer.status === 200) {
+  const counts = answer.body.byStatus as { count: number }[] | undefined;
+  if (cell.listed && counts) {
+    const counted = counts.reduce((sum, { count }) => sum + count, 0);
+    if (counted !== cell.listed.size) found.push(`counts ${counted} instead of ${cell.listed.size}`);
+  } else if (cell.listed && answer.status === 200) {
     const rows = lists.map((name) => answer.body[name]).find(Array.isArray) as ({ id: string } | string)[];
     const ids = rows.map((row) => (typeof row === "string" ? row : row.id));
     const extra = ids.filter((id) => !cell.listed?.has(id));

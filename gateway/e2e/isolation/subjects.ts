@@ -44,6 +44,7 @@ const collections: Record<string, Kind> = {
 /** Lists whose path is not that of a collection. */
 const otherLists: Record<string, Kind> = {
   "GET /orgs": "organization",
+  "GET /devices/summary": "device",
   "GET /audit-logs": "audit_log",
   "GET /audit-logs/search": "audit_log",
   "GET /audit-logs/checkpoints": "checkpoint",
@@ -76,6 +77,7 @@ const selfRows = [
 const openRows = [
   "GET /sso/presets",
   "GET /permissions",
+  "GET /api-keys/scopes",
   "GET /webhooks/event-types",
   "GET /agent-versions",
   "GET /agent-versions/rollouts",

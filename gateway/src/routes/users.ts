@@ -205,6 +205,25 @@ const disable = route({
   },
 });
 
+const endSessions = route({
+  method: "DELETE",
+  path: "/users/:id/sessions",
+  load: "vital",
+  access: { auth: "session", permission: "users:write", mfa: true },
+  audit: "user.sessions.end",
+  auditsRefusals: true,
+  tag,
+  summary: "End every session of a person",
+  description: "When it answers each is refused everywhere. The person may sign in again.",
+  params: idParams,
+  reply: z.object({ ended: z.int().meta({ description: "How many there were." }) }),
+  errors: beyond,
+  async handle({ params, rpc }, { services }) {
+    const { ended } = await services.users.endUserSessions({ id: params.id }, await rpc());
+    return { ended };
+  },
+});
+
 const enable = route({
   method: "POST",
   path: "/users/:id/enable",
@@ -288,4 +307,14 @@ function userOf(message: User | undefined): z.input<typeof user> {
   };
 }
 
-export const userRoutes: readonly Route[] = [invite, list, get, update, disable, enable, inviteAgain, remove];
+export const userRoutes: readonly Route[] = [
+  invite,
+  list,
+  get,
+  update,
+  disable,
+  endSessions,
+  enable,
+  inviteAgain,
+  remove,
+];

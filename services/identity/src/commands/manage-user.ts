@@ -23,6 +23,7 @@ import { readRole } from "../store/roles.ts";
 import { findTenants } from "../store/tenants.ts";
 import { deleteUser, disableUser, enableUser, findUser, lockUser, type UserRow, updateUser } from "../store/users.ts";
 import { type Administer, actingNow, administration, inTurnOf } from "./administer.ts";
+import { endSessions } from "./end-sessions.ts";
 import { addInvite, requireOrganizations, requireSites, roleOf } from "./invite-user.ts";
 
 type Deps = Pick<UserDeps, "db" | "now" | "mail" | "box" | "learnTenants">;
@@ -123,6 +124,23 @@ export function userManagement(deps: Deps) {
       );
       await appliedEverywhere(db, [messageId]);
       return row;
+    },
+
+    /** How many sessions it ended; when it answers each is refused everywhere. The person may sign in again. */
+    async endSessions(context: CallContext, id: string): Promise<number> {
+      const at = now();
+      const messageIds = await change(
+        context,
+        id,
+        async () => null,
+        async (tx, _judged, { row, person }) => {
+          const ended = await endSessions(tx, context, person, { except: null }, "revoked", at);
+          recordPerson(tx, context, row, "user.sessions.end", { ended: ended.length }, at);
+          return ended;
+        },
+      );
+      await appliedEverywhere(db, messageIds);
+      return messageIds.length;
     },
 
     /** Throws `email_taken` when the address has become another account's. */

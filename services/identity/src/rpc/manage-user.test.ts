@@ -192,6 +192,20 @@ describe("disabling a person", () => {
     expect((await told(id)).length).toBeGreaterThanOrEqual(4);
   });
 
+  it("is more than ending their sessions, after which they sign in again", async () => {
+    const { id, email } = await active("org-admin", { orgId });
+    const sessions = [await login(email), await login(email)];
+    expect((await users().endUserSessions({ id })).ended).toBe(2);
+    for (const { principal } of sessions) {
+      const sessionId = principal?.sessionId ?? "";
+      expect(await codeOf(identity.stranger().resolveSession({ sessionId, userId: id }))).toBe("session_revoked");
+    }
+    expect(await codeOf(login(email))).toBe("answered");
+    expect((await users().endUserSessions({ id })).ended).toBe(1);
+    expect((await actionsOf(id)).filter((action) => action === "user.sessions.end")).toHaveLength(2);
+    expect(await codeOf(users().endUserSessions({ id: uuidv7() }))).toBe("user_not_found");
+  });
+
   it("takes an invitation back; enabled again the person is invited anew", async () => {
     const { id, inviteToken, email } = await invited("org-viewer", { orgId });
     await users().disableUser({ id });

@@ -83,6 +83,12 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
       return { user: toMessage(await manage.disable(context, id)) };
     },
 
+    async endUserSessions({ id }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      return { ended: await manage.endSessions(context, id) };
+    },
+
     async enableUser({ id }, handler) {
       const context = callContext(handler);
       requireWriter(context);
@@ -107,6 +113,7 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
     inviteUser: { action: "user.create" },
     updateUser: { action: "user.update", find },
     disableUser: { action: "user.disable", find },
+    endUserSessions: { action: "user.sessions.end", find },
     enableUser: { action: "user.enable", find },
     resendInvite: { action: "user.invite", find },
     deleteUser: { action: "user.delete", find },

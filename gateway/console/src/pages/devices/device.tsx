@@ -106,13 +106,15 @@ export function DevicePage() {
           ]}
         />
         <Labels of={data.labels} />
-        <Link to="/audit" search={{ orgId: data.orgId, resourceId: id } as never}>
-          Its audit rows
-        </Link>{" "}
-        ·{" "}
-        <Link to="/devices/$id/live" params={{ id }}>
-          Live event logs
-        </Link>
+        <p>
+          <Link to="/audit" search={{ orgId: data.orgId, resourceId: id } as never}>
+            Its audit rows
+          </Link>{" "}
+          ·{" "}
+          <Link to="/devices/$id/live" params={{ id }}>
+            Live event logs
+          </Link>
+        </p>
       </Section>
       {data.reported ? (
         <Section title="As its agent reports">

@@ -14,7 +14,7 @@ import { Time } from "../../parts/time.tsx";
 import { InviteLink } from "./invite-link.tsx";
 import { Membership } from "./membership.tsx";
 
-type Asking = "change" | "disable" | "enable" | "invite" | "remove" | null;
+type Asking = "sessions" | "change" | "disable" | "enable" | "invite" | "remove" | null;
 
 /** One person: who they are here, what they reach, and what can be done. */
 export function PersonPage() {
@@ -76,6 +76,9 @@ export function PersonPage() {
                   {data.status === "disabled" ? "Enable …" : "Disable …"}
                 </Operation>
               )}{" "}
+              <Operation name="DELETE /api/v1/users/{id}/sessions" onClick={() => ask("sessions")}>
+                End sessions …
+              </Operation>{" "}
               <Operation name="DELETE /api/v1/users/{id}" onClick={() => ask("remove")}>
                 Remove …
               </Operation>
@@ -121,6 +124,19 @@ export function PersonPage() {
               ? "The person may sign in again."
               : "Every session of the person ends at once, and signing in is refused. The account and its audit rows stay."}
           </p>
+        </Confirm>
+      ) : null}
+      {asking === "sessions" ? (
+        <Confirm
+          title={`End every session of ${data.name}?`}
+          verb="End them"
+          onClose={close}
+          action={async () => {
+            const { ended } = await dataOf(api.DELETE("/api/v1/users/{id}/sessions", { params }));
+            await done(`${ended.toLocaleString()} ${ended === 1 ? "session has" : "sessions have"} ended.`);
+          }}
+        >
+          <p>The person is signed out everywhere at once, and may sign in again.</p>
         </Confirm>
       ) : null}
       {asking === "invite" ? (

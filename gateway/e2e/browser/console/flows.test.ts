@@ -1,0 +1,172 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "@jest/globals";
+import type { Locator, Page } from "playwright-core";
+import { enroller } from "../../support/enroller.ts";
+import { totpAt } from "../../support/operator.ts";
+import { enrollTotp, newOrganization, newPartner, newSite, operator, signedInAs } from "../../support/people.ts";
+import { enrolledAs } from "../../support/tenant-with-admins.ts";
+import { inChromium, type Visitor } from "./visitor.ts";
+
+const isSignedIn = (page: Page) => page.getByRole("button", { name: "Sign out" }).waitFor();
+const isLoaded = (page: Page) =>
+  page
+    .getByText(/^Loading/)
+    .first()
+    .waitFor({ state: "detached" });
+
+/** Every page of the navigation with the pages beside it, by clicking; the paths that were opened. */
+async function everyPage({ page, base }: Visitor): Promise<string[]> {
+  const opened: string[] = [];
+  const open = async (navigation: Locator, name: string) => {
+    const link = navigation.getByRole("link", { name, exact: true });
+    const { pathname } = new URL((await link.getAttribute("href")) ?? "", base);
+    await link.click();
+    await page.waitForURL((url) => url.pathname === pathname);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await isLoaded(page);
+    opened.push(pathname);
+  };
+  const main = page.getByRole("navigation", { name: "Main" });
+  const tabs = page.getByRole("navigation", { name: /^Pages/ });
+  for (const entry of await main.getByRole("link").allTextContents()) {
+    await open(main, entry);
+    for (const tab of (await tabs.getByRole("link").allTextContents()).slice(1)) await open(tabs, tab);
+  }
+  return opened;
+}
+
+inChromium("sessions and limits in the console", (visit) => {
+  visit("an app's code signs in by keyboard; ten tabs and twenty reloads keep to one session", async (visitor) => {
+    const { cluster, page, context, base } = visitor;
+    const orgId = await newOrganization(cluster, await newPartner(cluster));
+    const person = await signedInAs(cluster, "org-admin", { orgId });
+    const { secret } = await enrollTotp(person);
+    await visitor.open("/login?next=/devices", "Sign in");
+    await page.getByLabel("E-mail").focus();
+    await page.keyboard.type(person.email);
+    await page.keyboard.press("Tab");
+    await page.keyboard.type(person.password);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Second factor" }).waitFor();
+    // The step of the enrollment was used: the next one is good already.
+    await page.getByLabel("Code from your app").focus();
+    await page.keyboard.type(totpAt(secret, Date.now() + 30_000));
+    await page.keyboard.press("Enter");
+    await isSignedIn(page);
+    const tabs = await Promise.all(Array.from({ length: 9 }, () => context.newPage()));
+    await Promise.all(tabs.map((tab) => tab.goto(`${base}/devices`)));
+    await Promise.all(tabs.map(isSignedIn));
+    for (const tab of tabs) await tab.close();
+    for (let reload = 0; reload < 20; reload++) {
+      await page.reload();
+      await isSignedIn(page);
+    }
+    expect(new URL(page.url()).pathname).toBe("/devices");
+  });
+
+  visit(
+    "a lost gateway signs nobody out; a session that was revoked elsewhere goes on over the page",
+    async (visitor) => {
+      const { cluster, page, context } = visitor;
+      const orgId = await newOrganization(cluster, await newPartner(cluster));
+      const person = await signedInAs(cluster, "org-viewer", { orgId });
+      await (await enroller(cluster))(orgId, { hostname: "still-here" });
+      await visitor.signIn(person, "/devices");
+      await page.getByRole("link", { name: "still-here" }).waitFor();
+      let isAway = true;
+      const lost = { status: 503, json: { code: "unavailable", error: "Service is temporarily unavailable" } };
+      await context.route("**/api/**", (route) => (isAway ? route.fulfill(lost) : route.continue()));
+      await page.getByRole("button", { name: /^As of/ }).click();
+      const said = page.getByText("A part of Muster does not answer at the moment.");
+      await said.waitFor();
+      // What was read stays.
+      expect(await page.getByRole("link", { name: "still-here" }).count()).toBe(1);
+      await visitor.expectAccessible();
+      isAway = false;
+      await page.getByRole("button", { name: "Try again" }).click();
+      await said.waitFor({ state: "detached" });
+      await page.getByRole("searchbox", { name: "Host name" }).fill("still");
+      await page.getByRole("link", { name: "still-here" }).waitFor();
+      await person.api.call("DELETE", "/auth/sessions");
+      await page.getByRole("button", { name: /^As of/ }).click();
+      const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+      await dialog.getByLabel(/^Password of/).fill(person.password);
+      await visitor.expectAccessible();
+      await dialog.getByRole("button", { name: "Sign in", exact: true }).click();
+      await dialog.waitFor({ state: "detached" });
+      await page.getByRole("link", { name: "still-here" }).waitFor();
+      expect(new URL(page.url()).search).toBe("?search=still");
+    },
+  );
+
+  visit("nothing is offered that is refused: viewer, person of one site, partner with a list", async (visitor) => {
+    const { cluster, page, context, base } = visitor;
+    const partnerId = await newPartner(cluster);
+    const orgId = await newOrganization(cluster, partnerId);
+    const siteId = await newSite(cluster, orgId);
+    const persons = [
+      await signedInAs(cluster, "org-viewer", { orgId }),
+      await signedInAs(cluster, "org-admin", { orgId, siteIds: [siteId] }),
+      await signedInAs(cluster, "partner-technician", { partnerId, orgAccess: "selected", orgIds: [orgId] }),
+    ];
+    const refused: string[] = [];
+    context.on("response", (response) => {
+      if (response.status() === 403) refused.push(response.url());
+    });
+    const linked = new Set<string>();
+    for (const person of persons) {
+      await visitor.signIn(person, "/");
+      const opened = await everyPage(visitor);
+      expect(opened).toContain("/devices");
+      expect({ person: person.email, refused }).toEqual({ person: person.email, refused: [] });
+      for (const path of opened) linked.add(path);
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.getByText("You are signed out.").waitFor();
+    }
+    expect(linked.size).toBeGreaterThan(8);
+    // The person of one site read nothing of the organization's trail, keys of programs or webhooks' making.
+    const [, limited] = persons;
+    if (limited) await visitor.signIn(limited, "/audit");
+    await page.getByText("Your account is limited to some sites.").waitFor();
+    await page.goto(`${base}/sites`);
+    const create = page.getByRole("button", { name: /^New site/ }).first();
+    await create.waitFor();
+    expect(await create.isDisabled()).toBe(true);
+    await visitor.expectAccessible();
+  });
+
+  visit("a rollout is watched, paused and resumed; a device says why it does not update", async (visitor) => {
+    const { cluster, page } = visitor;
+    const root = await operator(cluster);
+    const version = `0.0.2-${randomUUID().slice(0, 8)}`;
+    const artifact = { os: "linux", arch: "amd64", size: 1, sha256: "0".repeat(64), name: "helper" };
+    const manifest = JSON.stringify({ version, component: "helper", artifacts: [artifact] });
+    const urls = { helper: "https://releases.example.com/helper" };
+    expect((await root.call("POST", "/agent-versions", { manifest, urls })).status).toBe(201);
+    const made = await root.call("POST", "/agent-versions/rollouts", { component: "helper", version, percent: 1 });
+    expect(made.status).toBe(201);
+    const orgId = await newOrganization(cluster, await newPartner(cluster));
+    const deviceId = await (await enroller(cluster))(orgId, { hostname: "why-not" });
+    const admin = await enrolledAs(cluster, "platform-admin", {});
+    await visitor.signIn(admin, `/releases/rollouts/${made.body.id}`, admin.recoveryCodes[0]);
+    await page.getByRole("heading", { level: 1, name: new RegExp(version) }).waitFor();
+    await page.getByText("Nothing has been offered yet.").waitFor();
+    for (const [verb, said] of [
+      ["Pause", "The rollout is paused."],
+      ["Resume", "The rollout goes on."],
+    ] as const) {
+      await page.getByRole("button", { name: `${verb} …` }).click();
+      await page.getByRole("dialog").getByRole("button", { name: verb, exact: true }).click();
+      await page.getByText(said).waitFor();
+      await visitor.expectAccessible();
+    }
+    await page.getByRole("button", { name: "Cancel it …" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel it", exact: true }).click();
+    await page.getByText("The rollout is cancelled.").waitFor();
+    await visitor.open(`/devices/${deviceId}`, /why-not/);
+    await page.getByRole("row", { name: /^agent/ }).waitFor();
+    await visitor.open("/operations", "Operations");
+    await page.getByRole("row", { name: /^tenancy ok/ }).waitFor();
+    await visitor.expectAccessible();
+  });
+});
