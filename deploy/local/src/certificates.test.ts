@@ -1,4 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { Agent } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "node:tls";
@@ -124,7 +125,9 @@ describe("mutual TLS between processes", () => {
     expect(calls).toBeGreaterThan(callsThen);
     await transport.close();
 
-    const withOld = createConnectTransport({ baseUrl, nodeOptions: before, httpVersion: "1.1" });
+    // A connection of its own: one that was made before the change, and is still open, goes on.
+    const nodeOptions = { ...before, agent: new Agent() };
+    const withOld = createConnectTransport({ baseUrl, nodeOptions, httpVersion: "1.1" });
     await expect(echo(withOld)).rejects.toThrow();
     expect(pemOf("gateway").cert).not.toEqual(before.cert);
   });

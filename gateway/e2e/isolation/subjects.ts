@@ -85,8 +85,17 @@ const openRows = [
   "POST /agent-versions/sync-:source",
 ];
 
-/** Ids that machines give, not records of ours; of links to providers only one's own exist. */
-const notOurs = ["hardwareId", "eventId", "recordId", "providerId", "clientId", "samlEntityId"];
+/** Ids that machines give or rows tell, none of a record that is looked up; of links to providers only one's own exist. */
+const notOurs = [
+  "hardwareId",
+  "eventId",
+  "recordId",
+  "actorId",
+  "resourceId",
+  "providerId",
+  "clientId",
+  "samlEntityId",
+];
 
 /** The device stands under another name than `id`. */
 const liveFamily = /^\/system-tools\/devices\/:deviceId\//;

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Secret, TOTP } from "otpauth";
@@ -67,8 +68,10 @@ const login = async (cluster: Cluster, credentials: Credentials) =>
 
 async function keep(cluster: Cluster, { accessToken, refreshToken }: Tokens): Promise<void> {
   const file = fileOf(cluster);
-  await writeFile(`${file}.${process.pid}`, JSON.stringify({ accessToken, refreshToken }));
-  await rename(`${file}.${process.pid}`, file);
+  // Several may write at once, also of one process.
+  const made = `${file}.${randomUUID()}`;
+  await writeFile(made, JSON.stringify({ accessToken, refreshToken }));
+  await rename(made, file);
 }
 
 async function call(

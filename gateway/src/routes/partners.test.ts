@@ -274,6 +274,7 @@ describe("audit logs", () => {
         errorMessage: null,
         ipAddress: "192.0.2.1",
         userAgent: null,
+        sessionId: null,
         details: { changes: {} },
         seq: 7,
         checksum: "c7",
