@@ -3,6 +3,7 @@ import { type EachResult, forEach } from "../api/each.ts";
 import { failureSentence } from "../rules/failure-sentence.ts";
 import { Dialog, DialogActions } from "./dialog.tsx";
 import { PlainTable } from "./plain-table.tsx";
+import { TypedName } from "./typed-name.tsx";
 
 type Item = { id: string; name: string };
 
@@ -21,7 +22,9 @@ type BulkActionProps = {
   onClose(): void;
 };
 
-/** Does the same to several records: asks before, says how far it is, and names those that were refused with the reason. */
+/**
+ * Does the same to several records: asks before, says how far it is, and names those that were refused with the reason.
+ */
 export function BulkAction(props: BulkActionProps) {
   const { title, verb, items, children, typed, isDisabled = false, work, onDone, onClose } = props;
   const [through, setThrough] = useState<number | null>(null);
@@ -75,12 +78,7 @@ export function BulkAction(props: BulkActionProps) {
   return (
     <Dialog title={title} onClose={onClose}>
       {children}
-      {typed === undefined ? null : (
-        <label>
-          Type <code>{typed}</code> to go on
-          <input value={text} spellCheck={false} autoComplete="off" onChange={(event) => setText(event.target.value)} />
-        </label>
-      )}
+      {typed === undefined ? null : <TypedName name={typed} text={text} onChange={setText} />}
       <DialogActions>
         {/* biome-ignore lint/a11y/noAutofocus: Enter must not do what cannot be undone */}
         <button type="button" autoFocus onClick={onClose}>

@@ -3,6 +3,7 @@ import type { Failure } from "../api/call.ts";
 import { Failed } from "../api/queries.ts";
 import { Dialog, DialogActions } from "./dialog.tsx";
 import { FailureState } from "./states.tsx";
+import { TypedName } from "./typed-name.tsx";
 
 /**
  * Asks before something goes. Says what goes; the focus is on Cancel. What cannot be undone wants its name typed.
@@ -45,12 +46,7 @@ export function Confirm({
   return (
     <Dialog title={title} onClose={onClose}>
       {children}
-      {typed === undefined ? null : (
-        <label>
-          Type <code>{typed}</code> to go on
-          <input value={text} spellCheck={false} autoComplete="off" onChange={(event) => setText(event.target.value)} />
-        </label>
-      )}
+      {typed === undefined ? null : <TypedName name={typed} text={text} onChange={setText} />}
       {failure ? <FailureState failure={failure} /> : null}
       <DialogActions>
         {/* biome-ignore lint/a11y/noAutofocus: Enter must not do what cannot be undone */}

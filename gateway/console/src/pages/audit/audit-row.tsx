@@ -6,7 +6,6 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { changesOf } from "../../rules/changes.ts";
 import { curlOf } from "../../rules/curl.ts";
@@ -35,15 +34,7 @@ export function AuditRow() {
     value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
   return (
     <>
-      <PageTitle
-        title={data.action}
-        after={
-          <small>
-            {" "}
-            <Status of={data.result} />
-          </small>
-        }
-      />
+      <PageTitle title={data.action} status={data.result} />
       <p>
         <Link to="/audit" search={{ orgId: data.orgId ?? undefined } as never}>
           All rows

@@ -5,6 +5,7 @@ import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Facts, Section } from "../../parts/facts.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
+import { SaveRow } from "../../parts/save-row.tsx";
 import { FailureState, Loading, Said } from "../../parts/states.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { useWrite } from "../../parts/use-write.ts";
@@ -81,12 +82,7 @@ function Policy({ orgId }: { orgId: string }) {
               storage before they go
             </label>
           </fieldset>
-          {why ? <p className="soft">{why}</p> : null}
-          <div>
-            <button type="submit" className="primary" disabled={write.isRunning || why !== null}>
-              {write.isRunning ? "Saving …" : "Save"}
-            </button>
-          </div>
+          <SaveRow why={why} isRunning={write.isRunning} />
         </form>
       </Section>
     </>

@@ -5,6 +5,7 @@ import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { BulkAction } from "../../parts/bulk-action.tsx";
 import { Field } from "../../parts/field.tsx";
 import { Operation } from "../../parts/operation.tsx";
+import { NamedOptions } from "../../parts/options.tsx";
 
 type Device = ItemOf<"/api/v1/devices">;
 type Asking = "move" | "group" | "updatesOn" | "updatesOff" | "decommission" | null;
@@ -40,11 +41,7 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
       <Field label={label}>
         <select value={placeId} onChange={(event) => setPlace(event.target.value)}>
           <option value="">{none ?? "Choose one"}</option>
-          {(places ?? []).map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
+          <NamedOptions of={places ?? []} />
         </select>
       </Field>
     ) : (

@@ -2,6 +2,7 @@ import { useState } from "react";
 import { useWhyNot } from "../../api/me.tsx";
 import { useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { Options } from "../../parts/options.tsx";
 import styles from "../../parts/plain-table.module.css";
 import { EmptyState, FailureState, Loading } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
@@ -33,9 +34,7 @@ export function DeviceLogs({ id }: { id: string }) {
             Level{" "}
             <select value={level} onChange={(event) => setLevel(event.target.value)}>
               <option value="">all</option>
-              {levels.map((each) => (
-                <option key={each}>{each}</option>
-              ))}
+              <Options of={levels} />
             </select>
           </label>
           <label>

@@ -3,6 +3,7 @@ import { api } from "../../api/api.ts";
 import { dataOf, useGet } from "../../api/queries.ts";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
+import { NamedOptions } from "../../parts/options.tsx";
 
 type DevicePlaceProps = {
   of: ItemOf<"/api/v1/devices">;
@@ -40,11 +41,7 @@ export function DevicePlace({ of: device, onClose, onDone }: DevicePlaceProps) {
             <Field label="Site" faults={faultsOf("siteId")}>
               <select name="siteId" defaultValue={device.siteId ?? ""}>
                 <option value="">none</option>
-                {sites.data.data.map(({ id, name }) => (
-                  <option key={id} value={id}>
-                    {name}
-                  </option>
-                ))}
+                <NamedOptions of={sites.data.data} />
               </select>
             </Field>
           ) : null}

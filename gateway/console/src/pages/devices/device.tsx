@@ -9,7 +9,6 @@ import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Said } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { DeviceLogs } from "./device-logs.tsx";
 import { DevicePlace } from "./device-place.tsx";
@@ -35,15 +34,7 @@ export function DevicePage() {
   };
   return (
     <>
-      <PageTitle
-        title={data.hostname}
-        after={
-          <small>
-            {" "}
-            <Status of={data.status} />
-          </small>
-        }
-      />
+      <PageTitle title={data.hostname} status={data.status} />
       <Said>{said}</Said>
       {data.quarantineReason ? <p role="note">Quarantined: {data.quarantineReason}</p> : null}
       <Section

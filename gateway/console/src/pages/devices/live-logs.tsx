@@ -2,6 +2,7 @@ import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { Options } from "../../parts/options.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
@@ -84,9 +85,7 @@ function Events({ id, log, level }: { id: string; log: string; level: string | u
             Level{" "}
             <select value={level ?? ""} onChange={(event) => change({ level: event.target.value || undefined })}>
               <option value="">all</option>
-              {levels.map((each) => (
-                <option key={each}>{each}</option>
-              ))}
+              <Options of={levels} />
             </select>
           </label>{" "}
           <button

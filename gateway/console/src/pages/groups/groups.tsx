@@ -9,6 +9,7 @@ import { Field } from "../../parts/field.tsx";
 import { ChooseFirst, FormDialog } from "../../parts/form-dialog.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { Operation } from "../../parts/operation.tsx";
+import { NamedOptions } from "../../parts/options.tsx";
 import { RowAction } from "../../parts/row-action.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -143,11 +144,7 @@ function GroupForm({ orgId, group, onClose }: { orgId: string; group?: Group; on
             >
               <select name="siteId" defaultValue={group?.siteId ?? ""}>
                 <option value="">any of the organization</option>
-                {sites.data.data.map(({ id, name }) => (
-                  <option key={id} value={id}>
-                    {name}
-                  </option>
-                ))}
+                <NamedOptions of={sites.data.data} />
               </select>
             </Field>
           ) : null}

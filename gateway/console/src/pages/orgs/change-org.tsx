@@ -3,6 +3,7 @@ import { api } from "../../api/api.ts";
 import { dataOf, useForget } from "../../api/queries.ts";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
+import { Options } from "../../parts/options.tsx";
 import { capOf, dayOf } from "../../rules/form-values.ts";
 
 type Organization = ItemOf<"/api/v1/orgs/organizations">;
@@ -47,16 +48,12 @@ export function ChangeOrganization({ of: org, onClose }: { of: Organization; onC
             faults={faultsOf("status")}
           >
             <select name="status" defaultValue={org.status}>
-              {statuses.map((each) => (
-                <option key={each}>{each}</option>
-              ))}
+              <Options of={statuses} />
             </select>
           </Field>
           <Field label="Type" faults={faultsOf("type")}>
             <select name="type" defaultValue={org.type}>
-              {types.map((each) => (
-                <option key={each}>{each}</option>
-              ))}
+              <Options of={types} />
             </select>
           </Field>
           <Field label="Devices at most" hint="Empty: unlimited." faults={faultsOf("maxDevices")}>

@@ -1,15 +1,25 @@
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
-import { useState } from "react";
+import { Fragment, useState } from "react";
 import { api } from "../../api/api.ts";
-import { dataOf, useForget, useGet } from "../../api/queries.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { dataOf, useGet } from "../../api/queries.ts";
+import { DeleteRecord } from "../../parts/delete-record.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
-import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { ChangeOrganization } from "./change-org.tsx";
+
+/** Lists that can be narrowed to an organization. */
+const theirs = [
+  ["/devices", "Devices"],
+  ["/sites", "Sites"],
+  ["/people", "People"],
+  ["/keys", "Keys"],
+  ["/webhooks", "Webhooks"],
+  ["/audit", "Audit"],
+  ["/settings/sso", "Single sign-on"],
+] as const;
 
 /** One organization: a customer with all that is theirs. */
 export function OrganizationPage() {
@@ -19,7 +29,6 @@ export function OrganizationPage() {
   const devices = useGet("/api/v1/devices", { params: { query: { orgId: id, limit: "1" } } });
   const keys = useGet("/api/v1/api-keys", { params: { query: { orgId: id, status: "active", limit: "1" } } });
   const [asking, ask] = useState<"change" | "delete" | null>(null);
-  const forget = useForget();
   const navigate = useNavigate();
   if (!org.data) return <RecordState title="Organization" of={org} />;
   const { data } = org;
@@ -29,15 +38,7 @@ export function OrganizationPage() {
   const date = (at: string | null) => (at === null ? null : <Instant at={at} />);
   return (
     <>
-      <PageTitle
-        title={data.name}
-        after={
-          <small>
-            {" "}
-            <Status of={data.status} />
-          </small>
-        }
-      />
+      <PageTitle title={data.name} status={data.status} />
       <p>
         <Link to="/orgs">All organizations</Link>
       </p>
@@ -67,33 +68,14 @@ export function OrganizationPage() {
           ]}
         />
         <p>
-          <Link to="/devices" search={search}>
-            Devices
-          </Link>{" "}
-          ·{" "}
-          <Link to="/sites" search={search}>
-            Sites
-          </Link>{" "}
-          ·{" "}
-          <Link to="/people" search={search}>
-            People
-          </Link>{" "}
-          ·{" "}
-          <Link to="/keys" search={search}>
-            Keys
-          </Link>{" "}
-          ·{" "}
-          <Link to="/webhooks" search={search}>
-            Webhooks
-          </Link>{" "}
-          ·{" "}
-          <Link to="/audit" search={search}>
-            Audit
-          </Link>{" "}
-          ·{" "}
-          <Link to="/settings/sso" search={search}>
-            Single sign-on
-          </Link>
+          {theirs.map(([to, name], at) => (
+            <Fragment key={to}>
+              {at > 0 ? " · " : null}
+              <Link to={to} search={search}>
+                {name}
+              </Link>
+            </Fragment>
+          ))}
         </p>
       </Section>
       {(
@@ -110,22 +92,18 @@ export function OrganizationPage() {
         ))}
       {asking === "change" ? <ChangeOrganization of={data} onClose={close} /> : null}
       {asking === "delete" ? (
-        <Confirm
-          title={`Delete ${data.name}?`}
-          verb="Delete"
-          typed={data.name}
+        <DeleteRecord
+          name={data.name}
+          remove={() => dataOf(api.DELETE("/api/v1/orgs/organizations/{id}", { params }))}
+          forgets={["/api/v1/orgs"]}
+          leave={() => navigate({ to: "/orgs" })}
           onClose={close}
-          action={async () => {
-            await dataOf(api.DELETE("/api/v1/orgs/organizations/{id}", { params }));
-            await forget("/api/v1/orgs");
-            await navigate({ to: "/orgs" });
-          }}
         >
           <p>
             {deviceCount ?? "Its"} devices and {keyCount ?? "its"} active keys are refused from then on, and its people
             cannot sign in. Its audit trail stays.
           </p>
-        </Confirm>
+        </DeleteRecord>
       ) : null}
     </>
   );

@@ -7,6 +7,7 @@ import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { Operation } from "../../parts/operation.tsx";
+import { NamedOptions } from "../../parts/options.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -93,11 +94,7 @@ function NewOrganization({ onClose }: { onClose(): void }) {
           {isSystem ? (
             <Field label="Partner" faults={faultsOf("partnerId")}>
               <select name="partnerId" required>
-                {(partners.data?.data ?? []).map(({ id, name }) => (
-                  <option key={id} value={id}>
-                    {name}
-                  </option>
-                ))}
+                <NamedOptions of={partners.data?.data ?? []} />
               </select>
             </Field>
           ) : null}

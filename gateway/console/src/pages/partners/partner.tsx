@@ -2,17 +2,17 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { DeleteRecord } from "../../parts/delete-record.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { Operation } from "../../parts/operation.tsx";
+import { Options } from "../../parts/options.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
-import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { capOf } from "../../rules/form-values.ts";
-import { Options, partnerPlans, partnerStatuses, partnerTypes } from "./partner-words.tsx";
+import { partnerPlans, partnerStatuses, partnerTypes } from "./partner-words.ts";
 
 /** One partner, as the platform's administrators see it. */
 export function PartnerPage() {
@@ -30,15 +30,7 @@ export function PartnerPage() {
   const cap = (most: number | null) => most?.toLocaleString() ?? "unlimited";
   return (
     <>
-      <PageTitle
-        title={data.name}
-        after={
-          <small>
-            {" "}
-            <Status of={data.status} />
-          </small>
-        }
-      />
+      <PageTitle title={data.name} status={data.status} />
       <p>
         <Link to="/partners">All partners</Link>
       </p>
@@ -63,7 +55,7 @@ export function PartnerPage() {
             [
               "Organizations",
               <Link key="orgs" to="/orgs" search={{ partnerId: id } as never}>
-                {count === undefined || count === null ? "See them" : count.toLocaleString()}
+                {count?.toLocaleString() ?? "See them"}
               </Link>,
             ],
             ["Organizations at most", cap(data.maxOrganizations)],
@@ -141,22 +133,18 @@ export function PartnerPage() {
         </FormDialog>
       ) : null}
       {asking === "delete" ? (
-        <Confirm
-          title={`Delete ${data.name}?`}
-          verb="Delete"
-          typed={data.name}
+        <DeleteRecord
+          name={data.name}
+          remove={() => dataOf(api.DELETE("/api/v1/orgs/partners/{id}", { params }))}
+          forgets={["/api/v1/orgs"]}
+          leave={() => navigate({ to: "/partners" })}
           onClose={close}
-          action={async () => {
-            await dataOf(api.DELETE("/api/v1/orgs/partners/{id}", { params }));
-            await forget("/api/v1/orgs");
-            await navigate({ to: "/partners" });
-          }}
         >
           <p>
             It goes with {count ?? "all of its"} organizations: their devices and keys are refused, their people cannot
             sign in. Audit trails stay.
           </p>
-        </Confirm>
+        </DeleteRecord>
       ) : null}
     </>
   );

@@ -6,11 +6,12 @@ import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { Operation } from "../../parts/operation.tsx";
+import { Options } from "../../parts/options.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { slugOf } from "../../rules/slug.ts";
-import { Options, partnerPlans, partnerTypes } from "./partner-words.tsx";
+import { partnerPlans, partnerTypes } from "./partner-words.ts";
 
 /** Partners: the service providers and companies whose organizations are here. */
 export function Partners() {

@@ -9,6 +9,7 @@ import { Facts, Section } from "../../parts/facts.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
 import { type FaultsOf, FormDialog } from "../../parts/form-dialog.tsx";
+import { NamedOptions } from "../../parts/options.tsx";
 
 type Person = ItemOf<"/api/v1/users">;
 
@@ -100,11 +101,7 @@ function Change({ person, organizations, sites, onClose, onDone }: ChangeProps) 
           {roles ? (
             <Field label="Role" faults={faultsOf("roleId")}>
               <select name="roleId" required defaultValue={person.roleId}>
-                {roles.map(({ id, name }) => (
-                  <option key={id} value={id}>
-                    {name}
-                  </option>
-                ))}
+                <NamedOptions of={roles} />
               </select>
             </Field>
           ) : null}

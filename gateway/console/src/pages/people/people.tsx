@@ -12,6 +12,7 @@ import { asOptions } from "../../parts/filter-bar.tsx";
 import { FormActions } from "../../parts/form-actions.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { Operation } from "../../parts/operation.tsx";
+import { NamedOptions } from "../../parts/options.tsx";
 import { RowAction } from "../../parts/row-action.tsx";
 import { EmptyState, FailureState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -167,11 +168,7 @@ function Invite({ onClose }: { onClose(): void }) {
         </Field>
         <Field label="Role" faults={write.faultsOf("roleId")}>
           <select name="roleId" required>
-            {(roles ?? []).map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
+            <NamedOptions of={roles ?? []} />
           </select>
         </Field>
         <FormActions onCancel={onClose} isRunning={write.isRunning} isDisabled={!roles} running="Inviting …">

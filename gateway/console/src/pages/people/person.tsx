@@ -4,12 +4,12 @@ import { api } from "../../api/api.ts";
 import { useMe } from "../../api/me.tsx";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
+import { DeleteRecord } from "../../parts/delete-record.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Said } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { InviteLink } from "./invite-link.tsx";
 import { Membership } from "./membership.tsx";
@@ -37,15 +37,7 @@ export function PersonPage() {
   const isSelf = id === me.id;
   return (
     <>
-      <PageTitle
-        title={data.name}
-        after={
-          <small>
-            {" "}
-            <Status of={data.status} />
-          </small>
-        }
-      />
+      <PageTitle title={data.name} status={data.status} />
       <p>
         <Link to="/people" search={{ orgId: data.orgId ?? undefined } as never}>
           All people
@@ -154,19 +146,17 @@ export function PersonPage() {
       ) : null}
       {invited ? <InviteLink to={invited} onClose={() => setInvited(null)} /> : null}
       {asking === "remove" ? (
-        <Confirm
-          title={`Remove ${data.name}?`}
+        <DeleteRecord
+          name={data.name}
           verb="Remove"
           typed={data.email}
+          remove={() => dataOf(api.DELETE("/api/v1/users/{id}", { params }))}
+          forgets={["/api/v1/users"]}
+          leave={() => navigate({ to: "/people", search: { orgId: data.orgId ?? undefined } as never })}
           onClose={close}
-          action={async () => {
-            await dataOf(api.DELETE("/api/v1/users/{id}", { params }));
-            await forget("/api/v1/users");
-            await navigate({ to: "/people", search: { orgId: data.orgId ?? undefined } as never });
-          }}
         >
           <p>The account goes with its sessions and second factors. What the person did stays in the audit trail.</p>
-        </Confirm>
+        </DeleteRecord>
       ) : null}
     </>
   );

@@ -6,6 +6,7 @@ import { BarChart } from "../../parts/bar-chart.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { Operation } from "../../parts/operation.tsx";
+import { Options } from "../../parts/options.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
@@ -55,15 +56,7 @@ export function RolloutPage() {
     : [isStopped ? "resume" : "pause", ...(rollout.kind === "staged" ? (["complete", "cancel"] as const) : [])];
   return (
     <>
-      <PageTitle
-        title={`${rollout.component} ${rollout.version}`}
-        after={
-          <small>
-            {" "}
-            <Status of={rollout.state} />
-          </small>
-        }
-      />
+      <PageTitle title={`${rollout.component} ${rollout.version}`} status={rollout.state} />
       <p>
         <Link to="/releases/rollouts">All rollouts</Link>
       </p>
@@ -148,9 +141,7 @@ function Attempts({ id }: { id: string }) {
           State{" "}
           <select value={state} onChange={(event) => setState(event.target.value)}>
             <option value="">all</option>
-            {states.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
+            <Options of={states} />
           </select>
         </label>
       }

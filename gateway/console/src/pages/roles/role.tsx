@@ -1,8 +1,8 @@
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
-import { dataOf, useForget, useGet } from "../../api/queries.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { dataOf, useGet } from "../../api/queries.ts";
+import { DeleteRecord } from "../../parts/delete-record.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
@@ -19,7 +19,6 @@ export function RolePage() {
   const all = useGet("/api/v1/permissions");
   const holders = useGet("/api/v1/users", { params: { query: { role: id, limit: "1" } } });
   const [asking, ask] = useState<"change" | "delete" | null>(null);
-  const forget = useForget();
   const navigate = useNavigate();
   if (!role.data) return <RecordState title="Role" of={role} />;
   const { data } = role;
@@ -58,7 +57,7 @@ export function RolePage() {
             [
               "People who have it",
               <Link key="holders" to="/people" search={{ role: id } as never}>
-                {count === undefined || count === null ? "See them" : count.toLocaleString()}
+                {count?.toLocaleString() ?? "See them"}
               </Link>,
             ],
             ["Changed", <Time key="changed" at={data.updatedAt} />],
@@ -80,19 +79,15 @@ export function RolePage() {
       </Section>
       {asking === "change" ? <RoleForm role={data} onClose={close} /> : null}
       {asking === "delete" ? (
-        <Confirm
-          title={`Delete ${data.name}?`}
-          verb="Delete"
-          typed={data.name}
+        <DeleteRecord
+          name={data.name}
+          remove={() => dataOf(api.DELETE("/api/v1/roles/{id}", { params }))}
+          forgets={["/api/v1/roles"]}
+          leave={() => navigate({ to: "/roles", search: { orgId: data.orgId ?? undefined } as never })}
           onClose={close}
-          action={async () => {
-            await dataOf(api.DELETE("/api/v1/roles/{id}", { params }));
-            await forget("/api/v1/roles");
-            await navigate({ to: "/roles", search: { orgId: data.orgId ?? undefined } as never });
-          }}
         >
           <p>{count ? `${count.toLocaleString()} people have it: give them another role first.` : "Nobody has it."}</p>
-        </Confirm>
+        </DeleteRecord>
       ) : null}
     </>
   );

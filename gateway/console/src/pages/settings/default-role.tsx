@@ -1,6 +1,7 @@
 import { useAssignableRoles } from "../../api/use-assignable-roles.ts";
 import { Field } from "../../parts/field.tsx";
 import type { FaultsOf } from "../../parts/form-dialog.tsx";
+import { NamedOptions } from "../../parts/options.tsx";
 
 type DefaultRoleProps = { orgId: string | undefined; chosen?: string | null; faultsOf: FaultsOf };
 
@@ -16,11 +17,7 @@ export function DefaultRole({ orgId, chosen, faultsOf }: DefaultRoleProps) {
     >
       <select name="defaultRoleId" defaultValue={chosen ?? ""}>
         <option value="">are not made: they need an invitation</option>
-        {roles.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
+        <NamedOptions of={roles} />
       </select>
     </Field>
   );

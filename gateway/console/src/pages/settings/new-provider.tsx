@@ -3,6 +3,7 @@ import { api } from "../../api/api.ts";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
+import { NamedOptions } from "../../parts/options.tsx";
 import { DefaultRole } from "./default-role.tsx";
 import { ProviderAddress } from "./provider-address.tsx";
 
@@ -65,11 +66,7 @@ export function NewProvider({ orgId, onClose }: { orgId: string | undefined; onC
           <Field label="Preset" hint="Fills in scopes and the names of attributes." faults={faultsOf("preset")}>
             <select value={presetId} onChange={(event) => setPreset(event.target.value)}>
               <option value="">none</option>
-              {offered.map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
+              <NamedOptions of={offered} />
             </select>
           </Field>
           <ProviderAddress type={type} template={preset?.issuerTemplate ?? null} faultsOf={faultsOf} />

@@ -5,6 +5,7 @@ import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Facts, Section } from "../../parts/facts.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
+import { SaveRow } from "../../parts/save-row.tsx";
 import { FailureState, Loading, Said } from "../../parts/states.tsx";
 import { useWrite } from "../../parts/use-write.ts";
 import { SettingsPage } from "./settings-page.tsx";
@@ -74,12 +75,7 @@ function Record() {
               <input name="contactPhone" type="tel" maxLength={50} defaultValue={contact.phone ?? ""} />
             </Field>
           </fieldset>
-          {why ? <p className="soft">{why}</p> : null}
-          <div>
-            <button type="submit" className="primary" disabled={write.isRunning || why !== null}>
-              {write.isRunning ? "Saving …" : "Save"}
-            </button>
-          </div>
+          <SaveRow why={why} isRunning={write.isRunning} />
         </form>
       </Section>
     </>

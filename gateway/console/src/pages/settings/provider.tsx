@@ -3,6 +3,7 @@ import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
+import { DeleteRecord } from "../../parts/delete-record.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { Operation } from "../../parts/operation.tsx";
@@ -10,7 +11,6 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Said } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { failureSentence } from "../../rules/failure-sentence.ts";
 import { Attempts } from "./attempts.tsx";
@@ -81,15 +81,7 @@ export function ProviderPage() {
   const when = data.enforcement.reason ? notInForce[data.enforcement.reason] : null;
   return (
     <>
-      <PageTitle
-        title={data.name}
-        after={
-          <small>
-            {" "}
-            <Status of={data.status} />
-          </small>
-        }
-      />
+      <PageTitle title={data.name} status={data.status} />
       <p>
         <Link to="/settings/sso" search={{ orgId: data.orgId ?? undefined } as never}>
           All identity providers
@@ -197,19 +189,15 @@ export function ProviderPage() {
         </Confirm>
       ) : null}
       {asking === "delete" ? (
-        <Confirm
-          title={`Delete ${data.name}?`}
-          verb="Delete"
-          typed={data.name}
+        <DeleteRecord
+          name={data.name}
+          remove={() => dataOf(api.DELETE("/api/v1/sso/providers/{id}", { params }))}
+          forgets={["/api/v1/sso/providers"]}
+          leave={() => navigate({ to: "/settings/sso", search: { orgId: data.orgId ?? undefined } as never })}
           onClose={close}
-          action={async () => {
-            await dataOf(api.DELETE("/api/v1/sso/providers/{id}", { params }));
-            await forget("/api/v1/sso/providers");
-            await navigate({ to: "/settings/sso", search: { orgId: data.orgId ?? undefined } as never });
-          }}
         >
           <p>It goes with all links of accounts. Whoever has no password needs a link to set one.</p>
-        </Confirm>
+        </DeleteRecord>
       ) : null}
     </>
   );

@@ -2,7 +2,7 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { DeleteRecord } from "../../parts/delete-record.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
@@ -57,7 +57,7 @@ export function SitePage() {
             [
               "Devices",
               <Link key="devices" to="/devices" search={{ orgId: data.orgId, siteId: id } as never}>
-                {count === undefined || count === null ? "See them" : count.toLocaleString()}
+                {count?.toLocaleString() ?? "See them"}
               </Link>,
             ],
             ["Labels", Object.keys(data.labels).length > 0 ? <Labels key="labels" of={data.labels} /> : null],
@@ -95,22 +95,18 @@ export function SitePage() {
         </FormDialog>
       ) : null}
       {asking === "delete" ? (
-        <Confirm
-          title={`Delete ${data.name}?`}
-          verb="Delete"
-          typed={data.name}
+        <DeleteRecord
+          name={data.name}
+          remove={() => dataOf(api.DELETE("/api/v1/orgs/sites/{id}", { params }))}
+          forgets={["/api/v1/orgs/sites", "/api/v1/devices"]}
+          leave={() => navigate({ to: "/sites", search: { orgId: data.orgId } as never })}
           onClose={close}
-          action={async () => {
-            await dataOf(api.DELETE("/api/v1/orgs/sites/{id}", { params }));
-            await forget("/api/v1/orgs/sites", "/api/v1/devices");
-            await navigate({ to: "/sites", search: { orgId: data.orgId } as never });
-          }}
         >
           <p>
             {count ? `Its ${count.toLocaleString()} devices stay, without a site. ` : "No device stands there. "}
             People who are limited to this site alone see nothing any more.
           </p>
-        </Confirm>
+        </DeleteRecord>
       ) : null}
     </>
   );

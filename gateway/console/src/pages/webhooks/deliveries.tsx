@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { Options } from "../../parts/options.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -25,9 +26,7 @@ export function Deliveries({ id }: { id: string }) {
           Status{" "}
           <select value={status} onChange={(event) => setStatus(event.target.value)}>
             <option value="">all</option>
-            {states.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
+            <Options of={states} />
           </select>
         </label>
       }

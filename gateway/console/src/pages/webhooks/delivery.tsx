@@ -9,7 +9,6 @@ import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Said } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { failureSentence } from "../../rules/failure-sentence.ts";
 
@@ -32,15 +31,7 @@ export function DeliveryPage() {
     );
   return (
     <>
-      <PageTitle
-        title={data.event}
-        after={
-          <small>
-            {" "}
-            <Status of={data.status} />
-          </small>
-        }
-      />
+      <PageTitle title={data.event} status={data.status} />
       <p>
         <Link to="/webhooks/$id" params={{ id }}>
           All deliveries of this webhook

@@ -45,15 +45,7 @@ export function WebhookPage() {
   const isActive = data.status === "active";
   return (
     <>
-      <PageTitle
-        title={data.name}
-        after={
-          <small>
-            {" "}
-            <Status of={data.status} />
-          </small>
-        }
-      />
+      <PageTitle title={data.name} status={data.status} />
       <Said>{said}</Said>
       <Section
         title="Endpoint"
