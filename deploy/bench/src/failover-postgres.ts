@@ -10,10 +10,11 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { connect, createServer, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { freePort } from "@muster/local";
+import { movingAddress } from "@muster/testing";
 import pg from "pg";
 
 const debian = "/usr/lib/postgresql";
@@ -232,38 +233,4 @@ wal_sender_timeout = 5s
 
 function idOf(name: string, flag: "-u" | "-g"): number {
   return Number(spawnSync("id", [flag, name], { encoding: "utf8" }).stdout);
-}
-
-/** A port that hands each connection to the port that `target` names then. */
-async function movingAddress(target: () => number) {
-  const sockets = new Set<Socket>();
-  const server = createServer({ noDelay: true }, (inbound) => {
-    const outbound = connect({ port: target(), host: "127.0.0.1", noDelay: true });
-    for (const [one, other] of [
-      [inbound, outbound],
-      [outbound, inbound],
-    ] as const) {
-      sockets.add(one);
-      one.on("error", () => other.destroy());
-      one.on("close", () => {
-        sockets.delete(one);
-        other.destroy();
-      });
-      one.pipe(other);
-    }
-  });
-  const port = await freePort();
-  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
-  const cut = () => {
-    for (const socket of sockets) socket.destroy();
-  };
-  return {
-    port,
-    cut,
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        cut();
-      }),
-  };
 }

@@ -1,12 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { appendFileSync, chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Database, openDatabase, openReplica, type Replica, sql } from "@muster/db";
 import { createLogger } from "@muster/kit";
-import { until } from "@muster/testing";
+import { type MovingAddress, movingAddress, until } from "@muster/testing";
 import { freePort } from "./ports.ts";
 import { type Cluster, initCluster, postgresUrl, startCluster, stopCluster, superuser } from "./postgres.ts";
 import { postgresBinaries } from "./postgres-binaries.ts";
@@ -21,7 +20,9 @@ let folder: string;
 let primary: Cluster;
 let standby: Cluster;
 let ports: { primary: number; standby: number };
-let address: { port: number; target: number; server: Server; sockets: Set<Socket> };
+let address: MovingAddress;
+/** Where the address leads. */
+let target: number;
 let db: Database;
 let replica: Replica;
 
@@ -48,7 +49,8 @@ beforeAll(async () => {
   writeFileSync(join(standby.dataDir, "standby.signal"), "");
   await startCluster(primary, ports.primary);
   await startCluster(standby, ports.standby);
-  address = await movingAddress(ports.primary);
+  target = ports.primary;
+  address = await movingAddress(() => target);
   const urlAt = (port: number) => postgresUrl(port, "postgres", superuser, password);
   db = openDatabase({ url: urlAt(address.port), max: 3, name: "moving", log });
   replica = openReplica({ url: urlAt(ports.standby), primary: db, max: 2, log, maxLagMs: 2_000, pollMs: 50 });
@@ -58,32 +60,10 @@ beforeAll(async () => {
 afterAll(async () => {
   await replica?.stop();
   await db?.close();
-  address?.server.close();
-  for (const socket of address?.sockets ?? []) socket.destroy();
+  await address?.close();
   for (const cluster of [standby, primary]) if (cluster) await stopCluster(cluster, 2);
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
-
-/** One port that leads where `target` says. */
-async function movingAddress(target: number) {
-  const sockets = new Set<Socket>();
-  const server = createServer({ noDelay: true }, (inbound) => {
-    const outbound = connect({ port: moving.target, host: "127.0.0.1", noDelay: true });
-    for (const [one, other] of [
-      [inbound, outbound],
-      [outbound, inbound],
-    ] as const) {
-      sockets.add(one);
-      one.on("error", () => other.destroy());
-      one.on("close", () => other.destroy());
-      one.pipe(other);
-    }
-  });
-  const port = await freePort();
-  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
-  const moving = { port, target, server, sockets };
-  return moving;
-}
 
 const insert = (id: number) => db.tx(anyone, (t) => t.execute(sql`insert into note values (${id})`));
 const notes = async (of: Database) =>
@@ -124,8 +104,8 @@ describe("a primary with a standby", () => {
   });
 
   it("is never taken to be the server of an address that leads to the standby", async () => {
-    address.target = ports.standby;
-    for (const socket of address.sockets) socket.destroy();
+    target = ports.standby;
+    address.cut();
     await expect(insert(3)).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
     await expect(insert(3)).rejects.toMatchObject({
       cause: { message: "the database at this address is a standby" },

@@ -2,6 +2,7 @@ export { type Authenticator, softAuthenticator, type Twist } from "./authenticat
 export { callers } from "./callers.ts";
 export * from "./database.ts";
 export { type Listening, listening } from "./listening.ts";
+export { type MovingAddress, movingAddress } from "./moving-address.ts";
 export * from "./nats.ts";
 export { outcome } from "./outcome.ts";
 export { type TestPort, testPort } from "./rpc.ts";
