@@ -273,6 +273,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       if (bucket) bucket.refusal = null;
     },
     async stop() {
+      clearTimeout(gathering);
       await settling.stop();
       for (const bucket of buckets.values()) returnExpired(bucket, Number.POSITIVE_INFINITY);
       await settleAll();
