@@ -1,6 +1,6 @@
-// `npm run fuzz [-- --seconds N --seed N]`: schemathesis calls every operation of the served document on a throw-away cluster, as platform administrator,
-// organization administrator and API key. Ends with 1 after a 5xx or a reply that is not as documented. Skipped where
-// Python is missing.
+// `npm run fuzz [-- --seconds N --seed N]`: schemathesis calls every operation of the served document on a throw-away
+// cluster, as platform administrator, organization administrator and API key. Ends with 1 after a 5xx or a reply that
+// is not as documented. Skipped where Python is missing.
 import { spawn, spawnSync } from "node:child_process";
 import { randomInt, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";

@@ -1,5 +1,5 @@
-// `npm run muster -- <command>`: prepares the checkout. `keys DIR`, `reencrypt`, `restored` and `certificates` belong to a cluster
-// (src/command.ts), the rest is the command line tool (deploy/cli).
+// `npm run muster -- <command>`: prepares the checkout. `keys DIR`, `reencrypt`, `restored` and `certificates` belong
+// to a cluster (src/command.ts), the rest is the command line tool (deploy/cli).
 import "./check-node.mjs";
 
 const [name, second] = process.argv.slice(2);

@@ -16,9 +16,9 @@ const restMs = 60_000;
 type Line = { what: string; figure: string; bar: string; held: boolean };
 
 /**
- * `npm run bench -- console [rows]`: the console in Chromium (CHROMIUM_BIN) over a stack with so many devices and audit rows (1,000,000
- * each) in one organization: first paint and first rows, cold, on loopback and on a slow network; the next page; a long scroll;
- * requests at rest; memory after many pages. Ends with status 1 when a bar is missed.
+ * `npm run bench -- console [rows]`: the console in Chromium (CHROMIUM_BIN) over a stack with so many devices and audit
+ * rows (1,000,000 each) in one organization: first paint and first rows, cold, on loopback and on a slow network; the
+ * next page; a long scroll; requests at rest; memory after many pages. Ends with status 1 when a bar is missed.
  */
 export async function run([rows = "1000000"]: string[] = []): Promise<void> {
   const running = await startStack({ adminPassword: password, env: { PASSWORD_SCRYPT_LOG_N: "12" } });

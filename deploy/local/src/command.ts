@@ -4,7 +4,10 @@ import { Problem } from "./problem.ts";
 import { reencryptServices } from "./reencrypt-services.ts";
 import { rotateOwnCertificates } from "./rotate-certificates.ts";
 
-/** `reencrypt`, `restored TIME` and `certificates` work on the local cluster that runs; `keys` makes those of a Kubernetes cluster. */
+/**
+ * `reencrypt`, `restored TIME` and `certificates` work on the local cluster that runs; `keys` makes those of a
+ * Kubernetes cluster.
+ */
 const commands: Record<string, (args: string[]) => Promise<void>> = {
   reencrypt: reencryptServices,
   restored: restoredServices,

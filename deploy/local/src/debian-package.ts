@@ -6,8 +6,8 @@ import { onPath } from "./path.ts";
 const downloadMs = 120_000;
 
 /**
- * Unpacks Debian packages into `<work>/unpacked` without installing them, which would start their servers. Throws an Error that
- * says which step failed.
+ * Unpacks Debian packages into `<work>/unpacked` without installing them, which would start their servers. Throws an
+ * Error that says which step failed.
  */
 export function unpackDebian(work: string, packages: readonly string[]): string {
   if (onPath("apt-get", process.env.PATH ?? "").length === 0) throw new Error("no apt-get on this system");

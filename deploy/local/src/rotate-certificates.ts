@@ -14,8 +14,8 @@ import { findRunAs } from "./unprivileged.ts";
 const readAgainMs = 3_000;
 
 /**
- * `npm run muster -- certificates`: a new authority and new certificates for the local cluster that runs, while it goes on; throws a `Problem`
- * when none runs or it has no TLS.
+ * `npm run muster -- certificates`: a new authority and new certificates for the local cluster that runs, while it goes
+ * on; throws a `Problem` when none runs or it has no TLS.
  */
 export async function rotateClusterCertificates(dataDir: string): Promise<void> {
   const stack = readJson<StackFile>(join(dataDir, "stack.json"));
@@ -32,7 +32,10 @@ export async function rotateClusterCertificates(dataDir: string): Promise<void> 
 
 export const rotateOwnCertificates = () => rotateClusterCertificates(readConfig().dataDir);
 
-/** Our processes look by themselves. PostgreSQL and PgBouncer have copies of their own, and these and NATS read again on SIGHUP. */
+/**
+ * Our processes look by themselves. PostgreSQL and PgBouncer have copies of their own, and these and NATS read again on
+ * SIGHUP.
+ */
 function tellServers(dataDir: string, stack: StackFile): void {
   const folder = certificateFolder(dataDir);
   if (stack.postgres || stack.pgbouncer) {

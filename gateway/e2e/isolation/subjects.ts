@@ -85,7 +85,9 @@ const openRows = [
   "POST /agent-versions/sync-:source",
 ];
 
-/** Ids that machines give or rows tell, none of a record that is looked up; of links to providers only one's own exist. */
+/**
+ * Ids that machines give or rows tell, none of a record that is looked up; of links to providers only one's own exist.
+ */
 const notOurs = [
   "hardwareId",
   "eventId",

@@ -67,8 +67,8 @@ async function logged(requestId: string): Promise<string> {
 }
 
 /**
- * Asks once more what a gateway answered 503 because identity's promise of a place in the hourly limit, which is good for a
- * second, came too late: so does a machine that is busy enough, whatever is rotated.
+ * Asks once more what a gateway answered 503 because identity's promise of a place in the hourly limit, which is good
+ * for a second, came too late: so does a machine that is busy enough, whatever is rotated.
  */
 async function despiteLateness<R extends { status: number; body: Record<string, unknown> }>(
   call: () => Promise<R>,

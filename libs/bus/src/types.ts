@@ -118,5 +118,8 @@ export type BusOptions = {
   tls?: BusTls;
 };
 
-/** PEM files, read for each connection: authorities of the servers (else the system's), a certificate of our own and its key. */
+/**
+ * PEM files, read for each connection: authorities of the servers (else the system's), a certificate of our own and its
+ * key.
+ */
 export type BusTls = { ca?: string | undefined; cert?: string | undefined; key?: string | undefined };

@@ -8,8 +8,8 @@ const connectTimeoutMs = 5_000;
 
 /**
  * One connection outside the pool, for the time of the start. Waits until the database answers, for `waitMs` (default:
- * for ever), saying so in the log. Throws StartRefused when it answers with a refusal: no such role, password, database, and when its TLS is
- * not what the URL asks for.
+ * for ever), saying so in the log. Throws StartRefused when it answers with a refusal: no such role, password,
+ * database, and when its TLS is not what the URL asks for.
  */
 export async function connectWhenUp(options: { url: string; log: Logger; waitMs?: number }): Promise<pg.Client> {
   const { url, log, waitMs = Number.POSITIVE_INFINITY } = options;

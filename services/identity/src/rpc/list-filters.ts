@@ -20,8 +20,8 @@ export async function organizationFilter(
 }
 
 /**
- * What a list of places' own records is narrowed to: an organization, or the records of partners themselves
- * (`scope` "partner"), which system callers see beside the others. Throws as organizationFilter, and `scope_not_allowed`.
+ * What a list of places' own records is narrowed to: an organization, or the records of partners themselves (`scope`
+ * "partner"), which system callers see beside the others. Throws as organizationFilter, and `scope_not_allowed`.
  */
 export async function ownerFilter(
   reader: TenantReader,

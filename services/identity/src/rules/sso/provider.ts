@@ -64,7 +64,9 @@ export type ProviderRow = {
   updated_at: Date;
 };
 
-/** Whether people's external ids come from somebody else now: a `sub` or a NameID names a person at one issuer alone. */
+/**
+ * Whether people's external ids come from somebody else now: a `sub` or a NameID names a person at one issuer alone.
+ */
 export const hasOtherIssuer = (before: ProviderRow, after: ProviderRow): boolean =>
   before.issuer !== after.issuer || before.saml_entity_id !== after.saml_entity_id;
 
