@@ -20,12 +20,17 @@ async function everyPage({ page, base }: Visitor): Promise<string[]> {
   const open = async (navigation: Locator, name: string) => {
     const link = navigation.getByRole("link", { name, exact: true });
     const { pathname } = new URL((await link.getAttribute("href")) ?? "", base);
+    const isOther = new URL(page.url()).pathname !== pathname;
+    const before = await heading.elementHandle();
     await link.click();
     await page.waitForURL((url) => url.pathname === pathname);
-    await page.getByRole("heading", { level: 1 }).waitFor();
+    // The page before stays, with the tabs of its own, until the next one has been loaded.
+    if (isOther) await before?.waitForElementState("hidden");
+    await heading.waitFor();
     await isLoaded(page);
     opened.push(pathname);
   };
+  const heading = page.getByRole("heading", { level: 1 });
   const main = page.getByRole("navigation", { name: "Main" });
   const tabs = page.getByRole("navigation", { name: /^Pages/ });
   for (const entry of await main.getByRole("link").allTextContents()) {
