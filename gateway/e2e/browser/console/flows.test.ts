@@ -8,29 +8,13 @@ import { enrolledAs } from "../../support/tenant-with-admins.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
 const isSignedIn = (page: Page) => page.getByRole("button", { name: "Sign out" }).waitFor();
-const isLoaded = (page: Page) =>
-  page
-    .getByText(/^Loading/)
-    .first()
-    .waitFor({ state: "detached" });
 
 /** Every page of the navigation with the pages beside it, by clicking; the paths that were opened. */
-async function everyPage({ page, base }: Visitor): Promise<string[]> {
+async function everyPage({ page, follow }: Visitor): Promise<string[]> {
   const opened: string[] = [];
   const open = async (navigation: Locator, name: string) => {
-    const link = navigation.getByRole("link", { name, exact: true });
-    const { pathname } = new URL((await link.getAttribute("href")) ?? "", base);
-    const isOther = new URL(page.url()).pathname !== pathname;
-    const before = await heading.elementHandle();
-    await link.click();
-    await page.waitForURL((url) => url.pathname === pathname);
-    // The page before stays, with the tabs of its own, until the next one has been loaded.
-    if (isOther) await before?.waitForElementState("hidden");
-    await heading.waitFor();
-    await isLoaded(page);
-    opened.push(pathname);
+    opened.push(await follow(navigation.getByRole("link", { name, exact: true })));
   };
-  const heading = page.getByRole("heading", { level: 1 });
   const main = page.getByRole("navigation", { name: "Main" });
   const tabs = page.getByRole("navigation", { name: /^Pages/ });
   for (const entry of await main.getByRole("link").allTextContents()) {

@@ -7,12 +7,6 @@ import { startReceiver } from "../../support/receiver.ts";
 import { enrolledAs, tenantWithAdmins } from "../../support/tenant-with-admins.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
-const loaded = ({ page }: Visitor) =>
-  page
-    .getByText(/^Loading/)
-    .first()
-    .waitFor({ state: "detached" });
-
 /** Presses a button of the page, fills the dialog that it opens, and sends it. */
 async function inDialog(
   { page }: Visitor,
@@ -258,6 +252,6 @@ inChromium("the console's pages of places and people", (visit) => {
     await dialog.getByRole("button", { name: "Close" }).click();
     await page.getByRole("cell", { name: "decommissioned" }).nth(1).waitFor();
     expect(await page.getByRole("cell", { name: "decommissioned" }).count()).toBe(2);
-    await loaded(visitor);
+    await visitor.settled();
   });
 });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { testCertificate } from "@muster/testing";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 import { type Cluster, receiverHost } from "../../support/cluster.ts";
 import { sharedCluster } from "../../support/shared-cluster.ts";
 import { findChromium } from "../chromium.ts";
@@ -27,7 +27,11 @@ export type Visitor = {
   signIn(person: { email: string; password: string }, next?: string, recoveryCode?: string): Promise<void>;
   /** Opens a path and waits for its heading. */
   open(path: string, heading: string | RegExp): Promise<void>;
-  /** Fails on accessibility violations in both themes. */
+  /** Follows a link inside the console, until the page that it leads to is settled; answers its path. */
+  follow(link: Locator): Promise<string>;
+  /** Waits until nothing is loading and every animation has ended. */
+  settled(): Promise<void>;
+  /** Fails on accessibility violations of the settled page in both themes. */
   expectAccessible(): Promise<void>;
 };
 
@@ -103,11 +107,33 @@ async function newVisitor(cluster: Cluster, browser: Browser, faults: string[]):
     });`);
   const page = await context.newPage();
   const base = `http://localhost:${new URL(cluster.url).port}`;
+  const heading = page.getByRole("heading", { level: 1 });
+  const settled = async () => {
+    await page
+      .getByText(/^Loading/)
+      .first()
+      .waitFor({ state: "detached" });
+    // A cancelled animation has ended, too.
+    await page.evaluate("Promise.allSettled(document.getAnimations().map(({ finished }) => finished))");
+  };
   return {
     cluster,
     base,
     context,
     page,
+    settled,
+    async follow(link) {
+      const { pathname } = new URL((await link.getAttribute("href")) ?? "", base);
+      const isOther = new URL(page.url()).pathname !== pathname;
+      const before = await heading.elementHandle();
+      await link.click();
+      await page.waitForURL((url) => url.pathname === pathname);
+      // The page before stays, with the controls of its own, until the next one has been loaded.
+      if (isOther) await before?.waitForElementState("hidden");
+      await heading.waitFor();
+      await settled();
+      return pathname;
+    },
     async signIn({ email, password }, next = "/", recoveryCode = undefined) {
       await page.goto(`${base}/login?next=${encodeURIComponent(next)}`);
       await page.getByLabel("E-mail").fill(email);
@@ -126,8 +152,10 @@ async function newVisitor(cluster: Cluster, browser: Browser, faults: string[]):
       await page.getByRole("heading", { level: 1, name: heading }).waitFor();
     },
     async expectAccessible() {
+      await settled();
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme });
+        await settled();
         await page.evaluate(axe);
         const violations = (await page.evaluate(`
           axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
