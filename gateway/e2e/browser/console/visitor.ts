@@ -17,6 +17,9 @@ const spki = createHash("sha256")
 /** A refusal that a test provokes is an answer of the API; the browser writes each into its console. */
 const answered = /^Failed to load resource: the server responded with a status of (4\d\d|503)/;
 
+/** What it writes of a connection that is refused or cut. */
+const lost = /^Failed to load resource: net::ERR_(CONNECTION_|EMPTY_RESPONSE|SOCKET_|INCOMPLETE_)/;
+
 export type Visitor = {
   cluster: Cluster;
   /** The address under which browsers know the cluster. */
@@ -31,6 +34,8 @@ export type Visitor = {
   follow(link: Locator): Promise<string>;
   /** Waits until nothing is loading and every animation has ended. */
   settled(): Promise<void>;
+  /** What the browser says of a gateway that the test takes away is no fault from now on. */
+  losingTheGateway(): void;
   /** Fails on accessibility violations of the settled page in both themes. */
   expectAccessible(): Promise<void>;
 };
@@ -94,8 +99,11 @@ export function inChromium(
 async function newVisitor(cluster: Cluster, browser: Browser, faults: string[]): Promise<Visitor> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB" });
   context.setDefaultTimeout(30_000);
+  let mayLose = false;
   context.on("console", (message) => {
-    if (message.type() === "error" && !answered.test(message.text())) faults.push(message.text());
+    const text = message.text();
+    const isExpected = answered.test(text) || (mayLose && lost.test(text));
+    if (message.type() === "error" && !isExpected) faults.push(text);
   });
   context.on("weberror", (error) => faults.push(String(error.error())));
   await context.exposeBinding("musterViolation", (_source, violation: string) => {
@@ -122,6 +130,9 @@ async function newVisitor(cluster: Cluster, browser: Browser, faults: string[]):
     context,
     page,
     settled,
+    losingTheGateway() {
+      mayLose = true;
+    },
     async follow(link) {
       const { pathname } = new URL((await link.getAttribute("href")) ?? "", base);
       const isOther = new URL(page.url()).pathname !== pathname;
