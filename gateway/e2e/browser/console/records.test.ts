@@ -181,10 +181,8 @@ inChromium("records in the console", (visit) => {
       const kindOf = (path: string) => path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, ":id");
       const seen = new Map<string, string>([["/", "/"]]);
       for (const path of seen.values()) {
-        await page.goto(`${base}${path}`);
+        await visitor.go(path);
         const heading = page.getByRole("heading", { level: 1 });
-        await heading.waitFor();
-        await visitor.settled();
         const alerts = (await page.getByRole("alert").allTextContents()).filter((text) => text !== "");
         expect({ path, heading: await heading.textContent(), alerts }).toEqual({
           path,

@@ -32,6 +32,8 @@ export type Visitor = {
   open(path: string, heading: string | RegExp): Promise<void>;
   /** Follows a link inside the console, until the page that it leads to is settled; answers its path. */
   follow(link: Locator): Promise<string>;
+  /** Goes to another path inside the console, as its address bar's history does, until the page is settled. */
+  go(path: string): Promise<void>;
   /** Waits until nothing is loading and every animation has ended. */
   settled(): Promise<void>;
   /** What the browser says of a gateway that the test takes away is no fault from now on. */
@@ -124,25 +126,30 @@ async function newVisitor(cluster: Cluster, browser: Browser, faults: string[]):
     // A cancelled animation has ended, too.
     await page.evaluate("Promise.allSettled(document.getAnimations().map(({ finished }) => finished))");
   };
+  /** Leaves for another page, and waits until that one is settled. */
+  const leave = async (pathname: string, begin: () => Promise<unknown>) => {
+    const isOther = new URL(page.url()).pathname !== pathname;
+    const before = await heading.elementHandle();
+    await begin();
+    await page.waitForURL((url) => url.pathname === pathname);
+    // The page before stays, with the controls of its own, until the next one has been loaded.
+    if (isOther) await before?.waitForElementState("hidden");
+    await heading.waitFor();
+    await settled();
+  };
   return {
     cluster,
     base,
     context,
     page,
     settled,
+    go: (path) => leave(path, () => page.evaluate(`history.pushState(null, "", ${JSON.stringify(path)})`)),
     losingTheGateway() {
       mayLose = true;
     },
     async follow(link) {
       const { pathname } = new URL((await link.getAttribute("href")) ?? "", base);
-      const isOther = new URL(page.url()).pathname !== pathname;
-      const before = await heading.elementHandle();
-      await link.click();
-      await page.waitForURL((url) => url.pathname === pathname);
-      // The page before stays, with the controls of its own, until the next one has been loaded.
-      if (isOther) await before?.waitForElementState("hidden");
-      await heading.waitFor();
-      await settled();
+      await leave(pathname, () => link.click());
       return pathname;
     },
     async signIn({ email, password }, next = "/", recoveryCode = undefined) {

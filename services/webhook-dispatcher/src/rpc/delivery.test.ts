@@ -1,13 +1,15 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type Caller, uuidv7 } from "@muster/kit";
-import { callers, outcome } from "@muster/testing";
+import { asOwner, callers, outcome } from "@muster/testing";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
 
 const { dispatcher, receiver } = ownDispatcher();
 
 let admin: Caller;
 let webhookId: string;
+const inserted = (text: string, values: unknown[]) =>
+  asOwner(dispatcher.database, async (client) => void (await client.query(text, values)));
 const at = (secondsAgo: number) => new Date(Date.now() - secondsAgo * 1_000);
 beforeAll(async () => {
   ({ admin } = await dispatcher.organization());
@@ -20,10 +22,10 @@ beforeAll(async () => {
     ["device.online", "pending", null, 0],
   ];
   for (const [n, [event, status, answer, attempt]] of made.entries()) {
-    await dispatcher.rows(
+    await inserted(
       `INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event, status, attempt,
                                        response_status)
-       VALUES ($1, $2, $3, $4, $5, $1, $6, $7, $8, $9) RETURNING id`,
+       VALUES ($1, $2, $3, $4, $5, $1, $6, $7, $8, $9)`,
       [uuidv7(), at(n), webhookId, admin.orgId, admin.partnerId, event, status, attempt, answer],
     );
   }
@@ -91,10 +93,10 @@ describe("lists over all organizations", () => {
       [],
     );
     const letterId = uuidv7();
-    await dispatcher.rows(
+    await inserted(
       `INSERT INTO webhook_dead_letters (id, org_id, partner_id, webhook_id, delivery_id, delivery_created_at, event,
                                          event_id, reason, attempts, created_at)
-       VALUES ($1, $2, $3, $4, $1, now(), 'device.online', $1, 'a test', 6, now()) RETURNING id`,
+       VALUES ($1, $2, $3, $4, $1, now(), 'device.online', $1, 'a test', 6, now())`,
       [letterId, admin.orgId, admin.partnerId, webhookId],
     );
     const letters = async (by: Caller, filter = {}) =>
