@@ -25,13 +25,15 @@ export function Operations() {
       {why === null && status.isPending ? <Loading what="Loading the platform's state" /> : null}
       {status.data ? (
         <>
-          <Facts
-            of={[
-              ["Platform", <Status key="status" of={isWell ? "ok" : "degraded"} />],
-              ["Version", status.data.version],
-              ["As of", new Date(status.dataUpdatedAt).toLocaleTimeString()],
-            ]}
-          />
+          <Section title="Platform">
+            <Facts
+              of={[
+                ["State", <Status key="status" of={isWell ? "ok" : "degraded"} />],
+                ["Version", status.data.version],
+                ["As of", new Date(status.dataUpdatedAt).toLocaleTimeString()],
+              ]}
+            />
+          </Section>
           {aside > 0 ? (
             <p role="note">
               {aside.toLocaleString()} messages were put aside: their services could not take them. The logs say why.

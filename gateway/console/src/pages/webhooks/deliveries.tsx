@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useGet, useList } from "../../api/queries.ts";
-import { Section } from "../../parts/facts.tsx";
+import { Controls, Section } from "../../parts/facts.tsx";
 import { Options } from "../../parts/options.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
@@ -29,21 +29,21 @@ export function Deliveries({ id, subscribed }: { id: string; subscribed: readonl
     <Section
       title="Deliveries"
       action={
-        <div>
+        <Controls>
           <label>
             Event{" "}
             <select value={event} onChange={({ target }) => setEvent(target.value)}>
               <option value="">all</option>
               <Options of={events} />
             </select>
-          </label>{" "}
+          </label>
           <label>
             Answer{" "}
             <select value={answer} onChange={({ target }) => setAnswer(target.value)}>
               <option value="">all</option>
               <Options of={answers} />
             </select>
-          </label>{" "}
+          </label>
           <label>
             Status{" "}
             <select value={status} onChange={({ target }) => setStatus(target.value)}>
@@ -51,7 +51,7 @@ export function Deliveries({ id, subscribed }: { id: string; subscribed: readonl
               <Options of={states} />
             </select>
           </label>
-        </div>
+        </Controls>
       }
     >
       <ListState list={list} what="Loading deliveries">
