@@ -159,17 +159,19 @@ export function watchGateways() {
 }
 
 /**
- * Samples `kubectl top` every 10 s; `report()` returns a line per workload: MiB of a pod at the first sample and at
- * most.
+ * Samples `kubectl top` every 10 s; `report()` returns a line per workload: MiB of a pod at the least, which is its rest,
+ * and at most.
  */
 export function watchMemory() {
   const seen = new Map();
   const sample = async () => {
     const text = await kubectl("top", "pods", "--no-headers").catch(() => "");
-    for (const [, pod, mib] of text.matchAll(/^muster-(\S+)\s+\S+\s+(\d+)Mi/gm)) {
+    for (const [, pod, cpu, mib] of text.matchAll(/^muster-(\S+)\s+(\d+)m\s+(\d+)Mi/gm)) {
       const name = workloads.filter((each) => pod.startsWith(`${each}-`)).at(-1);
-      const figures = seen.get(name) ?? { first: Number(mib), most: 0 };
+      const figures = seen.get(name) ?? { least: Number.POSITIVE_INFINITY, most: 0, cpu: 0 };
+      figures.least = Math.min(figures.least, Number(mib));
       figures.most = Math.max(figures.most, Number(mib));
+      figures.cpu = Math.max(figures.cpu, Number(cpu));
       seen.set(name, figures);
     }
   };
@@ -179,8 +181,18 @@ export function watchMemory() {
     await sample();
     return [...seen]
       .sort()
-      .map(([name, { first, most }]) => `${name.padEnd(16)} ${first} MiB first, ${most} MiB at most`);
+      .map(([name, { least, most, cpu }]) => `${name.padEnd(16)} ${least} – ${most} MiB, CPU at most ${cpu} m`);
   };
+}
+
+/** Throws when a container was started again by the kubelet: it ended by itself, or for want of memory. */
+export async function noRestarts() {
+  const pods = JSON.parse(await kubectl("get", "pods", "-o", "json")).items;
+  for (const { metadata, status } of pods) {
+    for (const { name, restartCount, lastState } of status.containerStatuses ?? []) {
+      must(restartCount === 0, `${metadata.name}/${name} never started again (${JSON.stringify(lastState)})`);
+    }
+  }
 }
 
 /** A program of the checkout that runs until the trial ends. */
