@@ -38,7 +38,7 @@ node "$root/deploy/local/prepare.mjs"
 node "$here/settings.mjs" --check
 cp -r "$chart" "$work/chart"
 node "$here/wrong-values.mjs" "$work/chart"
-helm-unittest --strict -f 'tests/*_test.yaml' "$work/chart" >"$work/tests.log" || { grep -v '^ PASS' "$work/tests.log" >&2; exit 1; }
+helm-unittest --strict -f 'tests/*_test.yaml' "$work/chart" >"$work/tests.log" 2>"$work/warnings.log" || { grep -v '^ PASS' "$work/tests.log" >&2; exit 1; }
 tail -n 6 "$work/tests.log"
 
 for rules in "$chart"/files/rules.yaml; do promtool check rules "$rules"; done

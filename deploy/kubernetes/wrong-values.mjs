@@ -21,7 +21,7 @@ function refused(path, value, says) {
 const wrongFor = ({ type, enum: one, minimum, pattern, minLength }) => {
   if (one) return ["of no such kind"];
   const types = [type].flat();
-  const wrong = [types.includes("string") ? { a: "object" } : "text"];
+  const wrong = [types.includes("string") ? (types.length > 1 ? ["a list"] : 12_345) : "text"];
   if (minimum !== undefined) wrong.push(minimum - 1);
   if (pattern) wrong.push("!! not this !!");
   if (minLength > 0) wrong.push("");

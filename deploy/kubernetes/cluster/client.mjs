@@ -92,11 +92,14 @@ export async function ask(...args) {
 
 export const keys = () => JSON.parse(readFileSync(join(dir, "keys", "keys.json"), "utf8"));
 
-/** Begins `perSecond` calls a second, turn by turn over `calls`; `stop()` waits for the last and returns the figures. */
+/**
+ * Begins `perSecond` calls a second, turn by turn over `calls`; `slower(rate)` changes that, `stop()` waits for the last
+ * and returns the figures.
+ */
 export function load(perSecond, calls) {
   const figures = { sent: 0, failed: [], slowestMs: 0 };
   const open = new Set();
-  const timer = setInterval(() => {
+  const begin = () => {
     const each = calls[figures.sent % calls.length];
     figures.sent += 1;
     const startedMs = performance.now();
@@ -110,9 +113,14 @@ export function load(perSecond, calls) {
         open.delete(done);
       });
     open.add(done);
-  }, 1_000 / perSecond);
+  };
+  let timer = setInterval(begin, 1_000 / perSecond);
   return {
     figures,
+    slower(each) {
+      clearInterval(timer);
+      timer = setInterval(begin, 1_000 / each);
+    },
     async stop() {
       clearInterval(timer);
       await Promise.all(open);
