@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { ask, bash, call, dir, must, root, say, until, workloads } from "./client.mjs";
+import { ask, bash, call, dir, keys, kubectl, must, root, say, until, workloads } from "./client.mjs";
 import { signIn } from "./try-smoke.mjs";
 
 const { Client } = createRequire(join(root, "libs/db/package.json"))("pg");
@@ -30,25 +30,31 @@ const begin = (script, port) =>
   bash(`setsid ${join(root, "deploy/kubernetes/cluster", script)} ${dir} >>${dir}/log/restored.log 2>&1 </dev/null &
     for i in $(seq 100); do (exec 3<>/dev/tcp/10.199.0.1/${port}) 2>/dev/null && exit 0; sleep 0.2; done; exit 1`);
 
-/** The numbered steps of the runbook, as its reader types them with names of their own. */
-function steps(time) {
-  const text = readFileSync(join(root, "docs/operations/restore.md"), "utf8");
-  const [, block] = /```sh\n(# 1\. Stop[\s\S]*?)```/.exec(text);
-  return block
-    .split(/^# \d+\. /m)
-    .slice(1)
-    .map((step) =>
-      step
-        .slice(step.indexOf("\n") + 1)
-        .replaceAll("POSTGRES", "10.199.0.1")
-        .replaceAll("ADMIN", "postgres")
-        .replaceAll("$T", time)
-        .replaceAll("./keys", join(dir, "keys"))
-        .replaceAll("charts/muster", join(root, "charts/muster"))
-        .replaceAll("values.yaml", join(root, "charts/muster/ci/cluster-values.yaml")),
-    );
+/** The block of a runbook that begins so, with names of this cluster in place of those that its reader has. */
+function block(page, begins) {
+  const text = readFileSync(join(root, "docs/operations", page), "utf8");
+  const found = text.split("```sh\n").find((part) => part.startsWith(begins));
+  must(found, `${page} has a block that begins with ${begins}`);
+  return found
+    .slice(0, found.indexOf("```"))
+    .replaceAll("./keys", join(dir, "keys"))
+    .replaceAll("charts/muster", join(root, "charts/muster"))
+    .replaceAll("values.yaml", join(root, "charts/muster/ci/cluster-values.yaml"));
 }
-const type = (commands) => bash(`kubectl() { kubebox kubectl "$@"; }\n${commands}`);
+const type = (commands) => bash(`cd ${root}; kubectl() { kubebox kubectl "$@"; }\n${commands}`);
+
+/** docs/operations/rotate-keys.md, command by command: identity's secrets are sealed anew under another key. */
+export async function rotate(session) {
+  const before = keys().secretEncryptionKeys.identity;
+  const typed = await type(block("rotate-keys.md", "change()"));
+  must(/"resealed":[1-9]/.test(typed), `secrets are sealed anew: ${typed}`);
+  const after = keys().secretEncryptionKeys.identity;
+  must(!after.includes(before) && !after.includes(","), "the old key is gone");
+  const secret = await kubectl("get", "secret", "muster-identity", "-o", "jsonpath={.data.SECRET_ENCRYPTION_KEY}");
+  must(Buffer.from(secret, "base64").toString() === after, "the Secret has the new key alone");
+  session.token = await until("signed in with a second factor that was sealed anew", () => signIn(), 90_000);
+  say("the rotation runbook: identity's secrets are sealed anew, the old key is removed, people sign in");
+}
 
 /** docs/operations/restore.md, command by command: the database goes back to a backup, NATS begins empty. */
 export async function restore(session) {
@@ -63,7 +69,12 @@ export async function restore(session) {
   const time = new Date(Date.now() - 60_000).toISOString();
   for (const n of [1, 2, 3]) await site(`After the backup ${n}`);
 
-  const [stop, passwords, sessions, declare, others] = steps(time);
+  const typed = block("restore.md", "# 1. Stop")
+    .replaceAll("POSTGRES", "10.199.0.1")
+    .replaceAll("ADMIN", "postgres")
+    .replaceAll("$T", time);
+  const numbered = typed.split(/^# \d+\. .*\n/m).slice(1);
+  const [stop, passwords, sessions, declare, others] = numbered;
   await type(stop);
   await until("every pod gone", async () => (await type("kubectl -n muster get pods -o name")) === "", 120_000);
   await end(join(data, "postmaster.pid"));
