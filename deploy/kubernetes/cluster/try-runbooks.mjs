@@ -43,6 +43,17 @@ function block(page, begins) {
 }
 const type = (commands) => bash(`cd ${root}; kubectl() { kubebox kubectl "$@"; }\n${commands}`);
 
+/** docs/operations/disasters.md: its first looks answer. */
+export async function looks() {
+  const [objects, ready, errors] = block("disasters.md", "kubectl -n muster get pods,events").trim().split("\n");
+  must((await type(objects)).includes("pod/muster-gateway"), "pods and events are listed");
+  must(/postgresql/.test(await type(ready)), "a pod says what it is ready with");
+  // grep ends with 1 where there is nothing to show.
+  const found = await type(`${errors} || [ $? = 1 ]`);
+  const kinds = new Set([...found.matchAll(/"msg":"([^"]*)"/g)].map(([, message]) => message));
+  say(`the first looks of a disaster: errors in the logs of five minutes: ${[...kinds].join("; ") || "none"}`);
+}
+
 /** docs/operations/rotate-keys.md, command by command: identity's secrets are sealed anew under another key. */
 export async function rotate(session) {
   const before = keys().secretEncryptionKeys.identity;
