@@ -14,8 +14,8 @@ import { type Arrivals, endpointsOfTenant, type ReceiverAsk } from "./webhooks-e
 const tenantCount = 50;
 const connections = 16;
 const warmSeconds = 5;
-/** Until relays and gateways have given their leases back. */
-const restSeconds = 25;
+/** Until relays and gateways have given their leases back, and V8 has shrunk the heaps of the start. */
+const restSeconds = 60;
 const drainSeconds = 60;
 const hotTenant = 17;
 const receiverProgram = fileURLToPath(new URL("./webhooks-e2e-receiver.js", import.meta.url));
