@@ -16,6 +16,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { freePort } from "@muster/local";
 import { movingAddress } from "@muster/testing";
 import pg from "pg";
+import { proxyAddress } from "./failover-proxy.ts";
 import { mountSmallDisk, type SmallDisk } from "./small-disk.ts";
 
 const debian = "/usr/lib/postgresql";
@@ -60,8 +61,12 @@ export type Pair = {
  * Two PostgreSQL servers, the second a synchronous standby, behind one address that an operator moves: it looks at
  * the primary five times a second, and after three looks without an answer within a second promotes the standby, cuts
  * the connections and leads the address there. With `disks` each server has one of its own in memory, of that size.
+ * With `proxy` a haproxy leads there, which finds the primary by itself.
  */
-export async function startPair(bin: string, disks: { mb: number } | null = null): Promise<Pair> {
+export async function startPair(
+  bin: string,
+  { disks = null, proxy = null }: { disks?: { mb: number } | null; proxy?: string | null } = {},
+): Promise<Pair> {
   const user = process.getuid?.() === 0 ? { uid: idOf("postgres", "-u"), gid: idOf("postgres", "-g") } : {};
   const root = mkdtempSync(join("/tmp", "muster-pair-"));
   own(root);
@@ -149,7 +154,9 @@ wal_sender_timeout = 5s
   );
   control(primary, "-o", `-p ${primary.port}`, "start");
 
-  const address = await movingAddress(() => primary.port);
+  const address = proxy
+    ? await proxyAddress(proxy, [servers[0].port, servers[1].port], (n) => servers[n] === primary)
+    : await movingAddress(() => primary.port);
   const rebuild = async () => {
     mayPromote = false;
     spawnSync(join(bin, "pg_ctl"), ["-D", standby.folder, "-m", "immediate", "stop"], {
@@ -205,7 +212,7 @@ wal_sender_timeout = 5s
       await ask(standby, "alter system reset synchronous_standby_names");
       await ask(standby, "select pg_reload_conf()");
       [primary, standby] = [standby, primary];
-      address.cut();
+      if (!proxy) address.cut();
       const atMs = performance.now();
       for (const listener of listeners.splice(0)) listener(atMs);
     }

@@ -7,6 +7,7 @@ import { newAdministrator, password } from "./administrator.ts";
 import { type Fault, faults, natsStore, type Place, type Struck } from "./failover-faults.ts";
 import { type Load, startLoad } from "./failover-load.ts";
 import { pairBinaries, startPair } from "./failover-postgres.ts";
+import { haproxy } from "./failover-proxy.ts";
 import { settled, settleMs } from "./failover-settled.ts";
 import { host } from "./hooked-places.ts";
 import { loadAverage } from "./process-usage.ts";
@@ -19,15 +20,22 @@ const pairDiskMb = 1_024;
 const natsDiskMb = 64;
 
 /**
- * `npm run bench -- failover [rounds] [part of a fault's name]`: five clients at a cluster with a pair of PostgreSQL
+ * `npm run bench -- failover [rounds] [part of a fault's name] [haproxy]`: five clients at a cluster with a pair of PostgreSQL
  * servers (synchronous standby) and three NATS servers, while one thing is lost after the other. Then counts: every
  * acknowledged site there once with one audit row, every event at its webhook, chains whole, no revoked key admitted,
- * and the first write after. Status 1 when one of them does not hold.
+ * and the first write after. Status 1 when one of them does not hold. With `haproxy` the pair is reached through
+ * deploy/ha/haproxy.cfg, else through an address that the bench moves.
  */
-export async function run([rounds = "1", only = ""]: string[] = []): Promise<void> {
+export async function run([rounds = "1", only = "", via = ""]: string[] = []): Promise<void> {
   const bin = pairBinaries();
   if (!bin) {
     console.log("not run: failover. No pg_basebackup: install Debian's postgresql, or give MUSTER_POSTGRES_BIN.");
+    if (process.env.CI === "true") process.exitCode = 1;
+    return;
+  }
+  const proxy = via === "haproxy" ? haproxy() : null;
+  if (via === "haproxy" && !proxy) {
+    console.log("not run: failover through haproxy. Install it, or give HAPROXY_BIN.");
     if (process.env.CI === "true") process.exitCode = 1;
     return;
   }
@@ -40,18 +48,22 @@ export async function run([rounds = "1", only = ""]: string[] = []): Promise<voi
       console.log(`not run: ${some.map(([name]) => name).join(", ")}. This process may not mount a file system.`);
       continue;
     }
-    rows.push(...(await onCluster(bin, where, some, Math.min(Number(rounds), 10))));
+    rows.push(...(await onCluster({ bin, proxy, where }, some, Math.min(Number(rounds), 10))));
   }
   console.log(`load average ${loadAverage()}`);
   console.table(rows);
 }
 
-async function onCluster(bin: string, where: Place, some: [string, Fault][], rounds: number) {
+async function onCluster(
+  { bin, proxy, where }: { bin: string; proxy: string | null; where: Place },
+  some: [string, Fault][],
+  rounds: number,
+) {
   const dataDir = mkdtempSync("/tmp/muster-failover-");
   chmodSync(dataDir, 0o711);
   const natsDisk = where === "small disks" ? mountSmallDisk(join(dataDir, natsStore(1)), natsDiskMb) : null;
   const disks = where === "small disks" ? { mb: pairDiskMb } : null;
-  const pair = where === "pooled" ? null : await startPair(bin, disks);
+  const pair = where === "pooled" ? null : await startPair(bin, { disks, proxy });
   const receiver = await startReceiver(4, "https", true);
   let running: RunningStack | undefined;
   try {
