@@ -47,12 +47,16 @@ export async function gateways(): Promise<Step[]> {
 async function client(url: string, token: string) {
   const program = fileURLToPath(new URL("./http-client.js", import.meta.url));
   const child = fork(program, [new URL(url).port, token, String(connections)]);
+  const ended = once(child, "exit").then(([status]) => {
+    throw new Error(`a client ended with ${status}`);
+  });
+  ended.catch(() => undefined);
   await once(child, "message");
   return {
     async round(ms: number): Promise<{ requests: number; seconds: number }> {
       const answered = once(child, "message");
       child.send({ ms });
-      return (await answered)[0] as { requests: number; seconds: number };
+      return (await Promise.race([answered, ended]))[0] as { requests: number; seconds: number };
     },
     stop: () => void child.kill(),
   };
