@@ -119,6 +119,7 @@ type CatalogueRow = {
   version: string;
   minimum_version: string | null;
   manifest: string | null;
+  expires_at: Date | null;
   yanked: boolean;
   promoted: boolean;
   artifacts: PlannedArtifact[];
@@ -126,7 +127,7 @@ type CatalogueRow = {
 
 async function readCatalogue(tx: Tx): Promise<CatalogueAt> {
   const rows = await tx.query<CatalogueRow>(sql`
-    SELECT r.id, r.component, r.version, r.minimum_version, r.manifest, r.yanked_at IS NOT NULL AS yanked,
+    SELECT r.id, r.component, r.version, r.minimum_version, r.manifest, r.expires_at, r.yanked_at IS NOT NULL AS yanked,
            EXISTS (SELECT FROM promotion p WHERE p.release_id = r.id) AS promoted,
            coalesce((SELECT jsonb_agg(jsonb_build_object('os', a.os, 'arch', a.arch, 'size', a.size, 'sha256', a.sha256))
                      FROM artifact a WHERE a.release_id = r.id), '[]') AS artifacts
@@ -162,6 +163,7 @@ function plannedOf(row: CatalogueRow, rollouts: readonly RolloutRow[]): PlannedR
       version: row.version,
       minimumVersion: row.minimum_version,
       yanked: row.yanked,
+      expiresAt: row.expires_at,
       platforms: new Set(row.artifacts.map(({ os, arch }) => `${os}/${arch}`)),
       guard: plannedRollout(guard),
       staged: rollouts.filter(({ kind }) => kind === "staged").map(plannedRollout),
