@@ -9,6 +9,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   "webhooks-paced": () => import("./webhooks-paced.ts"),
   "webhooks-fairness": () => import("./webhooks-fairness.ts"),
   "webhooks-e2e": () => import("./webhooks-e2e.ts"),
+  "webhooks-services": () => import("./webhooks-services.ts"),
   "webhooks-chaos": () => import("./webhooks-chaos.ts"),
   failover: () => import("./failover.ts"),
   restore: () => import("./restore.ts"),
