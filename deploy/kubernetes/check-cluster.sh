@@ -6,12 +6,13 @@ set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] || not_run "a cluster needs root"
 need_go "a cluster"
-packages runc containernetworking-plugins iptables nftables iproute2 gcc libc6-dev openssl
+packages runc containernetworking-plugins iptables nftables iproute2 gcc libc6-dev openssl postgresql-client
 "$here/tools/build.sh" "$bin" lint
 "$here/tools/build.sh" "$bin" cluster
 node "$root/deploy/local/prepare.mjs"
 
 here=$here/cluster
+only=${ONLY:-}
 dir=$(mktemp -d /tmp/muster-cluster.XXXXXX)
 end() {
   local status=$?
@@ -45,11 +46,12 @@ if [ ! -e "$images/.done" ]; then
   touch "$images/.done"
   echo "images after $((SECONDS - begun)) s"
 fi
-[ "${ONLY:-}" != images ] || exit 0
+[ "$only" != images ] || exit 0
 ln -s "$images" "$dir/images"
 "$here/up.sh" "$dir" "$bin"
 (cd "$root" && node deploy/local/dist/command.js keys "$dir/keys" >/dev/null)
-"$here/data.sh" "$dir" "$dir/keys" "$cache"
+"$here/data.sh" "$dir" "$cache"
+for _ in $(seq 400); do [ -e "$dir/imported" ] && break; sleep 0.3; done
 echo "cluster, PostgreSQL and NATS after $((SECONDS - begun)) s"
 # shellcheck disable=SC2086
-"$here/in.sh" "$dir" node "$here/trial.mjs" "$dir" ${ONLY//,/ }
+"$here/in.sh" "$dir" node "$here/trial.mjs" "$dir" ${only//,/ }

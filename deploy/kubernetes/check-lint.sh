@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The chart without a cluster: helm lint, every file of ci/ against Kubernetes' own schemas, unit tests, rules and their tests.
+# The chart without a cluster: helm lint, every file of ci/ against Kubernetes' own schemas, unit tests (wrong values among them), the
+# services' settings, rules and their tests.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 need_go "lint of the chart"
@@ -33,7 +34,12 @@ for wrong in maxReplicas:maxReplcas runAsNonRoot:runAsNonRot minReplicaCount:min
 done
 echo "misspelt fields are refused"
 
-helm-unittest --strict -f 'tests/*_test.yaml' "$chart" | tail -n 8
+node "$root/deploy/local/prepare.mjs"
+node "$here/settings.mjs" --check
+cp -r "$chart" "$work/chart"
+node "$here/wrong-values.mjs" "$work/chart"
+helm-unittest --strict -f 'tests/*_test.yaml' "$work/chart" >"$work/tests.log" 2>"$work/warnings.log" || { grep -v '^ PASS' "$work/tests.log" >&2; exit 1; }
+tail -n 6 "$work/tests.log"
 
 for rules in "$chart"/files/rules.yaml; do promtool check rules "$rules"; done
 (cd "$root/deploy/observability" && promtool test rules tests/*.yaml)

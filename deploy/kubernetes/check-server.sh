@@ -31,6 +31,26 @@ for values in "$chart"/ci/*-values.yaml; do
   helm template muster "$chart" --namespace muster -f "$values" >"$dir/rendered.yaml"
   echo "$(basename "$values"): $($k apply -n muster -f "$dir/rendered.yaml" | wc -l) objects taken"
 done
+# A release of its own: Secrets are looked for, and what kubectl scaled is as the values say after an upgrade.
+node "$root/deploy/local/prepare.mjs"
+(cd "$root" && node deploy/local/dist/command.js keys "$dir/keys" >/dev/null)
+"$here/cluster/certificates.sh" "$dir/tls"
+$k create namespace release >/dev/null
+release() { "$here/cluster/in.sh" "$dir" helm -n release "$1" muster "${@:2}" >"$dir/helm.log" 2>&1; }
+install() { release "$1" "$chart" -f "$chart/ci/cluster-values.yaml" "${@:2}"; }
+for secrets in keys/secrets.json tls/secrets.yaml; do
+  if install install; then echo "helm install without $secrets is not refused" >&2; exit 1; fi
+  grep -q 'does not exist in namespace release: make it' "$dir/helm.log" || { cat "$dir/helm.log" >&2; exit 1; }
+  $k -n release apply -f "$dir/$secrets" >/dev/null
+done
+replicas() { $k -n release get deployment "muster-$1" -o 'jsonpath={.spec.replicas}'; }
+install install
+$k -n release scale deployment -l app.kubernetes.io/name=muster --replicas=0 >/dev/null
+install upgrade --set services.tenancy.replicas=3
+[ "$(replicas gateway)$(replicas tenancy)" = 23 ] || { echo "helm upgrade leaves what kubectl scaled" >&2; exit 1; }
+release rollback 1
+[ "$(replicas tenancy)" = 1 ] || { echo "helm rollback leaves the newer values" >&2; exit 1; }
+echo "helm install is refused without Secrets; install, upgrade after kubectl scale, rollback"
 helm template muster "$chart" --namespace muster -f "$chart/ci/full-values.yaml" | sed 's/minReplicas: 2/minReplicas: 99/' >"$dir/wrong.yaml"
 if $k apply -n muster --dry-run=server -f "$dir/wrong.yaml" >/dev/null 2>&1; then
   echo "an autoscaler whose minimum is above its maximum is taken" >&2

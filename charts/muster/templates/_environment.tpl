@@ -31,6 +31,7 @@
 {{- if $root.Values.hosted }}{{ $_ := set $env "IS_HOSTED" "true" }}{{ end -}}
 {{- with $root.Values.sso.dnsServers }}{{ $_ := set $env "SSO_DNS_SERVERS" (join "," .) }}{{ end -}}
 {{- end -}}
+{{- if eq $f.service "audit" }}{{ $_ := set $env "DEPLOYMENT_NAME" $root.Values.deploymentName }}{{ end -}}
 {{- if eq $w.name "agent-release" }}{{ $env = merge (include "muster.releases" $root | fromYaml) $env }}{{ end -}}
 {{- if and (eq $w.name "gateway") $v.trustedProxyCidrs -}}
 {{- $_ := set $env "TRUST_PROXY_HEADERS" "true" -}}
@@ -56,7 +57,7 @@
 {{- end }}
 {{- range $name, $value := $env }}
 - name: {{ $name }}
-  value: {{ $value | toString | quote }}
+  value: {{ include "muster.plain" $value | quote }}
 {{- end }}
 {{- with $v.extraEnv }}
 {{ toYaml . }}

@@ -82,12 +82,12 @@ fsGroupChangePolicy: OnRootMismatch
 seccompProfile: { type: RuntimeDefault }
 {{- end -}}
 
-{{/* The container that migrates: it alone has the owner's password. */}}
-{{- define "muster.migrateContainer" -}}
-name: migrate
+{{/* A container that does one thing as the schema's owner, `migrate` or `reencrypt`, and ends: such alone have the owner's password. */}}
+{{- define "muster.ownerContainer" -}}
+name: {{ .command }}
 image: {{ include "muster.image" . }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-args: [dist/main.js, migrate]
+args: [dist/main.js, {{ .command }}]
 env:
   - name: NODE_ENV
     value: production
@@ -96,6 +96,13 @@ env:
       secretKeyRef: { name: {{ .root.Values.secrets.prefix }}-{{ .workload.facts.service }}-owner, key: DATABASE_PASSWORD }
   - name: DATABASE_URL
     value: {{ include "muster.databaseUrl" (dict "role" (printf "muster_%s_owner" (.workload.facts.service | replace "-" "_")) "db" .root.Values.database) | quote }}
+  {{- if eq .command "reencrypt" }}
+  {{- range list "SECRET_ENCRYPTION_KEY" "APP_ENCRYPTION_KEY" }}
+  - name: {{ . }}
+    valueFrom:
+      secretKeyRef: { name: {{ include "muster.secret" $ }}, key: {{ . }}, optional: true }
+  {{- end }}
+  {{- end }}
   {{- if .root.Values.caSecret }}
   - name: NODE_EXTRA_CA_CERTS
     value: /etc/muster/ca/ca.crt
@@ -106,5 +113,26 @@ volumeMounts:
   - { name: tmp, mountPath: /tmp }
   {{- if .root.Values.caSecret }}
   - { name: ca, mountPath: /etc/muster/ca, readOnly: true }
+  {{- end }}
+{{- end -}}
+
+{{/* The pod of a Job with such a container. */}}
+{{- define "muster.ownerPod" -}}
+restartPolicy: OnFailure
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+securityContext: {{- include "muster.podSecurity" .root | nindent 2 }}
+containers:
+  - {{- include "muster.ownerContainer" . | nindent 4 }}
+volumes:
+  - { name: tmp, emptyDir: { sizeLimit: 64Mi } }
+  {{- with .root.Values.caSecret }}
+  - { name: ca, secret: { secretName: {{ . }} } }
   {{- end }}
 {{- end -}}

@@ -11,9 +11,8 @@
 {{- $workloads := include "muster.resolved" . | fromJson -}}
 {{- $releases := (index $workloads "agent-release").values -}}
 {{- if and (eq (toString $releases.config.BINARY_SOURCE) "local") (not (or .Values.releases.store.bucket .Values.releases.store.claim $releases.config.RELEASE_STORE_DIR $releases.config.RELEASE_S3_BUCKET)) }}{{ fail "services.agent-release.config.BINARY_SOURCE is local and nothing stores binaries: set releases.store.bucket or releases.store.claim" }}{{ end -}}
-{{- range $name, $own := .Values.services -}}
-{{- if not (hasKey $workloads $name) }}{{ fail (printf "services.%s is not a workload of this chart: use one of %s" $name (keys $workloads | sortAlpha | join ", ")) }}{{ end -}}
-{{- end -}}
+{{- include "muster.validateSettings" (dict "root" $root "workloads" $workloads) -}}
+{{- include "muster.validateTls" (dict "root" $root "workloads" $workloads) -}}
 {{- $connections := 0 -}}
 {{- range $name, $w := $workloads -}}
 {{- $scope := dict "root" $root "workload" $w -}}
@@ -22,9 +21,6 @@
 {{- if and $w.values.autoscaling.enabled (gt (int $w.values.autoscaling.minReplicas) (int $w.values.autoscaling.maxReplicas)) }}{{ fail (printf "services.%s.autoscaling: minReplicas is above maxReplicas" $name) }}{{ end -}}
 {{- range $setting, $cure := dict "ARCHIVE_DIRECTORY" "a bucket (ARCHIVE_S3_BUCKET)" "STREAM_DIRECTORY" "a bucket (STREAM_S3_BUCKET)" "CHECKPOINT_DIRECTORY" "a bucket (CHECKPOINT_S3_BUCKET)" "RELEASE_STORE_DIR" "releases.store" "RELEASE_DIRECTORY" "releases.source" -}}
 {{- if and (hasKey $w.values.config $setting) (gt $most 1) (not $w.values.extraVolumes) }}{{ fail (printf "services.%s.config.%s with %d replicas: each pod would have files of its own; use %s, one replica, or a ReadWriteMany volume in extraVolumes" $name $setting $most $cure) }}{{ end -}}
-{{- end -}}
-{{- range $key := tuple "SECRET_ENCRYPTION_KEY" "APP_ENCRYPTION_KEY" "CALLER_PRIVATE_KEYS" "JWT_PRIVATE_KEYS" "JWT_SECRET" "NATS_NKEY_SEED" "CHECKPOINT_PRIVATE_KEY" "ENROLLMENT_KEY_PEPPER" "DATABASE_PASSWORD" "BOOTSTRAP_ADMIN_PASSWORD" "SMTP_URL" "RELEASE_TOKEN" "RELEASE_S3_SECRET_ACCESS_KEY" "STREAM_S3_SECRET_ACCESS_KEY" "CHECKPOINT_S3_SECRET_ACCESS_KEY" "ARCHIVE_S3_SECRET_ACCESS_KEY" -}}
-{{- if hasKey $w.values.config $key }}{{ fail (printf "services.%s.config.%s is a secret: put it into Secret %s, where nobody reads it in a release's values" $name $key (include "muster.secret" $scope)) }}{{ end -}}
 {{- end -}}
 {{- $connections = add $connections (mul (include "muster.pool" $w | int) (add1 $most)) -}}
 {{- end -}}
@@ -39,12 +35,47 @@
 {{- end -}}
 {{- end -}}
 {{- include "muster.requireOwnKeys" $root -}}
+{{- include "muster.requireTls" (dict "root" $root "workloads" $workloads) -}}
 {{- with .Values.releases.store.claim -}}
 {{- $claim := lookup "v1" "PersistentVolumeClaim" $root.Release.Namespace . -}}
 {{- if not $claim }}{{ fail (printf "PersistentVolumeClaim %s does not exist in namespace %s: make it, or use releases.store.bucket" . $root.Release.Namespace) }}{{ end -}}
 {{- if not (has "ReadWriteMany" $claim.spec.accessModes) }}{{ fail (printf "PersistentVolumeClaim %s is not ReadWriteMany: a new pod on another node could not mount it; use a claim that is, or releases.store.bucket" .) }}{{ end -}}
 {{- end -}}
 {{- if not (lookup "v1" "ConfigMap" .Release.Namespace (printf "%s-callers" .Values.secrets.prefix)) }}{{ fail (printf "ConfigMap %s-callers does not exist in namespace %s: make it with `npm run muster -- keys`" .Values.secrets.prefix .Release.Namespace) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "muster.validateTls" -}}
+{{- $root := .root -}}
+{{- if and $root.Values.tls.nats (not $root.Values.tls.secret) }}{{ fail "tls.nats is true and tls.secret is empty: name the Secret whose certificate NATS is shown, or set tls.nats=false" }}{{ end -}}
+{{- $ports := list -}}
+{{- range $url := splitList "," $root.Values.nats.url }}{{ $ports = append $ports (regexFind ":[0-9]+$" (trim $url | trimSuffix "/") | trimPrefix ":" | default "4222") }}{{ end -}}
+{{- $open := list }}{{ range $root.Values.nats.ports }}{{ $open = append $open (int . | toString) }}{{ end -}}
+{{- range $port := $ports -}}
+{{- if and $root.Values.networkPolicy.enabled (not (has $port $open)) }}{{ fail (printf "nats.url names port %s, which NetworkPolicies keep closed: add it to nats.ports" $port) }}{{ end -}}
+{{- end -}}
+{{- range $name, $w := .workloads -}}
+{{- if and $w.values.tlsSecret (not $root.Values.tls.secret) }}{{ fail (printf "services.%s.tlsSecret is set and tls.secret is empty: TLS between the services is on for all of them or off; set tls.secret, which the others take" $name) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "muster.requireTls" -}}
+{{- $root := .root -}}
+{{- with $root.Values.caSecret }}{{ include "muster.requireFiles" (dict "root" $root "name" . "value" "caSecret" "keys" (list "ca.crt")) }}{{ end -}}
+{{- if $root.Values.tls.secret -}}
+{{- $seen := dict -}}
+{{- range $name, $w := .workloads -}}
+{{- if $w.facts.bus }}{{ $_ := set $seen ($w.values.tlsSecret | default $root.Values.tls.secret) true }}{{ end -}}
+{{- end -}}
+{{- range $secret, $_ := $seen }}{{ include "muster.requireFiles" (dict "root" $root "name" $secret "value" "tls.secret" "keys" (list "ca.crt" "tls.crt" "tls.key")) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "muster.requireFiles" -}}
+{{- $secret := lookup "v1" "Secret" .root.Release.Namespace .name -}}
+{{- if not $secret }}{{ fail (printf "Secret %s, which %s names, does not exist in namespace %s: make it with %s (docs/operations/tls.md), or set secrets.verify=false" .name .value .root.Release.Namespace (join ", " .keys)) }}{{ end -}}
+{{- range $key := .keys -}}
+{{- if not (hasKey ($secret.data | default dict) $key) }}{{ fail (printf "Secret %s, which %s names, has no key %s: docs/operations/tls.md says what it is" $.name $.value $key) }}{{ end -}}
 {{- end -}}
 {{- end -}}
 

@@ -6,7 +6,6 @@ What the chart knows of each workload, as data: a further service is a further e
   calls     services that it calls; internet: whether it reaches addresses outside of the cluster
   secrets   keys that its Secret must have
   native    MiB that it needs outside of the heap (buffers, V8's young generation)
-  drain     seconds that it takes at most between SIGTERM and its end
 */}}
 {{- define "muster.workloads" -}}
 gateway:
@@ -18,7 +17,6 @@ gateway:
   # Request bodies (BODIES_MAX_BYTES).
   native: 128
   env: { DRAIN_DELAY_MS: "3000", DRAIN_GRACE_MS: "10000", CHANNEL_RECONNECT_SPREAD_MS: "60000" }
-  drain: 80
 identity:
   service: identity
   role: muster_identity_app
@@ -28,14 +26,12 @@ identity:
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, JWT_PRIVATE_KEYS, SECRET_ENCRYPTION_KEY, ENROLLMENT_KEY_PEPPER]
   # Each takes 128 MiB; without a number of its own it would take one per core of the node.
   env: { PASSWORD_CONCURRENCY: "2" }
-  drain: 20
 tenancy:
   service: tenancy
   role: muster_tenancy_app
   calls: []
   bus: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD]
-  drain: 20
 audit:
   service: audit
   role: muster_audit_app
@@ -45,7 +41,6 @@ audit:
   node: --max-semi-space-size=64
   native: 192
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, CHECKPOINT_PRIVATE_KEY, SECRET_ENCRYPTION_KEY]
-  drain: 20
 audit-retention:
   service: audit
   script: dist/retention-main.js
@@ -53,14 +48,12 @@ audit-retention:
   pool: 2
   calls: []
   secrets: [DATABASE_PASSWORD, CHECKPOINT_PRIVATE_KEY]
-  drain: 20
 device-logs:
   service: device-logs
   role: muster_device_logs_app
   calls: [tenancy]
   bus: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD]
-  drain: 20
 webhook-matcher:
   service: webhook-dispatcher
   role: muster_webhook_dispatcher_app
@@ -69,7 +62,6 @@ webhook-matcher:
   internet: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, SECRET_ENCRYPTION_KEY]
   env: { DISPATCHER_ROLE: matcher }
-  drain: 20
 webhook-sender:
   service: webhook-dispatcher
   role: muster_webhook_dispatcher_app
@@ -78,7 +70,6 @@ webhook-sender:
   internet: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, SECRET_ENCRYPTION_KEY]
   env: { DISPATCHER_ROLE: sender, DRAIN_GRACE_MS: "30000" }
-  drain: 35
 agent-release:
   service: agent-release
   role: muster_agent_release_app
@@ -86,16 +77,22 @@ agent-release:
   bus: true
   internet: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD]
-  drain: 20
 {{- end -}}
 
-{{/* All workloads with their values: {<name>: {name, facts, values}}; `defaults` lie under each service's own values. */}}
+{{/* All workloads with their values: {<name>: {name, facts, values}}; `defaults` lie under each service's own values, of their settings those that
+it has. */}}
 {{- define "muster.resolved" -}}
 {{- $all := dict -}}
 {{- $root := . -}}
+{{- $known := .Files.Get "files/settings.json" | fromJson -}}
 {{- range $name, $facts := include "muster.workloads" . | fromYaml -}}
 {{- $own := index $root.Values.services $name | default dict -}}
-{{- $values := mergeOverwrite (deepCopy $root.Values.defaults) (deepCopy $own) -}}
+{{- $defaults := deepCopy $root.Values.defaults -}}
+{{- range $setting, $_ := $root.Values.defaults.config -}}
+{{- $settings := index $known $name -}}
+{{- if not (hasKey $settings (include "muster.settingName" (dict "known" $settings "name" $setting))) }}{{ $_ := unset $defaults.config $setting }}{{ end -}}
+{{- end -}}
+{{- $values := mergeOverwrite $defaults (deepCopy $own) -}}
 {{- $_ := set $all $name (dict "name" $name "facts" $facts "values" $values) -}}
 {{- end -}}
 {{- $all | toJson -}}

@@ -22,6 +22,7 @@ export function cpuMicros({ stack }: RunningStack): Map<string, number> {
     ["gateway", ticks(stack.gateways[0]?.pid ?? 0).micros],
     ["tenancy", ticks(stack.services.tenancy?.pid ?? 0).micros],
     ["identity", ticks(stack.services.identity?.pid ?? 0).micros],
+    ["agent-release", ticks(stack.services["agent-release"]?.pid ?? 0).micros],
     ["PostgreSQL", backends.reduce((sum, micros) => sum + micros, 0)],
   ]);
 }

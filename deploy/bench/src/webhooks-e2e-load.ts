@@ -15,8 +15,12 @@ export type Plan = {
   /** The tenant that gets `share` of the events; the others get the rest in turns. */
   hot: { tenant: number; share: number } | null;
 };
-/** One posted event; times in milliseconds of the clock that all processes of a machine share, `acceptedMs` 0 unless it was answered 2xx. */
-export type Posted = { tenant: number; sentMs: number; acceptedMs: number; status: number };
+/**
+ * One posted event; times in milliseconds of the clock that all processes of a machine share, `acceptedMs` 0 unless it was answered 2xx;
+ * `tellsWhen`: its answer had a Retry-After.
+ */
+export type Posted = { tenant: number; sentMs: number; acceptedMs: number } & Answer;
+type Answer = { status: number; tellsWhen: boolean };
 
 const dataBytes = 600;
 /** CLOCK_MONOTONIC in milliseconds. */
@@ -28,9 +32,9 @@ export async function post(plan: Plan): Promise<Posted[]> {
   const pool = Array.from({ length: plan.connections }, () => createConnection(plan.port));
   const take = tenantsInTurn(plan);
   const sendOn = async (connection: Connection) => {
-    const each: Posted = { tenant: take(), sentMs: clockMs(), acceptedMs: 0, status: 0 };
+    const each: Posted = { tenant: take(), sentMs: clockMs(), acceptedMs: 0, status: 0, tellsWhen: false };
     const number = posted.push(each) - 1;
-    each.status = await connection.send(requestOf(plan, each.tenant, number));
+    Object.assign(each, await connection.send(requestOf(plan, each.tenant, number)));
     if (each.status >= 200 && each.status < 300) each.acceptedMs = clockMs();
     else await sleep(5);
   };
@@ -93,27 +97,28 @@ function requestOf({ port, tenants, run }: Plan, tenant: number, number: number)
   return `POST /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\n${lines.join("")}Content-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-type Connection = { send(request: string): Promise<number>; close(): void };
+type Connection = { send(request: string): Promise<Answer>; close(): void };
 
-/** A keep-alive connection with one request at a time, which costs the machine less than any HTTP client; 0 stands for no answer. */
+/** A keep-alive connection with one request at a time, which costs the machine less than any HTTP client; status 0 stands for no answer. */
 function createConnection(port: number): Connection {
   let socket: Socket | null = null;
-  let answered: ((status: number) => void) | null = null;
+  let answered: ((answer: Answer) => void) | null = null;
   let text = "";
-  const answer = (status: number) => {
+  const answer = (status: number, tellsWhen = false) => {
     const waiting = answered;
     answered = null;
-    waiting?.(status);
+    waiting?.({ status, tellsWhen });
   };
   const read = () => {
     const end = text.indexOf("\r\n\r\n");
     const length = end < 0 ? null : /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, end));
     if (!length || text.length < end + 4 + Number(length[1])) return;
     const status = Number(text.slice(9, 12));
+    const tellsWhen = /\r\nretry-after:/i.test(text.slice(0, end));
     const closes = /\r\nconnection: *close/i.test(text.slice(0, end));
     text = text.slice(end + 4 + Number(length[1]));
     if (closes) socket?.destroy();
-    answer(status);
+    answer(status, tellsWhen);
   };
   const open = () => {
     const opened = connect({ host: "127.0.0.1", port, noDelay: true });

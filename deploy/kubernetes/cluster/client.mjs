@@ -92,11 +92,14 @@ export async function ask(...args) {
 
 export const keys = () => JSON.parse(readFileSync(join(dir, "keys", "keys.json"), "utf8"));
 
-/** Begins `perSecond` calls a second, turn by turn over `calls`; `stop()` waits for the last and returns the figures. */
+/**
+ * Begins `perSecond` calls a second, turn by turn over `calls`, also those that a busy machine made late; `slower(rate)`
+ * changes that, `stop()` waits for the last and returns the figures.
+ */
 export function load(perSecond, calls) {
   const figures = { sent: 0, failed: [], slowestMs: 0 };
   const open = new Set();
-  const timer = setInterval(() => {
+  const begin = () => {
     const each = calls[figures.sent % calls.length];
     figures.sent += 1;
     const startedMs = performance.now();
@@ -110,9 +113,21 @@ export function load(perSecond, calls) {
         open.delete(done);
       });
     open.add(done);
-  }, 1_000 / perSecond);
+  };
+  const every = (each) => {
+    const [startedMs, before] = [performance.now(), figures.sent];
+    return setInterval(() => {
+      const due = before + ((performance.now() - startedMs) * each) / 1_000;
+      while (figures.sent < due) begin();
+    }, 1_000 / each);
+  };
+  let timer = every(perSecond);
   return {
     figures,
+    slower(each) {
+      clearInterval(timer);
+      timer = every(each);
+    },
     async stop() {
       clearInterval(timer);
       await Promise.all(open);
@@ -159,17 +174,19 @@ export function watchGateways() {
 }
 
 /**
- * Samples `kubectl top` every 10 s; `report()` returns a line per workload: MiB of a pod at the first sample and at
- * most.
+ * Samples `kubectl top` every 10 s; `report()` returns a line per workload: MiB of a pod at the least, which is its rest,
+ * and at most.
  */
 export function watchMemory() {
   const seen = new Map();
   const sample = async () => {
     const text = await kubectl("top", "pods", "--no-headers").catch(() => "");
-    for (const [, pod, mib] of text.matchAll(/^muster-(\S+)\s+\S+\s+(\d+)Mi/gm)) {
+    for (const [, pod, cpu, mib] of text.matchAll(/^muster-(\S+)\s+(\d+)m\s+(\d+)Mi/gm)) {
       const name = workloads.filter((each) => pod.startsWith(`${each}-`)).at(-1);
-      const figures = seen.get(name) ?? { first: Number(mib), most: 0 };
+      const figures = seen.get(name) ?? { least: Number.POSITIVE_INFINITY, most: 0, cpu: 0 };
+      figures.least = Math.min(figures.least, Number(mib));
       figures.most = Math.max(figures.most, Number(mib));
+      figures.cpu = Math.max(figures.cpu, Number(cpu));
       seen.set(name, figures);
     }
   };
@@ -179,8 +196,18 @@ export function watchMemory() {
     await sample();
     return [...seen]
       .sort()
-      .map(([name, { first, most }]) => `${name.padEnd(16)} ${first} MiB first, ${most} MiB at most`);
+      .map(([name, { least, most, cpu }]) => `${name.padEnd(16)} ${least} – ${most} MiB, CPU at most ${cpu} m`);
   };
+}
+
+/** Throws when a container was started again by the kubelet: it ended by itself, or for want of memory. */
+export async function noRestarts() {
+  const pods = JSON.parse(await kubectl("get", "pods", "-o", "json")).items;
+  for (const { metadata, status } of pods) {
+    for (const { name, restartCount, lastState } of status.containerStatuses ?? []) {
+      must(restartCount === 0, `${metadata.name}/${name} never started again (${JSON.stringify(lastState)})`);
+    }
+  }
 }
 
 /** A program of the checkout that runs until the trial ends. */

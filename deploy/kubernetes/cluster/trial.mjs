@@ -2,13 +2,14 @@
 // Runs on the node (in.sh), so that Services are reached by name and address.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { dir, helm, kubectl, root, say, watchMemory, workloads } from "./client.mjs";
+import { dir, helm, kubectl, noRestarts, root, say, watchMemory, workloads } from "./client.mjs";
 import { dispatcher } from "./try-dispatcher.mjs";
 import { autoscaler, forced, rollout, upgrade } from "./try-operations.mjs";
 import { policy } from "./try-policy.mjs";
+import { restore, rotate } from "./try-runbooks.mjs";
 import { smoke } from "./try-smoke.mjs";
 
-const parts = { smoke, policy, rollout, dispatcher, upgrade, forced, autoscaler };
+const parts = { smoke, policy, rollout, dispatcher, upgrade, forced, autoscaler, rotate, restore };
 const wanted = process.argv.slice(3);
 
 async function install() {
@@ -27,7 +28,7 @@ async function install() {
     throw new Error(`helm install without Secrets answered: ${refused}`);
   }
   say("helm install without Secrets is refused, with the cure");
-  await kubectl("apply", "-f", join(dir, "keys/secrets.json"));
+  for (const file of ["keys/secrets.json", "tls/secrets.yaml"]) await kubectl("apply", "-f", join(dir, file));
   await helm("install", "muster", join(root, "charts/muster"), "-f", values, "--wait", "--timeout", "5m");
   const pods = JSON.parse(await kubectl("get", "pods", "-o", "json")).items;
   const running = new Set(pods.map(({ metadata }) => metadata.labels["app.kubernetes.io/component"]));
@@ -41,6 +42,7 @@ const session = {};
 for (const [name, part] of Object.entries(parts)) {
   if (name !== "smoke" && wanted.length > 0 && !wanted.includes(name)) continue;
   await part(session);
+  await noRestarts();
 }
 say("all of it passed");
 console.log(`Memory of a pod:\n${(await memory()).join("\n")}`);

@@ -17,6 +17,7 @@ import {
   watchGateways,
   workloads,
 } from "./client.mjs";
+import { looks } from "./try-runbooks.mjs";
 
 const mixture = (session) => {
   const get = (path) => () => call("GET", path, undefined, session.token);
@@ -50,7 +51,7 @@ export async function rollout(session) {
     const before = { sent, failed: failed.length };
     running.figures.slowestMs = 0;
     await rolled(name);
-    await sleep(4_000);
+    await sleep(2_000);
     const lost = failed.slice(before.failed);
     const counted = `${lost.length} of ${running.figures.sent - before.sent} failed`;
     say(`${name} rolled: ${counted}, slowest ${Math.round(running.figures.slowestMs)} ms`);
@@ -177,9 +178,10 @@ export async function forced(session) {
   say(
     `every pod deleted by force: ${acknowledged.length} acknowledged sites are there, each of ${sites.size} has its audit row`,
   );
+  await looks();
 }
 
-/** The gateway's autoscaler adds pods under load. */
+/** The gateway's autoscaler adds pods under load, and takes them away after it. */
 export async function autoscaler(session) {
   const values = join(root, "charts/muster/ci/cluster-values.yaml");
   const scaling = [
@@ -191,13 +193,18 @@ export async function autoscaler(session) {
     "services.gateway.autoscaling.minReplicas=1",
     "--set",
     "services.gateway.autoscaling.scaleDownSeconds=5",
+    "--set",
+    "services.gateway.autoscaling.targetCPUPercent=30",
   ];
   await helm("upgrade", "muster", join(root, "charts/muster"), "-f", values, ...scaling, "--wait", "--timeout", "5m");
   const replicas = async () =>
     Number(await kubectl("get", "deployment/muster-gateway", "-o", "jsonpath={.spec.replicas}"));
-  const running = load(150, [() => call("GET", "/auth/me", undefined, session.token)]);
+  const running = load(1.5 * rate, [() => call("GET", "/auth/me", undefined, session.token)]);
   const most = await until("three gateways under load", async () => ((await replicas()) === 3 ? 3 : 0), 90_000);
+  await sleep(10_000);
+  running.slower(5);
+  await until("fewer gateways without it", async () => (await replicas()) < 3, 120_000);
   const { sent, failed } = await running.stop();
-  must(failed.length === 0, `no request fails while gateways come: ${failed.slice(0, 3)}`);
-  say(`the autoscaler took the gateway to ${most} pods under load, 0 of ${sent} requests failed`);
+  must(failed.length === 0, `no request fails while gateways come and go: ${failed.slice(0, 3)}`);
+  say(`the autoscaler took the gateway to ${most} pods under load, and back after it: 0 of ${sent} requests failed`);
 }

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { ask, bash, call, dir, gateway, keys, must, program, root, say, until } from "./client.mjs";
@@ -24,6 +24,18 @@ async function readme() {
   say("the README's commands end with the first partner");
 }
 
+/** The administrator's access token; the second factor is the one that this trial set up. */
+export async function signIn() {
+  const password = keys().adminPassword;
+  const { mfaRequired, mfaToken, accessToken } = await ask("POST", "/auth/login", {
+    email: "admin@muster.local",
+    password,
+  });
+  if (!mfaRequired) return accessToken;
+  const code = codeOf(readFileSync(secretFile, "utf8"));
+  return (await ask("POST", "/auth/mfa/verify", { mfaToken, code })).accessToken;
+}
+
 /** The README's path through the Service: sign in, a partner and its audit row, an organization, agents that are online. */
 export async function smoke(session) {
   const health = await until("a healthy gateway", async () => {
@@ -31,16 +43,10 @@ export async function smoke(session) {
     return answer.status === "ok" && answer;
   });
   must(Object.keys(health.services).length === 6, "the gateway's health names six services");
-  const password = keys().adminPassword;
-  const signedIn = await ask("POST", "/auth/login", { email: "admin@muster.local", password });
-  if (!signedIn.mfaRequired) await readme();
-  // A cluster that was kept: the factor of the trial before.
-  const { accessToken } = signedIn.mfaRequired
-    ? await ask("POST", "/auth/mfa/verify", {
-        mfaToken: signedIn.mfaToken,
-        code: codeOf(readFileSync(secretFile, "utf8")),
-      })
-    : signedIn;
+  // A cluster that was kept has the factor of the trial before.
+  const first = !existsSync(secretFile);
+  if (first) await readme();
+  const accessToken = await signIn();
   session.token = accessToken;
   const slug = `trial-${Date.now()}`;
   session.partner = await ask("POST", "/orgs/partners", { name: "Trial", slug }, accessToken);
@@ -49,7 +55,8 @@ export async function smoke(session) {
     return data.find((row) => JSON.stringify(row).includes(session.partner.id));
   });
   say("signed in; a partner was created and its audit row is sealed");
-  if (!signedIn.mfaRequired) {
+  if (first) {
+    const { adminPassword: password } = keys();
     const { secret } = await ask("POST", "/auth/mfa/totp/setup", { password }, accessToken);
     await ask("POST", "/auth/mfa/totp/enable", { code: codeOf(secret) }, accessToken);
     writeFileSync(secretFile, secret, { mode: 0o600 });

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { generateNoteKey, noteKeys } from "@muster/kit";
+import { generateNoteKey, noteKeys, signNote } from "@muster/kit";
 import { until } from "@muster/testing";
 import { type Api, api } from "../support/client.ts";
 import { admin, type Cluster, ownCluster } from "../support/cluster.ts";
@@ -123,6 +123,70 @@ describe("a release", () => {
       status: 404,
       body: { code: "release_source_not_found" },
     });
+  });
+});
+
+describe("a release that is registered by its manifest alone", () => {
+  const next = noteKeys(generateNoteKey("next.example.test")).signer;
+  /** Keys from now on, signed by these. */
+  const rootNote = (...by: (typeof signer)[]) => {
+    const line = `${JSON.stringify({ root: 2, keys: [signer.text, next.text] })}\n`;
+    return `${line}\n${by.map((key) => signNote(line, key).split("\n\n")[1]).join("")}`;
+  };
+  const register = (built: ReturnType<typeof buildRelease>, more: object = {}) => {
+    const urls = Object.fromEntries(Object.keys(built.files).map((name) => [name, `https://r.example.test/${name}`]));
+    return root.call("POST", "/agent-versions", { manifest: built.manifest, urls, ...more });
+  };
+
+  it("brings new keys along in a root note of old and new ones, and from then on they count", async () => {
+    const first = buildRelease("watchdog", "0.1.0", { signer: next });
+    expect(await register(first)).toMatchObject({ status: 400, body: { code: "release_untrusted" } });
+    // Neither the new key by itself nor a text that is no note exchanges anything.
+    for (const note of [rootNote(next), "keys, please"]) {
+      const refused = await register(first, { rootNote: note });
+      expect([refused.status, refused.body.code]).toEqual([
+        400,
+        expect.stringMatching(/^(release_untrusted|validation_error)$/),
+      ]);
+    }
+    expect(await register(first)).toMatchObject({ status: 400, body: { code: "release_untrusted" } });
+    const taken = await register(first, { rootNote: rootNote(signer, next) });
+    expect([taken.status, taken.body]).toMatchObject([201, { component: "watchdog", version: "0.1.0", signed: true }]);
+    await until("the audit row", async () =>
+      (await auditedActions(root, "agent_version.keys.", "00000000-0000-0000-0000-000000000000")).includes(
+        "agent_version.keys.exchange",
+      ),
+    );
+    // Both keys are of the new root: what either signs is taken, a note that is known changes nothing.
+    const again = { rootNote: rootNote(signer, next) };
+    for (const [version, by] of [
+      ["0.2.0", next],
+      ["0.3.0", signer],
+    ] as const) {
+      expect(await register(buildRelease("watchdog", version, { signer: by }), again)).toMatchObject({ status: 201 });
+    }
+    // Agents learn of the exchange beside every signed offer.
+    const agent = await agentIn(await newTenant(root));
+    const { updates } = (await agent.heartbeat()).body as { updates: { rootNotes: string[] }[] };
+    expect(updates[0]?.rootNotes).toEqual([rootNote(signer, next)]);
+  });
+
+  it("has an https address for each of its files, and is registered once", async () => {
+    const built = buildRelease("watchdog", "0.4.0", { signer });
+    const urls = { "muster-watchdog-linux-amd64": "http://r.example.test/plain" };
+    expect(await register(built, { urls })).toMatchObject({
+      status: 400,
+      body: {
+        details: {
+          fieldErrors: {
+            "urls.muster-watchdog-linux-amd64": ["Must be an https URL"],
+            "urls.muster-watchdog-windows-amd64": ["Required"],
+          },
+        },
+      },
+    });
+    expect((await register(built)).status).toBe(201);
+    expect(await register(built)).toMatchObject({ status: 409, body: { code: "release_exists" } });
   });
 });
 

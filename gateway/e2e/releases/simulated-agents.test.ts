@@ -319,33 +319,73 @@ describe("the platform", () => {
   }, 120_000);
 });
 
+const pidOf = (stack: StackFile, name: string) =>
+  name === "gateway" ? (stack.gateways[0]?.pid ?? 0) : (stack.services[name]?.pid ?? 0);
+
+async function killed(name: string): Promise<void> {
+  const before = pidOf(await cluster.stack(), name);
+  process.kill(before, "SIGKILL");
+  await until(`another ${name}`, async () => ![0, before].includes(pidOf(await cluster.stack(), name)), patienceMs);
+  await until(
+    "a healthy cluster",
+    async () => {
+      const reply = await fetch(`${cluster.url}/health`).catch(() => null);
+      return reply?.ok && ((await reply.json()) as { status: string }).status === "ok";
+    },
+    patienceMs,
+  );
+}
+
+/** Rollouts whose counter is another number than that of their open attempts. */
+async function miscounted(): Promise<unknown[]> {
+  const { rows } = await owner.query(`
+    SELECT r.id, r.in_flight, count(a.id)::int AS open FROM agent_release.rollout r
+    LEFT JOIN agent_release.update_attempt a ON a.rollout_id = r.id AND a.ended_at IS NULL
+    GROUP BY r.id, r.in_flight HAVING r.in_flight <> count(a.id)`);
+  return rows;
+}
+
+describe("a tenant that is purged", () => {
+  it("leaves no settings, updates and requests behind, and its neighbour has its own", async () => {
+    const [gone, kept] = [await newTenant(root), await newTenant(root)];
+    for (const tenant of [gone, kept]) {
+      await root.call("PUT", settingsOf(tenant.orgId), { agentTarget: "latest" });
+      const agent = await enrollAgent(cluster, await keyOf(tenant), { agentVersion: "1.0.0" });
+      await until("an offer", async () => (await agent.heartbeat()).body.upgradeTo, patienceMs);
+      expect((await root.call("POST", `/devices/${agent.id}/update`)).status).toBe(202);
+    }
+    const tables = ["update_settings", "update_attempt", "update_request"];
+    const rowsOf = ({ orgId }: Tenant) =>
+      Promise.all(
+        tables.map(async (table) => {
+          const text = `SELECT count(*)::int AS n FROM agent_release.${table} WHERE org_id = $1`;
+          return (await owner.query<{ n: number }>(text, [orgId])).rows[0]?.n;
+        }),
+      );
+    expect([await rowsOf(gone), await rowsOf(kept)]).toEqual([
+      [1, 1, 1],
+      [1, 1, 1],
+    ]);
+    const orgs = [gone.orgId, kept.orgId];
+    await owner.query("UPDATE agent_release.update_attempt SET deadline = now() WHERE org_id = ANY ($1)", [orgs]);
+    await until("the silent updates to end", async () => {
+      const open = "SELECT FROM agent_release.update_attempt WHERE org_id = ANY ($1) AND ended_at IS NULL";
+      return (await owner.query(open, [orgs])).rowCount === 0;
+    });
+    expect((await root.call("DELETE", `/orgs/organizations/${gone.orgId}`)).status).toBe(200);
+    expect(await rowsOf(gone)).toEqual([1, 1, 1]);
+    // As if that had been a month ago; tenancy looks when it starts.
+    await owner.query("UPDATE tenancy.organizations SET deleted_at = deleted_at - interval '31 days' WHERE id = $1", [
+      gone.orgId,
+    ]);
+    await killed("tenancy");
+    await until("nothing to be left", async () => (await rowsOf(gone)).every((n) => n === 0), patienceMs);
+    expect(await rowsOf(kept)).toEqual([1, 1, 1]);
+    expect(await miscounted()).toEqual([]);
+  }, 120_000);
+});
+
 describe("a process that is killed between the grant and the reply", () => {
-  const pidOf = (stack: StackFile, name: string) =>
-    name === "gateway" ? (stack.gateways[0]?.pid ?? 0) : (stack.services[name]?.pid ?? 0);
-
-  async function killed(name: string): Promise<void> {
-    const before = pidOf(await cluster.stack(), name);
-    process.kill(before, "SIGKILL");
-    await until(`another ${name}`, async () => ![0, before].includes(pidOf(await cluster.stack(), name)), patienceMs);
-    await until(
-      "a healthy cluster",
-      async () => {
-        const reply = await fetch(`${cluster.url}/health`).catch(() => null);
-        return reply?.ok && ((await reply.json()) as { status: string }).status === "ok";
-      },
-      patienceMs,
-    );
-  }
-
-  /** Rollouts whose counter is another number than that of their open attempts. */
-  async function miscounted(): Promise<unknown[]> {
-    const { rows } = await owner.query(`
-      SELECT r.id, r.in_flight, count(a.id)::int AS open FROM agent_release.rollout r
-      LEFT JOIN agent_release.update_attempt a ON a.rollout_id = r.id AND a.ended_at IS NULL
-      GROUP BY r.id, r.in_flight HAVING r.in_flight <> count(a.id)`);
-    return rows;
-  }
-
   it.each(["agent-release", "tenancy", "gateway"])(
     "loses no offer and doubles none: %s",
     async (name) => {

@@ -45,6 +45,7 @@ export async function startIdp(cluster: Cluster, options: { clients?: number } =
     grant_types: ["authorization_code"],
   }));
   let current = "";
+  let isAsking = false;
   const provider = new Provider(issuer, {
     clients,
     jwks: { keys: [key] },
@@ -78,7 +79,12 @@ export async function startIdp(cluster: Cluster, options: { clients?: number } =
     const { pathname } = new URL(request.url ?? "/", issuer);
     seen.push(pathname);
     if (pathname.startsWith("/interaction/")) {
-      // Whoever is to sign in does so without being asked.
+      if (isAsking && request.method === "GET") {
+        response.setHeader("content-type", "text/html");
+        response.end(signInPage);
+        return;
+      }
+      // Whoever is to sign in does so, without being asked for anything.
       await provider.interactionFinished(request, response, { login: { accountId: current } });
       return;
     }
@@ -107,6 +113,10 @@ export async function startIdp(cluster: Cluster, options: { clients?: number } =
       accounts.set(account.sub, account);
       current = account.sub;
     },
+    /** From now on a page stands before each sign-in that has no session at the provider. */
+    ask() {
+      isAsking = true;
+    },
     /** An ID token of any claims, signed as asked. */
     sign: (
       claims: JWTPayload,
@@ -120,6 +130,9 @@ export async function startIdp(cluster: Cluster, options: { clients?: number } =
     },
   };
 }
+
+const signInPage =
+  "<!doctype html><title>Identity provider</title><h1>Identity provider</h1><form method=post><button>Let me in</button></form>";
 
 /** Passes what is sent through `tamper`; the provider writes each JSON body at once. */
 function rewrite(response: ServerResponse, tamper: Tamper): void {

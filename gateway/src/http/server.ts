@@ -12,13 +12,15 @@ import { handleBrokenRequests } from "./broken-requests.ts";
 import { mayCompress, takesGzip, varying } from "./compression.ts";
 import { boundConnections } from "./connections.ts";
 import { createCors } from "./cors.ts";
-import { type Exchange, type ExchangeOptions, leavePlaces, networkOf, runRow } from "./exchange.ts";
+import { beginExchange, type Exchange, type ExchangeOptions } from "./exchange.ts";
 import { createObserver } from "./observe.ts";
+import { leavePlaces, networkOf } from "./places.ts";
 import { rateLines } from "./rate-headers.ts";
 import { Answered, jsonType, Rendered, Streamed, sendBare, sendStream, sendText } from "./reply.ts";
 import { cachingOf, joined, privacyOf } from "./reply-lines.ts";
 import { endRequestSpan, type RequestSpan, startRequestSpan } from "./request-span.ts";
 import { buildRouteTable, type Served } from "./route-table.ts";
+import { runRow } from "./run-row.ts";
 import { parseTarget } from "./target.ts";
 
 /** Bytes of request line and headers together. */
@@ -119,7 +121,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       served = found;
       route = found.route;
       if (target.slashSegments?.some((segment) => !found.slashSegments.includes(segment))) throw encodedSlash();
-      exchange = {
+      exchange = beginExchange({
         request,
         response,
         inbound,
@@ -128,11 +130,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         query: target.query,
         requestId,
         startedMs,
-        rate: null,
-        hasPlace: false,
-        shareOf: null,
-        placeOfAgent: null,
-      };
+      });
       const result = await runRow(options, exchange);
       const answered = result instanceof Answered ? result : null;
       if (answered !== null) checkAnswer(found.row, answered);

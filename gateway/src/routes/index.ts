@@ -34,6 +34,7 @@ import { siteRoutes } from "./sites.ts";
 import { ssoDomainRoutes } from "./sso-domains.ts";
 import { ssoLinkRoutes } from "./sso-links.ts";
 import { ssoLoginRoutes } from "./sso-login.ts";
+import { ssoProviderTrialRoutes } from "./sso-provider-trials.ts";
 import { ssoProviderRoutes } from "./sso-providers.ts";
 import { tenantCredentialRoutes } from "./tenant-credentials.ts";
 import { userRoutes } from "./users.ts";
@@ -51,6 +52,7 @@ export const routes: readonly Route[] = [
   ...userRoutes,
   ...roleRoutes,
   ...ssoProviderRoutes,
+  ...ssoProviderTrialRoutes,
   ...ssoLoginRoutes,
   ...ssoLinkRoutes,
   ...ssoDomainRoutes,

@@ -64,7 +64,7 @@ await runService({
     return [
       register(
         ReleaseService,
-        releaseService({ db, now, keys, sources, storage, autoPromote, mfaMaxAgeMinutes, wakeSync: syncing.wake }),
+        releaseService({ db, log, now, keys, sources, storage, autoPromote, mfaMaxAgeMinutes, wakeSync: syncing.wake }),
       ),
       register(UpdateService, updateService({ ...deciding, tenancy })),
       register(DownloadService, downloadService({ db, storage, preferStore: storeAll })),

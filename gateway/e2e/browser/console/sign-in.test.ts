@@ -1,23 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
 import { api } from "../../support/client.ts";
-import { verifiedDomain } from "../../support/dns.ts";
-import { startIdp } from "../../support/identity-provider.ts";
 import { resetTokenOf } from "../../support/mailbox.ts";
-import {
-  enrollTotp,
-  newOrganization,
-  newPartner,
-  operator,
-  roleId,
-  signedInAs,
-  type TestPerson,
-  tokenOf,
-} from "../../support/people.ts";
-import { startSamlIdp } from "../../support/saml-identity-provider.ts";
-import { newProvider, newSamlProvider, upToAnswer } from "../../support/sso-round-trip.ts";
-import { enrolledAs, tenantWithAdmins } from "../../support/tenant-with-admins.ts";
-import { formIn } from "../../support/visitor.ts";
+import { enrollTotp, operator, roleId, signedInAs, type TestPerson, tokenOf } from "../../support/people.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
 const password = "a new password for the browser";
@@ -26,11 +11,6 @@ async function signIn({ page }: Visitor, person: Pick<TestPerson, "email" | "pas
   await page.getByLabel("E-mail").fill(person.email);
   await page.getByLabel("Password").fill(person.password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
-}
-
-async function signOut({ page }: Visitor) {
-  await page.getByRole("button", { name: "Sign out" }).click();
-  await page.getByText("You are signed out.").waitFor();
 }
 
 const isSignedIn = ({ page }: Visitor) => page.getByRole("button", { name: "Sign out" }).waitFor();
@@ -128,7 +108,7 @@ inChromium("signing in to the console", (visit) => {
   });
 });
 
-inChromium("links of mails and identity providers", (visit) => {
+inChromium("links of mails", (visit) => {
   visit("an invited person sets name and password, by a link behind # or the older one", async (visitor) => {
     const { cluster, page } = visitor;
     const root = await operator(cluster);
@@ -176,101 +156,4 @@ inChromium("links of mails and identity providers", (visit) => {
     await signIn(visitor, { email: person.email, password });
     await isSignedIn(visitor);
   });
-
-  visit(
-    "an organization's identity provider signs a person in, whole, and a planted code signs nobody in",
-    async (visitor) => {
-      const { cluster, page, context } = visitor;
-      const orgId = await newOrganization(cluster, await newPartner(cluster));
-      const admin = await enrolledAs(cluster, "org-admin", { orgId });
-      const idp = await startIdp(cluster);
-      try {
-        const provider = await newProvider(admin.api, idp);
-        const name = `Person ${randomUUID().slice(0, 8)}`;
-        idp.become({ sub: randomUUID(), email: `${randomUUID()}@sso.example`, email_verified: true, name });
-        await visitor.open(`/login?org=${orgId}&next=/devices`, "Sign in");
-        await page.getByRole("button", { name: `Continue with ${provider.name}` }).click();
-        await isSignedIn(visitor);
-        await page.getByRole("link", { name }).waitFor();
-        expect(page.url()).toBe(`${visitor.base}/devices`);
-        await page.getByRole("button", { name: "Sign out" }).click();
-        await page.getByText("You are signed out.").waitFor();
-        await visitor.open(`/login#ssoCode=${"x".repeat(43)}`, "Sign in");
-        await page.getByText("This sign-in was begun in another tab.").waitFor();
-        expect([page.url(), await context.cookies()]).toEqual([
-          `${visitor.base}/login`,
-          expect.not.arrayContaining([expect.objectContaining({ name: "service_session" })]),
-        ]);
-        await page.getByRole("button", { name: "Sign in through your organization" }).click();
-        await page.getByLabel("Work e-mail").fill("ada@unknown.example");
-        await page.getByRole("button", { name: "Continue to your identity provider" }).click();
-        await page.getByText("No identity provider signs in this domain.").waitFor();
-        await visitor.open("/login?error=sso_error&reason=no_org_access", "Sign in");
-        await page.getByText("Your account belongs to another organization.").waitFor();
-        await visitor.expectAccessible();
-      } finally {
-        await idp.close();
-      }
-    },
-  );
-
-  visit(
-    "an organization's SAML provider signs a person in twice, links an account from the profile, and enforces itself",
-    async (visitor) => {
-      const { cluster, page, context } = visitor;
-      const { orgId, admin } = await tenantWithAdmins(cluster);
-      const viewer = await signedInAs(cluster, "org-viewer", { orgId });
-      const idp = await startSamlIdp(cluster);
-      try {
-        const domain = `${randomUUID()}.example`;
-        await verifiedDomain(cluster, admin.api, domain);
-        const provider = await newSamlProvider(admin.api, idp, { enforceSSO: true });
-        const name = `Person ${randomUUID().slice(0, 8)}`;
-        const ada = { nameId: `ada@${domain}`, email: `ada@${domain}`, name };
-        const enter = async () => {
-          await visitor.open(`/login?org=${orgId}&next=/devices`, "Sign in");
-          await page.getByRole("button", { name: `Continue with ${provider.name}` }).click();
-        };
-        idp.become(ada);
-        for (let time = 0; time < 2; time++) {
-          await enter();
-          await isSignedIn(visitor);
-          await page.getByRole("link", { name }).waitFor();
-          expect(page.url()).toBe(`${visitor.base}/devices`);
-          expect(await page.evaluate("document.cookie")).toBe("");
-          await signOut(visitor);
-        }
-        const people = await admin.api.call("GET", `/users?search=ada@${domain}`);
-        expect(people.body.data).toHaveLength(1);
-
-        // What another browser was given is worth nothing in this one.
-        const { last, visitor: other } = await upToAnswer(cluster, orgId);
-        const { action, body } = formIn(last) ?? { action: "", body: "" };
-        const headers = { "content-type": "application/x-www-form-urlencoded" };
-        const answered = await other.get(action, { method: "POST", body, headers, crossSite: true });
-        await page.goto(answered.location ?? "");
-        await page.getByText("This sign-in was begun in another browser, or twice. Start again.").waitFor();
-        expect(await context.cookies()).not.toContainEqual(expect.objectContaining({ name: "service_session" }));
-
-        idp.become({ nameId: admin.email, email: admin.email, name: "Admin" });
-        await visitor.signIn(admin, "/profile", admin.recoveryCodes[0]);
-        await page.getByRole("button", { name: `Link ${provider.name}` }).click();
-        await page.getByRole("button", { name: `Unlink ${provider.name}` }).waitFor();
-        expect(new URL(page.url()).pathname).toBe("/profile");
-        await signOut(visitor);
-        await enter();
-        await isSignedIn(visitor);
-        await signOut(visitor);
-
-        await visitor.open(`/login?org=${orgId}`, "Sign in");
-        await page.getByText(`Your organization signs in through ${provider.name}.`).waitFor();
-        await page.getByRole("button", { name: "Use a password instead" }).click();
-        await signIn(visitor, viewer);
-        await page.getByText("E-mail or password is wrong.").waitFor();
-        await visitor.expectAccessible();
-      } finally {
-        await idp.close();
-      }
-    },
-  );
 });

@@ -86,7 +86,9 @@ describe("a bucket", () => {
     const other = createHash("sha256").update("other").digest("hex");
     await writeFile(join(directory, "other"), "other");
     await storage.putFile(other, join(directory, "other"), 5);
+    expect(await storage.has(other)).toBe(true);
     await storage.remove(other);
+    expect(await storage.has(other)).toBe(false);
     expect(await storage.read(other, 0, 1)).toBeNull();
     await expect(storage.read("../../etc/passwd", 0, 1)).rejects.toThrow("not the SHA-256 of a stored file");
   });

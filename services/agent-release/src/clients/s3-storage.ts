@@ -1,5 +1,13 @@
 import { createReadStream } from "node:fs";
-import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  NoSuchKey,
+  NotFound,
+  PutObjectCommand,
+  S3Client,
+} from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { type Storage, storeKey } from "./storage.ts";
 
@@ -48,6 +56,15 @@ export function s3Storage(options: S3Options): Storage {
           ChecksumSHA256: Buffer.from(sha256, "hex").toString("base64"),
         }),
       );
+    },
+    async has(sha256) {
+      try {
+        await client.send(new HeadObjectCommand({ Bucket: bucket, Key: keyOf(sha256) }));
+        return true;
+      } catch (error) {
+        if (error instanceof NotFound) return false;
+        throw error;
+      }
     },
     async read(sha256, start, end) {
       try {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { copyFile, mkdir, open, rename, rm } from "node:fs/promises";
+import { access, copyFile, mkdir, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 /** Where binaries are kept, by the SHA-256 of their bytes: the same bytes are kept once. */
@@ -8,6 +8,8 @@ export type Storage = {
   name: string;
   /** Keeps the bytes of a local file. */
   putFile(sha256: string, path: string, size: number): Promise<void>;
+  /** Whether the bytes are kept. */
+  has(sha256: string): Promise<boolean>;
   /** Bytes from `start` to before `end`; null when they are not kept. */
   read(sha256: string, start: number, end: number): Promise<AsyncIterable<Uint8Array> | null>;
   /** A URL at which a client gets the bytes for some minutes; null when they are read through this service. */
@@ -46,6 +48,14 @@ export function directoryStorage(root: string): Storage {
         throw error;
       }
     },
+    has: (sha256) =>
+      access(pathOf(sha256)).then(
+        () => true,
+        (error: NodeJS.ErrnoException) => {
+          if (error.code === "ENOENT") return false;
+          throw error;
+        },
+      ),
     async read(sha256, start, end) {
       const file = await open(pathOf(sha256), "r").catch((error: NodeJS.ErrnoException) => {
         if (error.code === "ENOENT") return null;

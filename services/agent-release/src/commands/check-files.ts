@@ -35,6 +35,8 @@ export type CheckDeps = {
   storage: Storage | null;
   /** Files are stored even where the source has an address for them. */
   storeAll: boolean;
+  /** Gets the digest of each file that is stored, also when another one is bad. */
+  onStored(sha256: string): void;
   now: () => Date;
   onProgress?: () => Promise<void>;
 };
@@ -70,7 +72,10 @@ export async function checkRelease(deps: CheckDeps, source: string, release: Sou
         const reason = await readWhole(file, artifact, path);
         if (reason !== null) failed.push({ asset: artifact.name, reason });
         else {
-          if (path !== null) await deps.storage?.putFile(artifact.sha256, path, artifact.size);
+          if (path !== null) {
+            deps.onStored(artifact.sha256);
+            await deps.storage?.putFile(artifact.sha256, path, artifact.size);
+          }
           files.set(artifact.name, { url: file.url, stored: toStore });
         }
         if (path !== null) await rm(path, { force: true });

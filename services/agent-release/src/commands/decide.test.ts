@@ -82,6 +82,29 @@ describe("decisions", () => {
     expect(await service.rollout("2.4.0")).toMatchObject({ in_flight: 0, failed: 0, succeeded: 1 });
   });
 
+  it("offer what a rollout began again while it goes on and once it is completed, not when it was called off", async () => {
+    await service.release("2.4.1");
+    const [kept, dropped] = [await service.stage("2.4.2-rc.1"), await service.stage("2.4.2-rc.2")];
+    const state = (id: string, to: string) =>
+      service.change(sql`UPDATE rollout SET state = ${to} WHERE id = ${id}::uuid`);
+    const offersOf = async (question: Question) =>
+      (await service.decide(question)).answers[0]?.offers.map(({ version }) => version);
+    const second = service.question();
+    expect(await offersOf(second)).toEqual(["2.4.2-rc.2"]);
+    await state(dropped, "cancelled");
+    expect(await offersOf(second)).toEqual([]);
+    const first = service.question();
+    expect(await offersOf(first)).toEqual(["2.4.2-rc.1"]);
+    await state(kept, "paused");
+    expect(await offersOf(first)).toEqual([]);
+    await state(kept, "running");
+    expect(await offersOf(first)).toEqual(["2.4.2-rc.1"]);
+    await service.change(sql`
+      UPDATE promotion SET release_id = (SELECT release_id FROM rollout WHERE id = ${kept}::uuid) WHERE component = 'agent'`);
+    await state(kept, "completed");
+    expect(await offersOf(first)).toEqual(["2.4.2-rc.1"]);
+  });
+
   it("hold a returned device back until its soak is over", async () => {
     await service.release("2.5.0", { soakSeconds: 100 });
     const question = service.question();

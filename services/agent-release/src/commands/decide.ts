@@ -98,6 +98,7 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
 
   const answers = new Map<string, Answer>();
   const begins: Begin[] = [];
+  const said = new Map<string, { component: string; rule: string; count: number }>();
   const wanted: { question: Question; decision: Decision; attempt: NewAttempt; validForMs: number }[] = [];
   for (const question of questions) {
     const { device } = question;
@@ -107,7 +108,12 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
     const requested = requests.has(device.id);
     const past = attempts.map(pastOf);
     const decided = gate({ device, merged, catalogue: plan.catalogue, attempts: past, requested, now });
-    for (const { component, rule } of decided) decisions.inc({ component, rule });
+    for (const { component, rule } of decided) {
+      const key = `${component} ${rule}`;
+      const counted = said.get(key);
+      if (counted) counted.count++;
+      else said.set(key, { component, rule, count: 1 });
+    }
     if (open) {
       const isDue = open.deadline <= now;
       const offer = open.state === "offered" && !isDue ? offerOf(plan, open, device) : null;
@@ -139,6 +145,7 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
     };
     wanted.push({ question, decision, attempt, validForMs });
   }
+  for (const { count, ...labels } of said.values()) decisions.inc(labels, count);
 
   const granted = await grant(
     tx,
@@ -171,7 +178,11 @@ function offerOf(
 ): Offer | null {
   const release = plan.catalogue[attempt.component as "agent"].releases.find(({ id }) => id === attempt.release_id);
   const rollout = release && [release.guard, ...release.staged].find(({ id }) => id === attempt.rollout_id);
-  const stopped = !release || release.yanked || rollout?.state === "halted" || rollout?.state === "paused";
+  // A rollout that has ended is in the plan no more: completed, its release is the promoted one; else it was called off.
+  const isOn = rollout
+    ? rollout.state === "running"
+    : plan.catalogue[attempt.component as "agent"].promotedId === release?.id;
+  const stopped = !release || release.yanked || !isOn;
   const artifact = plan.offered.get(attempt.release_id)?.artifacts.get(`${device.os}/${device.arch}`);
   if (stopped || !artifact) return null;
   const { component, version } = attempt;

@@ -29,61 +29,74 @@ export type PlanMemory = {
 
 type PartnerSettings = { own: Settings; organizations: Map<string, Settings>; merged: Map<string, Merged> };
 type CatalogueAt = Pick<Plan, "catalogue" | "offered" | "rootNotes">;
+/** What is known as of one epoch; what a slower transaction reads for an older one never gets in here. */
+type Held = { epoch: number; catalogue: CatalogueAt; partners: Map<string, PartnerSettings> };
 
 const partnersMax = 5_000;
 const changesMax = 1_000;
-const unset = mergeSettings(nothingSet, nothingSet);
 
 /** Keeps catalogue and settings in memory by the plan's epoch: a decision reads what has changed since the one before. */
 export function createPlanMemory(): PlanMemory {
-  let epoch = -1;
-  let held: CatalogueAt | null = null;
-  const partners = new Map<string, PartnerSettings>();
+  let newest: Held | null = null;
 
   return {
     async read(tx, partnerIds) {
-      const now = await readEpoch(tx);
-      if (now !== epoch) {
-        const changes = held === null ? null : await changesSince(tx, epoch, now, changesMax);
-        if (changes === null || now < epoch) partners.clear();
-        else {
-          for (const { scope, id } of changes) {
-            // An organization's settings are read with its partner's: the next decision about it reads them all.
-            if (scope === "partner" && id !== null) partners.delete(id);
-            else if (scope === "organization" && id !== null) forgetOrganization(partners, id);
-          }
-        }
-        if (changes === null || changes.some(({ scope }) => scope === "all")) held = await readCatalogue(tx);
-        epoch = now;
-      }
-      const missing = [...new Set(partnerIds)].filter((id) => !partners.has(id));
-      if (missing.length > 0) {
-        const rows = await settingsOfPartners(tx, missing);
-        if (partners.size + missing.length > partnersMax) partners.clear();
-        for (const id of missing) {
-          const own = rows.filter(({ partner_id: partnerId }) => partnerId === id);
-          const organizations = own.flatMap((row) =>
-            row.org_id === null ? [] : [[row.org_id, settingsOf(row)] as const],
-          );
-          const partner = own.find(({ org_id: orgId }) => orgId === null);
-          partners.set(id, {
-            own: partner ? settingsOf(partner) : nothingSet,
-            organizations: new Map(organizations),
-            merged: new Map(),
-          });
-        }
-      }
-      return {
-        epoch: now,
-        ...(held as CatalogueAt),
-        mergedOf: (partnerId, orgId) => mergedOf(partners.get(partnerId), orgId),
-      };
+      const epoch = await readEpoch(tx);
+      const before = newest;
+      const held = before?.epoch === epoch ? before : await heldAt(tx, epoch, before);
+      // Else another transaction was quicker: what it knows may be newer, and is never replaced by what is older.
+      if (newest === before) newest = held;
+      const partners = await partnersOf(tx, held, partnerIds);
+      return { epoch, ...held.catalogue, mergedOf: (partnerId, orgId) => mergedOf(partners.get(partnerId), orgId) };
     },
   };
 }
 
+/** What counts at an epoch: what was known before, without what has changed since; all of it anew when that is not known. */
+async function heldAt(tx: Tx, epoch: number, before: Held | null): Promise<Held> {
+  const changes = before && before.epoch < epoch ? await changesSince(tx, before.epoch, epoch, changesMax) : null;
+  if (before === null || changes === null) return { epoch, catalogue: await readCatalogue(tx), partners: new Map() };
+  const partners = new Map(before.partners);
+  for (const { scope, id } of changes) {
+    // An organization's settings are read with its partner's: the next decision about it reads them all.
+    if (scope === "partner" && id !== null) partners.delete(id);
+    else if (scope === "organization" && id !== null) forgetOrganization(partners, id);
+  }
+  const isAnother = changes.some(({ scope }) => scope === "all");
+  return { epoch, catalogue: isAnother ? await readCatalogue(tx) : before.catalogue, partners };
+}
+
+/** The settings of these partners: those that are not known yet are read. */
+async function partnersOf(
+  tx: Tx,
+  { partners }: Held,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, PartnerSettings>> {
+  const wanted = new Map<string, PartnerSettings>();
+  const missing = new Set<string>();
+  for (const id of ids) {
+    const known = partners.get(id);
+    if (known) wanted.set(id, known);
+    else missing.add(id);
+  }
+  if (missing.size === 0) return wanted;
+  const rows = await settingsOfPartners(tx, [...missing]);
+  if (partners.size + missing.size > partnersMax) partners.clear();
+  for (const id of missing) {
+    const own = rows.filter(({ partner_id: partnerId }) => partnerId === id);
+    const partner = own.find(({ org_id: orgId }) => orgId === null);
+    const organizations = own.flatMap((row) => (row.org_id === null ? [] : [[row.org_id, settingsOf(row)] as const]));
+    const settings = partner ? settingsOf(partner) : nothingSet;
+    const read = { own: settings, organizations: new Map(organizations), merged: new Map() };
+    partners.set(id, read);
+    wanted.set(id, read);
+  }
+  return wanted;
+}
+
 function mergedOf(partner: PartnerSettings | undefined, orgId: string): Merged {
-  if (!partner) return unset;
+  // Unknown settings are no settings: a decision about a partner that was not asked for would offer what it forbids.
+  if (!partner) throw new Error("the plan was read without this partner's settings");
   const organization = partner.organizations.get(orgId);
   const key = organization ? orgId : "";
   let merged = partner.merged.get(key);
@@ -106,6 +119,7 @@ type CatalogueRow = {
   version: string;
   minimum_version: string | null;
   manifest: string | null;
+  expires_at: Date | null;
   yanked: boolean;
   promoted: boolean;
   artifacts: PlannedArtifact[];
@@ -113,7 +127,7 @@ type CatalogueRow = {
 
 async function readCatalogue(tx: Tx): Promise<CatalogueAt> {
   const rows = await tx.query<CatalogueRow>(sql`
-    SELECT r.id, r.component, r.version, r.minimum_version, r.manifest, r.yanked_at IS NOT NULL AS yanked,
+    SELECT r.id, r.component, r.version, r.minimum_version, r.manifest, r.expires_at, r.yanked_at IS NOT NULL AS yanked,
            EXISTS (SELECT FROM promotion p WHERE p.release_id = r.id) AS promoted,
            coalesce((SELECT jsonb_agg(jsonb_build_object('os', a.os, 'arch', a.arch, 'size', a.size, 'sha256', a.sha256))
                      FROM artifact a WHERE a.release_id = r.id), '[]') AS artifacts
@@ -149,6 +163,7 @@ function plannedOf(row: CatalogueRow, rollouts: readonly RolloutRow[]): PlannedR
       version: row.version,
       minimumVersion: row.minimum_version,
       yanked: row.yanked,
+      expiresAt: row.expires_at,
       platforms: new Set(row.artifacts.map(({ os, arch }) => `${os}/${arch}`)),
       guard: plannedRollout(guard),
       staged: rollouts.filter(({ kind }) => kind === "staged").map(plannedRollout),

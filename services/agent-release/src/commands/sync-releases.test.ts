@@ -1,11 +1,17 @@
 import { createHash } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
 import { type CallContext, generateNoteKey, noteKeys, signNote } from "@muster/kit";
+import { until } from "@muster/testing";
 import { githubSource } from "../clients/github-source.ts";
+import { directoryStorage, type Storage } from "../clients/storage.ts";
 import { asItself } from "../emits/audit.ts";
 import { startRelease, type TestRelease } from "../testing/release.ts";
 import { type Fault, type ReleaseHost, releaseFiles, startReleaseHost } from "../testing/release-host.ts";
+import { removeUnused } from "./remove-files.ts";
 import { type SyncDeps, syncOnce, syncReleases } from "./sync-releases.ts";
 
 const { signer } = noteKeys(generateNoteKey("releases"));
@@ -157,6 +163,72 @@ describe("a sync from a GitHub-style host", () => {
     const note = signNote(`${JSON.stringify({ version: "4.3.0", component: "agent", artifacts })}\n`, signer);
     publish("v4.3.0", { files: { ...other, agent: bytes, "agent.manifest": Buffer.from(note) } });
     await expect(sync()).rejects.toMatchObject({ code: "release_exists" });
+  });
+});
+
+describe("files that are kept", () => {
+  /** Releases of their own folder; `before` runs ahead of each look whether a file is there. */
+  async function keeping(before: (storage: Storage) => Promise<void>) {
+    const folder = await mkdtemp(join(tmpdir(), "muster-store-"));
+    const storage = directoryStorage(folder);
+    const watched: Storage = {
+      ...storage,
+      async has(sha256) {
+        await before(storage);
+        return storage.has(sha256);
+      },
+    };
+    const own = { ...deps, storage: watched, storeAll: true };
+    return {
+      storage,
+      remove: (sha256: string) => removeUnused(own, [sha256]),
+      sync: () => syncReleases(own, context(), { source: "github", version: null }, () => void syncOnce(own)),
+      end: () => rm(folder, { recursive: true, force: true }),
+    };
+  }
+  const digestOf = (files: Record<string, Buffer>) => sha256Of(files[binary] as Buffer);
+
+  it("are stored again when the last other release of the same bytes is deleted before this one is registered", async () => {
+    const files = releaseFiles("4.5.0", signer);
+    publish("v4.5.0", { files });
+    const removed: boolean[] = [];
+    const store = await keeping(async (storage) => {
+      if (removed.length > 0) return;
+      // As a removal does that had the lock before.
+      await storage.remove(digestOf(files));
+      removed.push(await storage.has(digestOf(files)));
+    });
+    expect(await store.sync()).toEqual({ version: "4.5.0", synced: ["agent:linux/amd64"] });
+    expect([removed, await store.storage.has(digestOf(files))]).toEqual([[false], true]);
+    expect(host.asked.filter(({ path }) => path.endsWith(`/files/v4.5.0/${binary}`))).toHaveLength(2);
+    await store.end();
+  });
+
+  it("do not go while a release that names them is being registered, and not afterwards", async () => {
+    const files = releaseFiles("4.6.0", signer);
+    publish("v4.6.0", { files });
+    let removing: Promise<void> | undefined;
+    const store = await keeping(async () => {
+      removing ??= store.remove(digestOf(files));
+      await until("the removal to wait for its turn", async () => {
+        const waiting = sql`SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = 5002 AND NOT granted`;
+        return (await service.deps.db.read(asItself(), waiting)).length > 0;
+      });
+    });
+    await store.sync();
+    await removing;
+    expect(await store.storage.has(digestOf(files))).toBe(true);
+    await store.end();
+  });
+
+  it("are nobody's when another file of the release is bad, and go at once", async () => {
+    const files = { ...releaseFiles("4.7.0", signer), ...releaseFiles("4.7.0", signer, "watchdog") };
+    publish("v4.7.0", { files });
+    host.faults.set("muster-watchdog-linux-amd64", "other bytes");
+    const store = await keeping(async () => undefined);
+    await expect(store.sync()).rejects.toMatchObject({ code: "release_sync_failed" });
+    expect(await store.storage.has(digestOf(files))).toBe(false);
+    await store.end();
   });
 });
 

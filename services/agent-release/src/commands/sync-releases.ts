@@ -11,17 +11,20 @@ import {
   systemCaller,
   uuidv7,
 } from "@muster/kit";
-import { type ReleaseSource, SourceBusy } from "../clients/release-source.ts";
+import { type ReleaseSource, SourceBusy, type SourceRelease } from "../clients/release-source.ts";
 import { service } from "../config.ts";
 import { type CheckDeps, checkRelease, SyncFailed } from "./check-files.ts";
 import { exchangeKeys, readRoot } from "./exchange-keys.ts";
-import { registerRelease } from "./register-release.ts";
+import { type Prepared, registerRelease } from "./register-release.ts";
+import { goneFiles, removeUnused } from "./remove-files.ts";
 
 const kind = "sync";
 const lookEveryMs = 100;
 const heartbeatEveryMs = 5_000;
 const everyMs = 5_000;
 const farewellMs = 1_000;
+/** A file of a release that is deleted while another with the same bytes is synced is stored again. */
+const triesMax = 3;
 
 export type SyncResult = { version: string; synced: string[] };
 type Failure = {
@@ -32,7 +35,7 @@ type Failure = {
 };
 type Input = { source: string; version: string | null; caller: Caller; meta: CallContext["meta"] };
 
-export type SyncDeps = Omit<CheckDeps, "onProgress" | "root"> & {
+export type SyncDeps = Omit<CheckDeps, "onProgress" | "onStored" | "root"> & {
   /** Keys of manifests as they are set; root notes exchange them. */
   keys: readonly NoteVerifier[];
   db: Database;
@@ -112,21 +115,48 @@ async function sync(deps: SyncDeps, input: Input): Promise<SyncResult> {
   if (!source) throw new AppError("release_source_not_found", "Release source not found");
   const found = await source.find(input.version);
   if (!found) throw new AppError("agent_version_not_found", "Agent version not found");
+  const stored = new Set<string>();
+  try {
+    for (let tries = 1; ; tries++) {
+      const { prepared, gone } = await checkAndRegister(deps, input, source.name, found, stored);
+      if (gone.length === 0) return { version: found.version, synced: prepared.flatMap(syncedOf) };
+      if (tries === triesMax)
+        throw new SyncFailed(gone.map((asset) => ({ asset, reason: "removed from the store meanwhile" })));
+    }
+  } catch (error) {
+    await removeUnused(deps, [...stored]);
+    throw error;
+  }
+}
+
+/** Registers what holds; nothing, when the store has lost a file of it since it was put there. */
+async function checkAndRegister(
+  deps: SyncDeps,
+  { caller, meta }: Input,
+  source: string,
+  found: SourceRelease,
+  stored: Set<string>,
+): Promise<{ prepared: Prepared[]; gone: string[] }> {
   const itself = { caller: systemCaller(service) };
-  const root = await deps.db.tx(itself, (tx) => readRoot(tx, deps.keys), { readOnly: true });
-  const { prepared, root: exchanged } = await checkRelease({ ...deps, root }, source.name, found);
+  const before = await deps.db.tx(itself, (tx) => readRoot(tx, deps.keys), { readOnly: true });
+  const onStored = (sha256: string) => void stored.add(sha256);
+  const { prepared, root } = await checkRelease({ ...deps, root: before, onStored }, source, found);
   const at = deps.now();
-  const who = { caller: input.caller, meta: input.meta };
-  await deps.db.tx(itself, async (tx) => {
-    await exchangeKeys(tx, who, exchanged, at);
+  const who = { caller, meta };
+  const gone = await deps.db.tx(itself, async (tx) => {
+    const missing = await goneFiles(tx, deps.storage, prepared);
+    if (missing.length > 0) return missing;
+    await exchangeKeys(tx, who, root, at);
     for (const each of prepared) {
       await registerRelease(tx, who, each, { autoPromote: deps.autoPromote, action: "agent_version.sync" }, at);
     }
+    return missing;
   });
-  const synced = prepared.flatMap(({ manifest }) =>
-    manifest.artifacts.map(({ os, arch }) => `${manifest.component}:${os}/${arch}`),
-  );
-  return { version: found.version, synced };
+  return { prepared, gone };
+}
+
+function syncedOf({ manifest: { component, artifacts } }: Prepared): string[] {
+  return artifacts.map(({ os, arch }) => `${component}:${os}/${arch}`);
 }
 
 /** The open job of this source and version, else a new one. */

@@ -1,7 +1,7 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database, Tx } from "@muster/db";
-import { AppError, clampPage, isUuid, type NoteVerifier, validationError } from "@muster/kit";
+import { AppError, clampPage, isUuid, type Logger, type NoteVerifier, validationError } from "@muster/kit";
 import { ReleaseService } from "@muster/proto/muster/release/v1/release_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, reachedBefore, requireMfa, requirePermission } from "@muster/service";
@@ -10,6 +10,7 @@ import type { Storage } from "../clients/storage.ts";
 import { exchangeKeys, readRoot } from "../commands/exchange-keys.ts";
 import { promoteVersion, versionNotFound } from "../commands/promote.ts";
 import { registerRelease } from "../commands/register-release.ts";
+import { removeUnused } from "../commands/remove-files.ts";
 import { syncReleases } from "../commands/sync-releases.ts";
 import { auditRelease } from "../emits/audit.ts";
 import { isComponent } from "../rules/component.ts";
@@ -26,7 +27,6 @@ import {
   lockRelease,
   markYanked,
   type ReleaseRow,
-  unusedFiles,
   useOf,
 } from "../store/releases.ts";
 import { asService, requirePlatform } from "./guards.ts";
@@ -34,6 +34,7 @@ import { releaseMessage } from "./release-message.ts";
 
 export type ReleaseDeps = {
   db: Database;
+  log: Logger;
   now: () => Date;
   keys: readonly NoteVerifier[];
   sources: readonly ReleaseSource[];
@@ -149,21 +150,18 @@ export function releaseService(deps: ReleaseDeps): ServiceImpl<typeof ReleaseSer
       const context = callContext(handler);
       requirePlatform(context, deps.mfaMaxAgeMinutes);
       const at = now();
-      const unused = await db.tx(context, async (tx) => {
+      const stored = await db.tx(context, async (tx) => {
         const row = await lockKnown(tx, id);
         const { reason } = await useOf(tx, row);
         if (reason) throw inUse(reason);
-        const stored = (await artifactsOf(tx, [row.id])).filter((artifact) => artifact.stored);
+        const files = (await artifactsOf(tx, [row.id])).filter((artifact) => artifact.stored);
         await deleteRelease(tx, row.id);
         const fact = { ...named(row), details: { changes: { before: named(row).details, after: {} } } };
         auditRelease(tx, context, { action: "agent_version.delete", ...fact }, at);
         await bumpPlan(tx, { scope: "all" });
-        return unusedFiles(
-          tx,
-          stored.map(({ sha256 }) => sha256),
-        );
+        return files.map(({ sha256 }) => sha256);
       });
-      for (const sha256 of unused) await deps.storage?.remove(sha256);
+      await removeUnused(deps, stored);
       return {};
     },
   };

@@ -50,6 +50,20 @@ describe("an open attempt", () => {
       { to: "failed", reason: "locked" },
     ],
     [
+      "soaks on when a locked file is heard of late",
+      soaking(5),
+      { current: "1.2.0", report: { state: "locked", error: "" } },
+      {},
+      null,
+    ],
+    [
+      "fails when it is back at the old version and locked",
+      soaking(5),
+      reports("locked"),
+      {},
+      { to: "failed", reason: "rolled_back" },
+    ],
+    [
       "ends uncounted when the device's updates are turned off",
       offered,
       { ...runs("1.1.0"), stopped: "auto_update_off" as const },

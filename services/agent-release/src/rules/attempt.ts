@@ -38,7 +38,8 @@ export function moveAttempt(
   const state = said.report?.state ?? "";
   if (state === "failed" || state === "rolled_back")
     return { to: "failed", reason: reasonOf(state, said.report?.error) };
-  if (state === "locked") {
+  // Who runs the new version already has nothing locked: what is said late changes nothing, and versions tell the rest.
+  if (state === "locked" && attempt.state === "offered") {
     return deferred + 1 >= deferredMax ? { to: "failed", reason: "locked" } : { to: "deferred" };
   }
   if (current === attempt.version) {

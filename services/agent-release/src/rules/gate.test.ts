@@ -21,6 +21,7 @@ const release = (version: string, change: Partial<PlannedRelease> = {}): Planned
   version,
   minimumVersion: null,
   yanked: false,
+  expiresAt: null,
   platforms: new Set(["linux/amd64"]),
   guard: guard(version),
   staged: [],
@@ -113,6 +114,17 @@ const rows: [RuleName, string, Partial<GateInput>][] = [
     "a yanked pin",
     { ...agents([release("1.2.0", { yanked: true })], null), ...set({ agentTarget: "1.2.0" }) },
   ],
+  ["halted", "a manifest that has expired", agents([release("1.2.0", { expiresAt: now })], "1.2.0")],
+  [
+    "offered",
+    "a manifest that has a moment left",
+    agents([release("1.2.0", { expiresAt: new Date(+now + 1) })], "1.2.0"),
+  ],
+  [
+    "offered",
+    "the promoted one while a staged one has expired",
+    agents([release("2.0.0", { staged: [staged({})], expiresAt: now }), release("1.2.0")], "1.2.0"),
+  ],
   ["back_off", "a failure half an hour ago", { attempts: [failed(0.5)] }],
   ["back_off", "a second failure three hours ago", { attempts: [failed(30), failed(3)] }],
   ["offered", "a failure two hours ago", { attempts: [failed(2)] }],
@@ -140,7 +152,13 @@ describe("the gate", () => {
   });
 
   it("takes the newest release on the way when the target needs a newer one first", () => {
-    const releases = [release("3.0.0", { minimumVersion: "2.0.0" }), release("2.1.0"), release("2.0.0")];
+    const releases = [
+      release("3.0.0", { minimumVersion: "2.0.0" }),
+      release("2.3.0", { expiresAt: now }),
+      release("2.2.0", { yanked: true }),
+      release("2.1.0"),
+      release("2.0.0"),
+    ];
     const [agent] = decide({ ...base, ...agents(releases, "3.0.0") });
     expect([agent?.rule, agent?.target?.version, agent?.targetSource]).toEqual(["offered", "2.1.0", "minimum"]);
   });

@@ -31,6 +31,8 @@ export type PlannedRelease = {
   version: string;
   minimumVersion: string | null;
   yanked: boolean;
+  /** When agents stop taking its manifest. */
+  expiresAt: Date | null;
   /** `os/arch` of its files. */
   platforms: ReadonlySet<string>;
   guard: PlannedRollout;
@@ -131,7 +133,7 @@ function decideComponent(input: GateInput, component: Component, taken: boolean)
   if (!found.release.platforms.has(platform)) {
     return said("no_artifact", `${found.release.version} has no file for ${platform}`, found);
   }
-  const step = stepBefore(catalogue[component].releases, found, running, platform);
+  const step = stepBefore(catalogue[component].releases, found, { running, platform, now });
   if (step === null) {
     return said("below_minimum", `${found.release.version} needs ${found.release.minimumVersion} first`, found);
   }
@@ -141,6 +143,7 @@ function decideComponent(input: GateInput, component: Component, taken: boolean)
     return said("window_closed", `The window opens ${nextOpening?.toISOString() ?? "never"}`, step, later(opens));
   }
   if (step.release.yanked) return said("halted", `${step.release.version} was yanked`, step);
+  if (hasExpired(step.release, now)) return said("halted", `The manifest of ${step.release.version} has expired`, step);
   if (step.rollout.state === "paused" || step.rollout.state === "halted") {
     return said("halted", `The rollout of ${step.release.version} is ${step.rollout.state}`, step);
   }
@@ -162,7 +165,7 @@ function decideComponent(input: GateInput, component: Component, taken: boolean)
 
 /** The pin, else the newest staged rollout that covers the device, else the promoted release. */
 function findTarget(
-  { device, merged, catalogue }: GateInput,
+  { device, merged, catalogue, now }: GateInput,
   component: Component,
 ): { found: Found | null; exclusion: Exclusion | null } {
   const { promotedId, releases } = catalogue[component];
@@ -179,7 +182,7 @@ function findTarget(
   let exclusion: Exclusion | null = null;
   for (const release of releases) {
     if (promoted && compareVersions(release.version, promoted.version) <= 0) break;
-    if (release.yanked) continue;
+    if (release.yanked || hasExpired(release, now)) continue;
     for (const rollout of release.staged) {
       if (rollout.state === "completed" || rollout.state === "cancelled") continue;
       const rule = refusalOf(rollout, device);
@@ -203,12 +206,16 @@ function sentenceOf({ rule, release, rollout }: Exclusion): string {
   return `The rollout of ${release.version} is ${rollout.state}`;
 }
 
+/** Agents refuse an expired manifest: an offer of it would only fail, device by device. */
+function hasExpired({ expiresAt }: PlannedRelease, now: Date): boolean {
+  return expiresAt !== null && expiresAt <= now;
+}
+
 /** The target itself, or the newest release that the device may take on the way to it; null when there is none. */
 function stepBefore(
   releases: readonly PlannedRelease[],
   found: Found,
-  running: string,
-  platform: string,
+  { running, platform, now }: { running: string; platform: string; now: Date },
 ): Found | null {
   const mayTake = ({ minimumVersion }: PlannedRelease) =>
     minimumVersion === null || compareVersions(running, minimumVersion) >= 0;
@@ -218,6 +225,7 @@ function stepBefore(
       compareVersions(release.version, found.release.version) < 0 &&
       compareVersions(release.version, running) > 0 &&
       !release.yanked &&
+      !hasExpired(release, now) &&
       !isPrerelease(release.version) &&
       release.platforms.has(platform) &&
       mayTake(release),

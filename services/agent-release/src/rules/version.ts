@@ -7,17 +7,32 @@ export const versionMax = 50;
  * metadata; null when it is none.
  */
 export function parseVersion(text: string): string | null {
-  if (text.length > versionMax || !/^v?\d/.test(text)) return null;
-  const bare = text.startsWith("v") ? text.slice(1) : text;
-  return semver.parse(bare)?.version ?? null;
+  return read(text)?.version ?? null;
 }
 
-/** Below zero when `a` is older; both as `parseVersion` returns them. */
+/** Below zero when `a` is older; both as `parseVersion` returns them. Throws on anything else. */
 export function compareVersions(a: string, b: string): number {
-  return semver.compare(a, b);
+  const [one, other] = [read(a), read(b)];
+  if (one === null || other === null) throw new Error("not a semantic version");
+  return one.compare(other);
 }
 
 /** `1.2.0-rc.1`: never the latest, promoted by name only. */
 export function isPrerelease(version: string): boolean {
-  return semver.prerelease(version) !== null;
+  return (read(version)?.prerelease.length ?? 0) > 0;
+}
+
+/** A fleet names the same few versions again and again: what was read of them lately. */
+const known = new Map<string, semver.SemVer | null>();
+const knownMax = 10_000;
+
+function read(text: string): semver.SemVer | null {
+  if (text.length > versionMax) return null;
+  let version = known.get(text);
+  if (version === undefined) {
+    version = /^v?\d/.test(text) ? semver.parse(text.replace(/^v/, "")) : null;
+    if (known.size >= knownMax) known.clear();
+    known.set(text, version);
+  }
+  return version;
 }

@@ -175,8 +175,10 @@ export async function putRequest(
 }
 
 export async function dropRequests(tx: Tx, deviceIds: readonly string[]): Promise<void> {
+  if (deviceIds.length === 0) return;
   await tx.execute(sql`DELETE FROM update_request WHERE device_id = ANY (${[...deviceIds]}::uuid[])`);
 }
+
 export function forgetRequests(tx: Tx): Promise<number> {
   return tx.execute(sql`DELETE FROM update_request WHERE expires_at < clock_timestamp()`);
 }

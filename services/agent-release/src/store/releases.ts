@@ -114,14 +114,6 @@ export async function useOf(tx: Tx, release: ReleaseRow): Promise<{ promoted: bo
   return { promoted: row?.promoted ?? false, reason };
 }
 
-/** Whether no release has a file of these bytes any more. */
-export async function unusedFiles(tx: Tx, sha256: readonly string[]): Promise<string[]> {
-  const rows = await tx.query<{ sha256: string }>(sql`
-    SELECT DISTINCT given AS sha256 FROM unnest(${sha256}::text[]) AS given
-    WHERE NOT EXISTS (SELECT FROM artifact WHERE artifact.sha256 = given)`);
-  return rows.map((row) => row.sha256);
-}
-
 export type ListedRelease = ReleaseRow & {
   promoted: boolean;
   guard_id: string;

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { sql } from "@muster/db";
+import { sql, type Tx } from "@muster/db";
 import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { tenantMigrations } from "@muster/service";
 import { testDatabase } from "@muster/testing";
@@ -9,8 +9,18 @@ import { registerRelease } from "../commands/register-release.ts";
 import { migrations, service } from "../config.ts";
 import { asItself } from "../emits/audit.ts";
 import { bumpPlan } from "../store/plan.ts";
+import { insertRollout, type NewRollout } from "../store/rollouts.ts";
 
 export type TestRelease = Awaited<ReturnType<typeof startRelease>>;
+
+/** An agent of that version, for one platform. */
+function registered(tx: Tx, version: string, autoPromote: boolean) {
+  const artifacts = [{ os: "linux" as const, arch: "amd64" as const, size: 1, sha256: "a".repeat(64), name: "agent" }];
+  const manifest = { version, component: "agent" as const, counter: 0, artifacts };
+  const prepared = { manifest, signed: false, note: null, source: "api", notesUrl: null, files: new Map() };
+  const options = { autoPromote, action: "agent_version.register" as const };
+  return registerRelease(tx, asItself(), prepared, options, new Date());
+}
 
 /** The service's commands on a real database; tenancy takes whatever `begin` says, every device by default. */
 export async function startRelease(change: Partial<DecideDeps> = {}) {
@@ -42,14 +52,8 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
     decide: (...questions: Question[]) => decideForDevices(deps, questions),
     /** Registers and promotes an agent; limits of its guard as given. */
     async release(version: string, guard: { maxInFlight?: number; haltFailures?: number; soakSeconds?: number } = {}) {
-      const artifacts = [
-        { os: "linux" as const, arch: "amd64" as const, size: 1, sha256: "a".repeat(64), name: "agent" },
-      ];
-      const manifest = { version, component: "agent" as const, counter: 0, artifacts };
-      const prepared = { manifest, signed: false, note: null, source: "api", notesUrl: null, files: new Map() };
       await db.tx(who, async (tx) => {
-        const options = { autoPromote: true, action: "agent_version.register" as const };
-        const row = await registerRelease(tx, asItself(), prepared, options, new Date());
+        const row = await registered(tx, version, true);
         await tx.execute(sql`
           UPDATE rollout SET max_in_flight = ${guard.maxInFlight ?? 1_000}, halt_failures = ${guard.haltFailures ?? 50},
                              soak_seconds = ${guard.soakSeconds ?? 0}
@@ -57,11 +61,31 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
         await bumpPlan(tx, { scope: "all" });
       });
     },
+    /** Registers an agent and rolls it out in stages; the rollout's id. */
+    async stage(version: string, change: Partial<NewRollout> = {}): Promise<string> {
+      const id = uuidv7();
+      await db.tx(who, async (tx) => {
+        const row = await registered(tx, version, false);
+        const limits = { max_in_flight: 1_000, halt_failures: 50, halt_percent: 3, soak_seconds: 0 };
+        const reach = { rings: [], open_rings: 0, percent: 100 };
+        const common = { id, release_id: String(row?.id), created_by: "test", created_at: new Date() };
+        await insertRollout(tx, { kind: "staged", state: "running", ...common, ...limits, ...reach, ...change });
+        await bumpPlan(tx, { scope: "all" });
+      });
+      return id;
+    },
+    /** What settings, catalogue or rollouts say from now on. */
+    async change(statement: ReturnType<typeof sql>) {
+      await db.tx(who, async (tx) => {
+        await tx.execute(statement);
+        await bumpPlan(tx, { scope: "all" });
+      });
+    },
     async rollout(version: string) {
       const [row] = await db.read<{ state: string; in_flight: number; succeeded: number; failed: number }>(
         who,
         sql`SELECT t.state, t.in_flight, t.succeeded, t.failed FROM rollout t JOIN release r ON r.id = t.release_id
-            WHERE r.version = ${version}`,
+            WHERE r.version = ${version} AND t.kind = 'guard'`,
       );
       return row;
     },

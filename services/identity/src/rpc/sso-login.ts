@@ -11,7 +11,7 @@ import type { SsoDeps } from "../deps.ts";
 import { domainOf } from "../rules/sso/email-domain.ts";
 import { onlyPartner } from "../store/sso/branding.ts";
 import { placeOfDomain } from "../store/sso/domains.ts";
-import { findActiveProvider, placeIsEnforced, readProvider } from "../store/sso/providers.ts";
+import { findActiveProvider, findSignInProvider, readProvider } from "../store/sso/providers.ts";
 import { brandingMessage } from "./branding.ts";
 import { providerNotFound } from "./sso-provider.ts";
 
@@ -20,11 +20,10 @@ export function ssoLoginService(deps: SsoDeps): ServiceImpl<typeof SsoLoginServi
   const { db } = deps;
   return {
     async checkSso({ orgId }) {
-      const provider = isUuid(orgId) ? await findActiveProvider(db, { orgId }) : null;
+      const provider = isUuid(orgId) ? await findSignInProvider(db, { orgId }) : null;
       if (!provider) return {};
-      const { id: providerId, name: providerName, type: providerType } = provider;
-      const place = { partnerId: provider.partner_id, orgId: provider.org_id };
-      return { providerId, providerName, providerType, enforced: await placeIsEnforced(db, place) };
+      const { id: providerId, name: providerName, type: providerType, enforced } = provider;
+      return { providerId, providerName, providerType, enforced };
     },
 
     async findSso({ email }) {
@@ -32,10 +31,9 @@ export function ssoLoginService(deps: SsoDeps): ServiceImpl<typeof SsoLoginServi
       const place = domain === null ? null : await placeOfDomain(db, domain);
       if (!place) return {};
       const { partnerId, orgId } = place;
-      const provider = await findActiveProvider(db, orgId === null ? { partnerId } : { orgId });
-      if (!provider) return {};
       const whose = orgId === null ? { partnerId } : { orgId };
-      return { providerName: provider.name, ...whose, enforced: await placeIsEnforced(db, place) };
+      const provider = await findSignInProvider(db, whose);
+      return provider ? { providerName: provider.name, ...whose, enforced: provider.enforced } : {};
     },
 
     async beginSsoLogin({ orgId, partnerId, redirect }, handler) {
@@ -63,13 +61,11 @@ export function ssoLoginService(deps: SsoDeps): ServiceImpl<typeof SsoLoginServi
       const partner = deps.isHosted ? null : await onlyPartner(db);
       if (!partner) return {};
       const { partnerId, branding } = partner;
-      const provider = await findActiveProvider(db, { partnerId });
+      const provider = await findSignInProvider(db, { partnerId });
       const isEmpty = Object.values(branding).every((value) => value === null);
       return {
         ...(isEmpty ? {} : { branding: brandingMessage(branding) }),
-        ...(provider
-          ? { partnerId, providerName: provider.name, enforced: await placeIsEnforced(db, { partnerId, orgId: null }) }
-          : {}),
+        ...(provider ? { partnerId, providerName: provider.name, enforced: provider.enforced } : {}),
       };
     },
   };

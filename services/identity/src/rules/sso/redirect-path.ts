@@ -1,6 +1,8 @@
 const most = 500;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const misleading = /[\u0000-\u0020\u007f\\]/;
+/** What a client that decodes too much reads as another host. */
+const encodedHost = /^\/(?:%2f|%5c)/i;
 
 /**
  * Where in the app a browser goes after signing in: a path of this origin with its query, else `/`. Nothing that some
@@ -9,10 +11,11 @@ const misleading = /[\u0000-\u0020\u007f\\]/;
  */
 export function redirectPath(wanted: string): string {
   if (wanted.length > most || !wanted.startsWith("/") || misleading.test(wanted)) return "/";
-  if (wanted.includes("//") || /^\/(?:%2f|%5c)/i.test(wanted) || wanted.includes("#")) return "/";
+  if (wanted.includes("//") || wanted.includes("#")) return "/";
   const base = "https://app.invalid";
   if (!URL.canParse(wanted, base)) return "/";
   const url = new URL(wanted, base);
   const path = `${url.pathname}${url.search}`;
-  return url.origin === base && !path.startsWith("//") && path.length <= most ? path : "/";
+  // Judged as the browser will read it: `/./%2fhost` is `/%2fhost` by then.
+  return url.origin === base && !path.startsWith("//") && !encodedHost.test(path) && path.length <= most ? path : "/";
 }

@@ -122,29 +122,34 @@ const living = (kind: "partner" | "organization", id: Query) => sql`
 const inLivingPlace = sql`${living("partner", sql`t.partner_id`)}
   AND (t.org_id IS NULL OR ${living("organization", sql`t.org_id`)})`;
 
-/** The provider that a place signs in through: active, of several the oldest; null also when the place has ended. */
-export async function findActiveProvider(
-  db: Database,
-  place: { orgId: string } | { partnerId: string },
-): Promise<ProviderRow | null> {
+/** Where somebody wants to sign in: an organization, or a partner's own people. */
+export type SignInPlace = { orgId: string } | { partnerId: string };
+
+/** The provider that a place signs in through: active, of several the oldest; none when the place has ended. */
+const activeOf = (place: SignInPlace) => {
   const where =
     "orgId" in place ? sql`t.org_id = ${place.orgId}` : sql`t.partner_id = ${place.partnerId} AND t.org_id IS NULL`;
-  const [row] = await db.read<ProviderRow>(
-    system,
-    sql`SELECT ${columns} FROM sso_providers t WHERE ${where} AND t.status = 'active' AND ${inLivingPlace}
-        ORDER BY t.created_at, t.id LIMIT 1`,
-  );
+  return sql`FROM sso_providers t WHERE ${where} AND t.status = 'active' AND ${inLivingPlace}
+    ORDER BY t.created_at, t.id LIMIT 1`;
+};
+
+export async function findActiveProvider(db: Database, place: SignInPlace): Promise<ProviderRow | null> {
+  const [row] = await db.read<ProviderRow>(system, sql`SELECT ${columns} ${activeOf(place)}`);
   return row ?? null;
 }
 
-/** Whether anything that enforces single sign-on in a place is in force. */
-export async function placeIsEnforced(db: Database, { partnerId, orgId }: Place): Promise<boolean> {
-  const rows = await db.read(
+/** What anybody may know of the provider that a place signs in through; `enforced` when one of the place's is in force. */
+export type SignInProvider = { id: string; name: string; type: ProviderType; enforced: boolean };
+
+export async function findSignInProvider(db: Database, place: SignInPlace): Promise<SignInProvider | null> {
+  const [row] = await db.read<SignInProvider>(
     system,
-    sql`SELECT FROM sso_providers WHERE partner_id = ${partnerId} AND org_id IS NOT DISTINCT FROM ${orgId}::uuid
-          AND status = 'active' AND enforce_sso AND proven_at IS NOT NULL LIMIT 1`,
+    sql`SELECT t.id, t.name, t.type, EXISTS (
+          SELECT FROM sso_providers e WHERE e.partner_id = t.partner_id AND e.org_id IS NOT DISTINCT FROM t.org_id
+            AND e.status = 'active' AND e.enforce_sso AND e.proven_at IS NOT NULL) AS enforced
+        ${activeOf(place)}`,
   );
-  return rows.length > 0;
+  return row ?? null;
 }
 
 /** A provider whatever its state, for round trips under way. */

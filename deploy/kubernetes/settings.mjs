@@ -1,0 +1,112 @@
+// node settings.mjs [--check]: what the chart and its readers know of each workload's settings, out of the compiled config.ts files:
+// charts/muster/files/settings.json (names, bounds, which are secrets: _validate.tpl refuses the rest) and docs/operations/settings.md.
+// --check: both are as the settings are.
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const compiled = (folder, file = "config") => import(join(root, folder, "dist", `${file}.js`));
+const { z } = createRequire(join(root, "gateway/package.json"))("zod");
+const { baseUrls, serviceSettings } = await compiled("libs/kit", "index");
+
+const service = async (name, more = {}) => ({
+  ...serviceSettings,
+  ...more,
+  ...(await compiled(`services/${name}`)).settings,
+});
+/** Those that keep a copy of the tenants ask tenancy for it (libs/service). */
+const copying = { TENANCY_URL: baseUrls("tenancy", "asked for its snapshot") };
+const dispatcher = await service("webhook-dispatcher", copying);
+const workloads = {
+  gateway: (await compiled("gateway")).configSchema.shape,
+  identity: await service("identity", copying),
+  tenancy: await service("tenancy"),
+  audit: await service("audit", copying),
+  "audit-retention": (await compiled("services/audit")).retentionSettings,
+  "device-logs": await service("device-logs", copying),
+  "webhook-matcher": dispatcher,
+  "webhook-sender": dispatcher,
+  "agent-release": await service("agent-release", copying),
+};
+
+const secretName = /PASSWORD|SECRET|PRIVATE|PEPPER|SEED|TOKEN|SMTP_URL|APP_ENCRYPTION_KEY/;
+const described = (shape) =>
+  Object.entries(z.toJSONSchema(z.object(shape), { io: "input", unrepresentable: "any" }).properties).sort(([a], [b]) =>
+    a.localeCompare(b),
+  );
+
+function fact(name, { type, enum: one, minimum, maximum, format, pattern }) {
+  if (one) return { one };
+  if (type === "integer") return { min: minimum, max: maximum };
+  if (secretName.test(name)) return { secret: true };
+  if (format === "uri") return { pattern: "^https?://" };
+  return pattern && !/\(\?[=!<]/.test(pattern) ? { pattern } : {};
+}
+
+const facts = Object.fromEntries(
+  Object.entries(workloads).map(([name, shape]) => [
+    name,
+    Object.fromEntries(described(shape).map(([setting, schema]) => [setting, fact(setting, schema)])),
+  ]),
+);
+
+const cell = (text) => String(text).replaceAll("|", "\\|").replaceAll("\n", " ");
+function bounds({ one, min, max, secret, pattern }) {
+  if (one) return one.map((each) => `\`${each}\``).join(", ");
+  if (max !== undefined) return max === Number.MAX_SAFE_INTEGER ? `≥ ${min}` : `${min} – ${max}`;
+  if (secret) return "secret";
+  return pattern === "^https?://" ? "URL" : "";
+}
+/** What every workload, or every one but few, has is told once. */
+const everywhere = Object.keys(facts.identity).filter((name) => name in serviceSettings);
+function table(workload) {
+  const rows = described(workloads[workload])
+    .filter(([name]) => workload === "" || !everywhere.includes(name))
+    .map(([name, schema]) => {
+      const standard = schema.default === undefined || schema.default === "" ? "" : `\`${cell(schema.default)}\``;
+      return `| \`${name}\` | ${standard} | ${bounds(facts[workload][name])} | ${cell(schema.description ?? "")} |`;
+    });
+  return ["| Setting | Default | Values | Meaning |", "|---|---|---|---|", ...rows].join("\n");
+}
+workloads[""] = serviceSettings;
+facts[""] = facts.identity;
+const sections = Object.keys(workloads)
+  .filter((name) => name !== "" && name !== "webhook-sender")
+  .map((name) => `## ${name === "webhook-matcher" ? "webhook-matcher, webhook-sender" : name}\n\n${table(name)}\n`);
+const page = `# Settings
+
+Every setting of every process, made from the services' \`config.ts\` by \`node deploy/kubernetes/settings.mjs\`.
+
+- A process takes \`NAME\` from its environment, or \`NAME_FILE\`, the path of a file that holds the value. Wrong settings are all named at the
+  start, which then fails.
+- In the chart they stand under \`services.<workload>.config\`; under \`defaults.config\` for all workloads that have them. Secrets go into
+  Secret \`muster-<workload>\`. The chart refuses names that a workload does not have, values out of bounds, and those that it sets itself from
+  values of its own.
+
+## Every service, and the gateway and audit-retention where it fits
+
+${table("")}
+
+${sections.join("\n")}`;
+delete facts[""];
+
+// One setting a line: changes of two people seldom meet.
+const lines = (indent, entries) =>
+  entries.map(([name, text]) => `${indent}${JSON.stringify(name)}: ${text}`).join(",\n");
+const listed = Object.entries(facts).map(([name, settings]) => {
+  const each = Object.entries(settings).map(([setting, of]) => [setting, JSON.stringify(of)]);
+  return [name, `{\n${lines("    ", each)}\n  }`];
+});
+const outputs = {
+  "charts/muster/files/settings.json": `{\n${lines("  ", listed)}\n}\n`,
+  "docs/operations/settings.md": page,
+};
+for (const [path, text] of Object.entries(outputs)) {
+  if (!process.argv.includes("--check")) writeFileSync(join(root, path), text);
+  else if (readFileSync(join(root, path), "utf8") !== text) {
+    process.stderr.write(`${path} is not as the settings are: node deploy/kubernetes/settings.mjs\n`);
+    process.exitCode = 1;
+  }
+}

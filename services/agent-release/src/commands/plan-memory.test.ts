@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { Statement, Tx } from "@muster/db";
+import { systemCaller, uuidv7 } from "@muster/kit";
+import { service as name } from "../config.ts";
+import { nothingSet } from "../rules/settings.ts";
+import { bumpPlan } from "../store/plan.ts";
+import { putSettings } from "../store/settings.ts";
+import { startRelease, type TestRelease } from "../testing/release.ts";
+import { createPlanMemory } from "./plan-memory.ts";
+
+const who = { caller: systemCaller(name) };
+
+let service: TestRelease;
+beforeAll(async () => {
+  service = await startRelease();
+});
+afterAll(() => service?.stop());
+
+/** Holds a transaction back once it has read from `table`, until it may go on. */
+function holdingBack(table: string) {
+  let reach = () => {};
+  let go = () => {};
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  const gone = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const held = (tx: Tx): Tx => ({
+    ...tx,
+    async query<R>(statement: Statement) {
+      const rows = await tx.query<R>(statement);
+      if ("text" in statement && statement.text.includes(table)) {
+        reach();
+        await gone;
+      }
+      return rows;
+    },
+  });
+  return { held, reached, go: () => go() };
+}
+
+const pin = (partnerId: string, agentTarget: string) =>
+  service.deps.db.tx(who, async (tx) => {
+    await putSettings(tx, { partnerId, orgId: null }, { ...nothingSet, agentTarget }, new Date());
+    await bumpPlan(tx, { scope: "partner", id: partnerId });
+  });
+
+describe("a plan", () => {
+  it("never has the settings that a slower transaction read before they were changed", async () => {
+    const memory = createPlanMemory();
+    const [partnerId, orgId] = [uuidv7(), uuidv7()];
+    await pin(partnerId, "1.0.0");
+    const target = async (tx: Tx) =>
+      (await memory.read(tx, [partnerId])).mergedOf(partnerId, orgId).settings.agentTarget;
+    const read = () => service.deps.db.tx(who, target);
+    const { held, reached, go } = holdingBack("update_settings");
+    const before = service.deps.db.tx(who, (tx) => target(held(tx)));
+    await reached;
+    await pin(partnerId, "2.0.0");
+    expect(await read()).toBe("2.0.0");
+    go();
+    expect(await before).toBe("1.0.0");
+    expect(await read()).toBe("2.0.0");
+  });
+
+  it("of a slower transaction does not bring an older catalogue back", async () => {
+    const memory = createPlanMemory();
+    const versions = async (tx: Tx) => (await memory.read(tx, [])).catalogue.agent.releases.map((each) => each.version);
+    const read = () => service.deps.db.tx(who, versions);
+    const { held, reached, go } = holdingBack("FROM release r");
+    const before = service.deps.db.tx(who, (tx) => versions(held(tx)));
+    await reached;
+    await service.release("1.0.0");
+    expect(await read()).toEqual(["1.0.0"]);
+    go();
+    expect(await before).toEqual([]);
+    expect(await read()).toEqual(["1.0.0"]);
+  });
+
+  it("knows the settings of the partners that it was read for, and of nobody else", async () => {
+    const plan = await service.deps.db.tx(who, (tx) => createPlanMemory().read(tx, [uuidv7()]));
+    expect(() => plan.mergedOf(uuidv7(), uuidv7())).toThrow("without this partner's settings");
+  });
+});
