@@ -27,11 +27,12 @@ export type Cell = {
   listed: ReadonlySet<string> | null;
 };
 
-/** Lists of all organizations in reach that are narrowed to a site or a group: they answer as that place does. */
+/** Lists of all organizations in reach that are narrowed to a site, a group or a webhook: they answer as that does. */
 const byPlace: Record<string, readonly string[]> = {
   "GET /devices": ["siteId", "groupId"],
   "GET /devices/summary": ["siteId", "groupId"],
   "GET /device-groups": ["siteId"],
+  "GET /webhooks/dead-letters": ["webhookId"],
 };
 
 /** Asked of the device, and none of these has an agent that is connected. */
