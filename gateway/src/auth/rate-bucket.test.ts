@@ -36,6 +36,13 @@ describe("requests in hand", () => {
     },
   );
 
+  it("are at most a twentieth of the limit, however many are asked for", () => {
+    const bucket = createBucket({ kind: "key", id: "k", limit: 1_000, generation: 1 });
+    bucket.sinceAsked = 10_000;
+    bucket.askedAtMs = 0;
+    expect(demandOf(bucket, 1_000, lifeMs)).toBe(50);
+  });
+
   it.each([10, 40, 200, 2_000])("cost at most three questions a second at %d a second", (perSecond) => {
     expect(afterLoss(perSecond, 20_000).asked / 20).toBeLessThanOrEqual(3);
   });

@@ -36,6 +36,8 @@ export type Bucket = Counted & {
 };
 
 const aheadMax = 50_000;
+/** Share of the hourly limit that may be in hand, so that another gateway finds something near its end. */
+const aheadLimitShare = 0.05;
 /** Shares of a grant's life: how long what is in hand is to last, and how long before its end it is followed by more. */
 const aheadShare = 0.8;
 const renewShare = 0.25;
@@ -130,7 +132,8 @@ export function noteActivity(bucket: Bucket): boolean {
 export function demandOf(bucket: Bucket, nowMs: number, lifeMs: number, least = 0): number {
   const tookMs = Math.max(shortestMs, nowMs - bucket.askedAtMs);
   const recent = Math.ceil((bucket.sinceAsked / tookMs) * lifeMs * aheadShare);
-  const target = Math.min(aheadMax, Math.max(recent, Math.floor(bucket.ahead / 2)));
+  const most = Math.min(aheadMax, Math.ceil(bucket.limit * aheadLimitShare));
+  const target = Math.min(most, Math.max(recent, Math.floor(bucket.ahead / 2)));
   bucket.ahead = Math.max(least, target < 2 ? 0 : target);
   bucket.sinceAsked = 0;
   bucket.askedAtMs = nowMs;
