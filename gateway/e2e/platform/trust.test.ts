@@ -5,6 +5,7 @@ import { createSigner, generateCallerKey } from "@muster/rpc";
 import { callers, until } from "@muster/testing";
 import { api, signIn } from "../support/client.ts";
 import type { Cluster, StackFile } from "../support/cluster.ts";
+import { rpcCall } from "../support/rpc-call.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
 
 type Keys = { callers: Record<string, { privateKey: string }>; nkeys: Record<string, { seed: string }> };
@@ -18,16 +19,8 @@ beforeAll(async () => {
   keys = JSON.parse(await readFile(join(cluster.dataDir, "keys", "secrets.json"), "utf8")) as Keys;
 }, 180_000);
 
-/** A unary Connect call as any HTTP client makes it. */
-async function call(service: string, method: string, body: object, token?: string) {
-  const { rpc } = stack.services[service] as { rpc: string };
-  const reply = await fetch(`${rpc}/${method}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...(token ? { "muster-caller": token } : {}) },
-    body: JSON.stringify(body),
-  });
-  return { status: reply.status, body: (await reply.json()) as { code?: string } };
-}
+const call = (service: string, method: string, body: object, token?: string) =>
+  rpcCall(stack, service, method, body, token);
 
 const listPartners = "muster.tenancy.v1.PartnerService/ListPartners";
 const signerOf = (issuer: string, privateKeys = keys.callers[issuer]?.privateKey ?? "") =>

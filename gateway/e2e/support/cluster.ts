@@ -17,6 +17,8 @@ export type StackFile = {
   postgres: { pid: number };
   nats: { pid: number };
   launcher: { pid: number };
+  /** Files of what talks to services in a cluster with TLS. */
+  tls: { ca: string; cert: string; key: string } | null;
 };
 
 export type Cluster = {

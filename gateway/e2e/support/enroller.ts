@@ -6,6 +6,7 @@ import { callers, until } from "@muster/testing";
 import pg from "pg";
 import type { Api } from "./client.ts";
 import type { Cluster } from "./cluster.ts";
+import { rpcCall } from "./rpc-call.ts";
 
 export type Wanted = { id?: string; siteId?: string; hostname?: string; hardwareId?: string };
 export type Tenant = { partnerId: string; orgId: string; siteId: string };
@@ -16,21 +17,16 @@ export async function enroller(cluster: Cluster): Promise<(orgId: string, wanted
   const keys = JSON.parse(secrets) as { callers: Record<string, { privateKey: string }> };
   const signer = createSigner({ issuer: "identity", privateKeys: keys.callers.identity?.privateKey ?? "" });
   return async (orgId, wanted = {}) => {
-    const { rpc } = (await cluster.stack()).services.tenancy as { rpc: string };
+    const stack = await cluster.stack();
     const token = await signer.tokenFor(callers.service("identity"), "tenancy");
     const device = { id: randomUUID(), orgId, hostname: "HOST", os: "windows", arch: "amd64", agentVersion: "1.0.0" };
-    const ask = () =>
-      fetch(`${rpc}/muster.tenancy.v1.DeviceService/CreateDevice`, {
-        method: "POST",
-        headers: { "content-type": "application/json", "muster-caller": token },
-        body: JSON.stringify({ ...device, ...wanted }),
-      });
+    const create = "muster.tenancy.v1.DeviceService/CreateDevice";
     // A busy machine sheds calls, and nothing has happened then.
     const reply = await until("a device to be made", async () => {
-      const answered = await ask();
+      const answered = await rpcCall(stack, "tenancy", create, { ...device, ...wanted }, token);
       return answered.status === 503 ? null : answered;
     });
-    const body = (await reply.json()) as { device?: { id: string }; message?: string };
+    const body = reply.body as { device?: { id: string }; message?: string };
     if (!body.device) throw new Error(`${reply.status} ${body.message}`);
     return body.device.id;
   };
