@@ -23,6 +23,7 @@ import { enrollmentKeyRoutes } from "./enrollment-keys.ts";
 import { eventRoutes } from "./events.ts";
 import { liveLogRoutes } from "./live-logs.ts";
 import { mfaRoutes } from "./mfa.ts";
+import { nameRoutes } from "./names.ts";
 import { organizationRoutes } from "./organizations.ts";
 import { partnerRoutes } from "./partners.ts";
 import { passkeyRoutes } from "./passkeys.ts";
@@ -62,6 +63,7 @@ export const routes: readonly Route[] = [
   ...partnerRoutes,
   ...organizationRoutes,
   ...siteRoutes,
+  ...nameRoutes,
   ...agentRoutes,
   ...agentDownloadRoutes,
   ...agentVersionRoutes,

@@ -23,6 +23,7 @@ import { webhookService } from "./rpc/webhook.ts";
 import { startSender } from "./sender/sender.ts";
 import { purgePlan } from "./store/purge.ts";
 import { sealedColumns, secretPurposes } from "./store/sealed-columns.ts";
+import { dueDeliveries } from "./store/standing.ts";
 import { stopWebhooksOf } from "./store/webhooks.ts";
 
 await runService({
@@ -37,6 +38,10 @@ await runService({
       if (kind === "site" || (before?.deleted ?? false) === deleted) return;
       await stopWebhooksOf(tx, { kind, id, deleted }, new Date());
     },
+  },
+  async figures(db) {
+    const { due, oldestSeconds } = await dueDeliveries(db);
+    return { deliveriesDue: BigInt(due), deliveriesOldestDueSeconds: oldestSeconds };
   },
   async start({ db, config, learnTenants, process: proc, onBus }) {
     const { log } = proc;
