@@ -1,6 +1,6 @@
 // Tests run from the TypeScript sources (export condition "source"): no build is needed first. Each file has a vm
-// context with packages of its own. With TEST_TOGETHER=1 files are imported into the worker itself: a third less
-// processor time, but tests that count what the process did (metrics) see the files before them.
+// context with packages of its own. With TEST_TOGETHER=1 files are imported into the worker itself: packages are loaded
+// once per worker, sources of this repository once per file.
 const isolated = {
   testEnvironmentOptions: { customExportConditions: ["source", "node", "node-addons"] },
   extensionsToTreatAsEsm: [".ts"],

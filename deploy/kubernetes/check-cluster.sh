@@ -51,6 +51,7 @@ ln -s "$images" "$dir/images"
 "$here/up.sh" "$dir" "$bin"
 (cd "$root" && node deploy/local/dist/command.js keys "$dir/keys" >/dev/null)
 "$here/data.sh" "$dir" "$cache"
+for _ in $(seq 400); do [ -e "$dir/imported" ] && break; sleep 0.3; done
 echo "cluster, PostgreSQL and NATS after $((SECONDS - begun)) s"
 # shellcheck disable=SC2086
 "$here/in.sh" "$dir" node "$here/trial.mjs" "$dir" ${only//,/ }

@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const rows = [
   // What is started: the service, the audit's retention worker, its verifier of exports; and what tests start.
   ["main", "restore-main", "retention-main", "offline", "testing"],
-  ["rpc", "events", "jobs"],
+  ["rpc", "events", "jobs", "sender"],
   ["commands"],
   ["deps"],
   ["emits"],

@@ -3,6 +3,7 @@ import type { HealthProbe } from "./calls/health.ts";
 import type { Heartbeats } from "./calls/heartbeats.ts";
 import type { Services } from "./calls/services.ts";
 import type { UpdateAnswers } from "./calls/update-answers.ts";
+import type { Rendered } from "./http/reply.ts";
 
 /** What handlers work with, opened once by main.ts. */
 export type Deps = {
@@ -18,6 +19,6 @@ export type Deps = {
   updates: Pick<UpdateAnswers, "refresh">;
   /** Public keys of access tokens as JWKS text. Throws AppError `unavailable` while none could be loaded. */
   jwksText(): Promise<string>;
-  /** The OpenAPI document of all rows as JSON text. */
-  openApiText(): string;
+  /** The OpenAPI document of all rows, rendered and compressed once. */
+  openApi(): Rendered;
 };

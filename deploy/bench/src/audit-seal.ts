@@ -72,7 +72,7 @@ export async function run([rows = "300000", counts = "100,1"]: string[] = []): P
   print(results);
 }
 
-function eventOf(orgId: string, partnerId: string, n: number): AuditEvent {
+export function eventOf(orgId: string, partnerId: string, n: number): AuditEvent {
   return create(AuditEventSchema, {
     id: uuidv7(),
     timestamp: timestampFromDate(new Date()),
@@ -101,7 +101,8 @@ function eventOf(orgId: string, partnerId: string, n: number): AuditEvent {
   });
 }
 
-async function drain(database: TestDatabase, nats: TestNats, events: readonly AuditEvent[]): Promise<Cost> {
+/** Puts events into the stream that audit reads, as tenancy's relay does. */
+export async function publish(nats: TestNats, events: readonly AuditEvent[]): Promise<void> {
   const owner = await openBus({ servers: nats.url, seed: nats.seeds.audit, name: "audit", replicas: 1, log });
   await owner.ensureStream("AUDIT");
   await owner.close();
@@ -118,6 +119,10 @@ async function drain(database: TestDatabase, nats: TestNats, events: readonly Au
     );
   }
   await emitter.close();
+}
+
+async function drain(database: TestDatabase, nats: TestNats, events: readonly AuditEvent[]): Promise<Cost> {
+  await publish(nats, events);
   const audit = await startAudit(database, { url: nats.url, seed: nats.seeds.audit });
   try {
     const count = async () => {

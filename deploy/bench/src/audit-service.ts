@@ -64,8 +64,12 @@ export type AuditProcess = {
   stop(): Promise<void>;
 };
 
-/** The audit service as a process of its own; without `nats` it only reads. */
-export async function startAudit(database: TestDatabase, nats: { url: string; seed: string }): Promise<AuditProcess> {
+/** The audit service as a process of its own; `begun` is told its pid before it does anything. */
+export async function startAudit(
+  database: TestDatabase,
+  nats: { url: string; seed: string },
+  begun: (pid: number) => void = () => undefined,
+): Promise<AuditProcess> {
   const directory = mkdtempSync(join(tmpdir(), "muster-bench-"));
   const key = generateCallerKey();
   mkdirSync(join(directory, "gateway"));
@@ -95,6 +99,7 @@ export async function startAudit(database: TestDatabase, nats: { url: string; se
     execArgv: (process.env.BENCH_NODE_OPTIONS ?? "--max-semi-space-size=64").split(" ").filter(Boolean),
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
+  begun(child.pid ?? 0);
   const { rpc, ops } = await new Promise<{ rpc: number; ops: number }>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error("audit did not get ready")), readyMs);
     child.once("exit", (status) => reject(new Error(`audit ended with ${status}`)));

@@ -1,8 +1,9 @@
 import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { enrollFleet } from "./fleet.ts";
+import { hookedPlaces, type Place, untilMade } from "./hooked-places.ts";
 import type { Receiver } from "./webhooks-cluster.ts";
 
-export const host = "bench.example.test";
 const callMs = 15_000;
 const organizations = 4;
 
@@ -24,14 +25,18 @@ export type Load = {
   revoked: number;
   /** Reads with such a key that were let in. */
   admitted: number;
+  /** Heartbeats of an agent that were acknowledged. */
+  heartbeats: number;
+  /** Whether its device was seen last before one of them was sent. */
+  isSeenTooEarly(): Promise<boolean>;
   /** Creations and events that had to be sent again. */
   again: number;
   stop(): Promise<void>;
 };
 
 /**
- * Four clients: one creates sites, one emits events for webhooks, one reads with an API key, one makes keys, revokes
- * them and goes on trying the revoked. Each sends again what was not acknowledged, and counts it once.
+ * Five clients: one creates sites, one emits events for webhooks, one reads with an API key, one makes keys, revokes
+ * them and goes on trying the revoked, one is an agent. Each sends again what was not acknowledged, and counts it once.
  */
 export async function startLoad(gatewayUrl: string, token: string, receiver: Receiver): Promise<Load> {
   const once = async (
@@ -50,47 +55,16 @@ export async function startLoad(gatewayUrl: string, token: string, receiver: Rec
   };
   const call = (method: string, path: string, body?: object, headers?: Record<string, string>) =>
     once(method, path, body, { authorization: `Bearer ${token}`, ...headers });
-  const made = async (path: string, body: object): Promise<Record<string, unknown>> => {
-    const reply = await call("POST", path, body);
-    if (reply.status !== 201) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
-    return reply.body;
-  };
-
-  /** Services learn of a new organization a moment after tenancy. */
-  const untilMade = async (path: string, body: object) => {
-    for (let tries = 0; ; tries++) {
-      try {
-        return await made(path, body);
-      } catch (error) {
-        if (tries === 100) throw error;
-        await delay(50);
-      }
-    }
-  };
-
-  const partner = await made("/orgs/partners", { name: "Failover", slug: `f-${randomUUID()}` });
-  const places: { orgId: string; port: number }[] = [];
-  for (const port of receiver.ports.slice(0, organizations)) {
-    const { id } = await made("/orgs/organizations", {
-      partnerId: partner.id,
-      name: "Failover",
-      slug: `f-${randomUUID()}`,
-    });
-    const hook = {
-      orgId: id,
-      name: "Failover",
-      url: `https://${host}:${port}/hook`,
-      secret: "failover",
-      events: ["*"],
-    };
-    await untilMade("/webhooks", hook);
-    places.push({ orgId: String(id), port });
-  }
-  const place = () => places[randomInt(places.length)] as (typeof places)[number];
+  const places = await hookedPlaces(call, receiver.ports.slice(0, organizations));
+  const place = () => places[randomInt(places.length)] as Place;
   const newKey = (orgId: string) => ({ orgId, name: `Failover ${randomUUID()}`, scopes: ["sites:read"] });
   // Answered by the gateway itself, from what it knows of the key.
   const keyed = (key: string) => once("GET", "/auth/me", undefined, { "x-api-key": key });
 
+  const [agent] = await enrollFleet(call, gatewayUrl, place().orgId, 1);
+  if (!agent) throw new Error("no agent was enrolled");
+  /** When the last heartbeat that was acknowledged was sent, milliseconds since 1970. */
+  let beatSentMs = 0;
   const load: Load = {
     sites: [],
     events: [],
@@ -99,6 +73,11 @@ export async function startLoad(gatewayUrl: string, token: string, receiver: Rec
     revoked: 0,
     admitted: 0,
     again: 0,
+    heartbeats: 0,
+    isSeenTooEarly: async () => {
+      const { body } = await call("GET", `/devices/${agent.id}`);
+      return beatSentMs > Date.parse(String(body.lastSeenAt));
+    },
     stop: async () => undefined,
   };
   let going = true;
@@ -165,9 +144,25 @@ export async function startLoad(gatewayUrl: string, token: string, receiver: Rec
       await delay(100);
     }
   };
+  const beating = async () => {
+    const headers = { authorization: `Bearer ${agent.token}` };
+    while (going) {
+      let sentMs = 0;
+      const taken = await untilTaken(async () => {
+        sentMs = Date.now();
+        const beat = { agentVersion: "1.0.0", metrics: { cpu: 0.25 } };
+        return (await once("POST", `/agents/${agent.id}/heartbeat`, beat, headers)).status === 200;
+      });
+      if (taken) {
+        load.heartbeats += 1;
+        beatSentMs = sentMs;
+      }
+      await delay(100);
+    }
+  };
   const { orgId } = place();
-  const { key } = await untilMade("/api-keys", newKey(orgId));
-  const all = Promise.all([creating(), emitting(), reading(String(key)), revoking()]);
+  const { key } = await untilMade(call, "/api-keys", { ...newKey(orgId), rateLimit: 100_000 });
+  const all = Promise.all([creating(), emitting(), reading(String(key)), revoking(), beating()]);
   load.stop = async () => {
     going = false;
     await all;

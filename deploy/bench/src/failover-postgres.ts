@@ -16,6 +16,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { freePort } from "@muster/local";
 import { movingAddress } from "@muster/testing";
 import pg from "pg";
+import { proxyAddress } from "./failover-proxy.ts";
+import { mountSmallDisk, type SmallDisk } from "./small-disk.ts";
 
 const debian = "/usr/lib/postgresql";
 const looksMs = 200;
@@ -47,6 +49,9 @@ export type Pair = {
   cut(): void;
   /** Resolves with the time (`performance.now()`) of the next promotion. */
   promoted(): Promise<number>;
+  /** Fills the disk of the primary. Only where the pair has disks of its own. */
+  fillDisk(): void;
+  freeDisk(): void;
   /** Makes the server that is no primary a synchronous standby of the one that is. */
   rebuild(): Promise<void>;
   remove(): Promise<void>;
@@ -55,9 +60,13 @@ export type Pair = {
 /**
  * Two PostgreSQL servers, the second a synchronous standby, behind one address that an operator moves: it looks at
  * the primary five times a second, and after three looks without an answer within a second promotes the standby, cuts
- * the connections and leads the address there.
+ * the connections and leads the address there. With `disks` each server has one of its own in memory, of that size.
+ * With `proxy` a haproxy leads there, which finds the primary by itself.
  */
-export async function startPair(bin: string): Promise<Pair> {
+export async function startPair(
+  bin: string,
+  { disks = null, proxy = null }: { disks?: { mb: number } | null; proxy?: string | null } = {},
+): Promise<Pair> {
   const user = process.getuid?.() === 0 ? { uid: idOf("postgres", "-u"), gid: idOf("postgres", "-g") } : {};
   const root = mkdtempSync(join("/tmp", "muster-pair-"));
   own(root);
@@ -67,6 +76,15 @@ export async function startPair(bin: string): Promise<Pair> {
     { name: "b", folder: join(root, "b"), port: await freePort() },
   ];
   let [primary, standby] = servers;
+  const small = new Map<Server, SmallDisk>();
+  if (disks) {
+    for (const server of servers) {
+      const disk = mountSmallDisk(server.folder, disks.mb);
+      small.set(server, disk);
+      own(server.folder);
+      server.folder = join(server.folder, "data");
+    }
+  }
   let watching = true;
   let mayPromote = false;
   const listeners: ((atMs: number) => void)[] = [];
@@ -136,7 +154,9 @@ wal_sender_timeout = 5s
   );
   control(primary, "-o", `-p ${primary.port}`, "start");
 
-  const address = await movingAddress(() => primary.port);
+  const address = proxy
+    ? await proxyAddress(proxy, [servers[0].port, servers[1].port], (n) => servers[n] === primary)
+    : await movingAddress(() => primary.port);
   const rebuild = async () => {
     mayPromote = false;
     spawnSync(join(bin, "pg_ctl"), ["-D", standby.folder, "-m", "immediate", "stop"], {
@@ -192,7 +212,7 @@ wal_sender_timeout = 5s
       await ask(standby, "alter system reset synchronous_standby_names");
       await ask(standby, "select pg_reload_conf()");
       [primary, standby] = [standby, primary];
-      address.cut();
+      if (!proxy) address.cut();
       const atMs = performance.now();
       for (const listener of listeners.splice(0)) listener(atMs);
     }
@@ -212,6 +232,10 @@ wal_sender_timeout = 5s
       mayPromote = true;
     },
     cut: address.cut,
+    fillDisk: () => small.get(primary)?.fill(),
+    freeDisk: () => {
+      for (const disk of small.values()) disk.free();
+    },
     promoted: () => new Promise((resolve) => void listeners.push(resolve)),
     rebuild,
     async remove() {
@@ -226,6 +250,7 @@ wal_sender_timeout = 5s
           ...user,
         });
       }
+      for (const disk of small.values()) disk.unmount();
       rmSync(root, { recursive: true, force: true });
     },
   };

@@ -1,102 +1,78 @@
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type RunningStack, rotateClusterCertificates, startStack } from "@muster/local";
+import { type RunningStack, startStack } from "@muster/local";
 import { testCaFile } from "@muster/testing";
-import pg from "pg";
 import { newAdministrator, password } from "./administrator.ts";
-import { host, type Load, startLoad } from "./failover-load.ts";
-import { type Pair, pairBinaries, startPair } from "./failover-postgres.ts";
+import { type Fault, faults, natsStore, type Place, type Struck } from "./failover-faults.ts";
+import { type Load, startLoad } from "./failover-load.ts";
+import { pairBinaries, startPair } from "./failover-postgres.ts";
+import { haproxy } from "./failover-proxy.ts";
+import { settled, settleMs } from "./failover-settled.ts";
+import { host } from "./hooked-places.ts";
+import { loadAverage } from "./process-usage.ts";
+import { canMount, mountSmallDisk } from "./small-disk.ts";
 import { type Receiver, startReceiver } from "./webhooks-cluster.ts";
 
-const settleMs = 90_000;
 const aroundMs = 3_000;
-const resumeAfterMs = Number(process.env.FAILOVER_PAUSE_MS ?? 60_000);
-const writeWithinMs = { promotion: 3_000, election: 5_000 };
-
-type Fault = {
-  /**
-   * What is lost, and brings it about; resolves with the moment from which writes should go on, and within how many
-   * ms.
-   */
-  strike(at: { pair: Pair; running: RunningStack }): Promise<{ fromMs: number; withinMs: number }>;
-  /** The pair has one server less afterwards. */
-  rebuilds?: boolean;
-};
-
-const natsPid = (running: RunningStack, n: number) => running.refresh().natsServers[n]?.pid ?? 0;
-
-const faults: Record<string, Fault> = {
-  "primary killed": {
-    rebuilds: true,
-    async strike({ pair }) {
-      const promoted = pair.promoted();
-      pair.kill();
-      return { fromMs: await promoted, withinMs: writeWithinMs.promotion };
-    },
-  },
-  "switch-over": {
-    rebuilds: true,
-    async strike({ pair }) {
-      const promoted = pair.promoted();
-      pair.stop();
-      return { fromMs: await promoted, withinMs: writeWithinMs.promotion };
-    },
-  },
-  "primary paused": {
-    async strike({ pair }) {
-      pair.pause();
-      await delay(resumeAfterMs);
-      pair.resume();
-      return { fromMs: performance.now(), withinMs: writeWithinMs.promotion };
-    },
-  },
-  "connections cut": {
-    async strike({ pair }) {
-      pair.cut();
-      return { fromMs: performance.now(), withinMs: writeWithinMs.promotion };
-    },
-  },
-  "certificates replaced": {
-    async strike({ running }) {
-      await rotateClusterCertificates(running.dataDir);
-      return { fromMs: performance.now(), withinMs: writeWithinMs.promotion };
-    },
-  },
-  "NATS server killed": {
-    async strike({ running }) {
-      process.kill(natsPid(running, 0), "SIGKILL");
-      return { fromMs: performance.now(), withinMs: writeWithinMs.election };
-    },
-  },
-  "two NATS servers killed": {
-    async strike({ running }) {
-      for (const n of [1, 2]) process.kill(natsPid(running, n), "SIGKILL");
-      return { fromMs: performance.now(), withinMs: writeWithinMs.election };
-    },
-  },
-};
+/** PostgreSQL keeps 256 MB of its log for the standby; a stream here is small. */
+const pairDiskMb = 1_024;
+const natsDiskMb = 64;
 
 /**
- * `npm run bench -- failover [rounds] [part of a fault's name]`: four clients at a cluster with a pair of PostgreSQL
+ * `npm run bench -- failover [rounds] [part of a fault's name] [haproxy]`: five clients at a cluster with a pair of PostgreSQL
  * servers (synchronous standby) and three NATS servers, while one thing is lost after the other. Then counts: every
  * acknowledged site there once with one audit row, every event at its webhook, chains whole, no revoked key admitted,
- * and the first write after. Status 1 when one of them does not hold.
+ * and the first write after. Status 1 when one of them does not hold. With `haproxy` the pair is reached through
+ * deploy/ha/haproxy.cfg, else through an address that the bench moves.
  */
-export async function run([rounds = "1", only = ""]: string[] = []): Promise<void> {
+export async function run([rounds = "1", only = "", via = ""]: string[] = []): Promise<void> {
   const bin = pairBinaries();
   if (!bin) {
     console.log("not run: failover. No pg_basebackup: install Debian's postgresql, or give MUSTER_POSTGRES_BIN.");
     if (process.env.CI === "true") process.exitCode = 1;
     return;
   }
-  const pair = await startPair(bin);
+  const proxy = via === "haproxy" ? haproxy() : null;
+  if (via === "haproxy" && !proxy) {
+    console.log("not run: failover through haproxy. Install it, or give HAPROXY_BIN.");
+    if (process.env.CI === "true") process.exitCode = 1;
+    return;
+  }
+  const chosen = Object.entries(faults).filter(([name]) => name.includes(only));
+  const rows: Record<string, unknown>[] = [];
+  for (const where of ["pair", "small disks", "pooled"] as const) {
+    const some = chosen.filter(([, { place = "pair" }]) => place === where);
+    if (some.length === 0) continue;
+    if (where === "small disks" && !canMount()) {
+      console.log(`not run: ${some.map(([name]) => name).join(", ")}. This process may not mount a file system.`);
+      continue;
+    }
+    rows.push(...(await onCluster({ bin, proxy, where }, some, Math.min(Number(rounds), 10))));
+  }
+  console.log(`load average ${loadAverage()}`);
+  console.table(rows);
+}
+
+async function onCluster(
+  { bin, proxy, where }: { bin: string; proxy: string | null; where: Place },
+  some: [string, Fault][],
+  rounds: number,
+) {
+  const dataDir = mkdtempSync("/tmp/muster-failover-");
+  chmodSync(dataDir, 0o711);
+  const natsDisk = where === "small disks" ? mountSmallDisk(join(dataDir, natsStore(1)), natsDiskMb) : null;
+  const disks = where === "small disks" ? { mb: pairDiskMb } : null;
+  const pair = where === "pooled" ? null : await startPair(bin, { disks, proxy });
   const receiver = await startReceiver(4, "https", true);
   let running: RunningStack | undefined;
   try {
     running = await startStack({
       adminPassword: password,
+      dataDir,
       env: {
         PASSWORD_SCRYPT_LOG_N: "12",
-        MUSTER_DATABASE_URL: pair.url,
+        ...(pair ? { MUSTER_DATABASE_URL: pair.url } : { MUSTER_PGBOUNCER: "true" }),
         MUSTER_NATS_SERVERS: "3",
         MUSTER_TLS: "true",
         EGRESS_TEST_EXCEPTIONS: receiver.ports.map((port) => `${host}:${port}=127.0.0.1`).join(","),
@@ -106,23 +82,27 @@ export async function run([rounds = "1", only = ""]: string[] = []): Promise<voi
       },
     });
     const { token } = await newAdministrator(running.stack.gateways[0]?.url ?? "");
-    const at = { pair, running, receiver, token };
+    const at = { pair, running, receiver, token, natsDisk };
     const rows: Record<string, unknown>[] = [];
-    for (const [name, fault] of Object.entries(faults).filter(([each]) => each.includes(only))) {
-      for (let round = 1; round <= Math.min(Number(rounds), 10); round++) {
+    for (const [name, fault] of some) {
+      for (let round = 1; round <= rounds; round++) {
         rows.push({ fault: name, round, ...(await strike(fault, at)) });
-        if (fault.rebuilds) await pair.rebuild();
+        // Told at once: a run that is cut short has said what it found.
+        console.log(JSON.stringify(rows.at(-1)));
+        if (fault.rebuilds) await pair?.rebuild();
       }
     }
-    console.table(rows);
+    return rows;
   } finally {
     await running?.stop();
     receiver.stop();
-    await pair.remove();
+    await pair?.remove();
+    natsDisk?.unmount();
+    rmSync(dataDir, { recursive: true, force: true });
   }
 }
 
-async function strike(fault: Fault, at: { pair: Pair; running: RunningStack; receiver: Receiver; token: string }) {
+async function strike(fault: Fault, at: Struck & { receiver: Receiver; token: string }) {
   const load = await startLoad(at.running.stack.gateways[0]?.url ?? "", at.token, at.receiver);
   await delay(aroundMs);
   const struckMs = performance.now();
@@ -131,11 +111,18 @@ async function strike(fault: Fault, at: { pair: Pair; running: RunningStack; rec
   await delay(aroundMs);
   await load.stop();
   const began = performance.now();
-  const counted = await settled(load, at);
+  const late = await load.isSeenTooEarly();
+  const counted = await settled(load, { databaseUrl: at.running.refresh().databaseUrl, receiver: at.receiver });
   const first = Math.round(firstMs - fromMs);
   const readsMeanwhile = (times: number[]) => times.filter((ms) => ms > struckMs && ms < firstMs).length;
   const wrong =
-    counted.missing + counted.doubled + counted.broken + counted.undelivered + counted.silent + load.admitted;
+    counted.missing +
+    counted.doubled +
+    counted.broken +
+    counted.undelivered +
+    counted.silent +
+    load.admitted +
+    Number(late);
   if (wrong > 0 || first > withinMs) process.exitCode = 1;
   return {
     sites: load.sites.length,
@@ -145,6 +132,8 @@ async function strike(fault: Fault, at: { pair: Pair; running: RunningStack; rec
     "bar ms": withinMs,
     "reads meanwhile": readsMeanwhile(load.reads),
     refused: readsMeanwhile(load.refusedReads),
+    heartbeats: load.heartbeats,
+    "heartbeat lost": late,
     revoked: load.revoked,
     "admitted after": load.admitted,
     missing: counted.missing,
@@ -164,41 +153,5 @@ async function firstWrite({ sites }: Load, fromMs: number): Promise<number> {
     if (first) return first.ackedMs;
     if (performance.now() > endsMs) return Number.POSITIVE_INFINITY;
     await delay(10);
-  }
-}
-
-/** What is still wrong when nothing is any more, or after the time to settle. */
-async function settled(load: Load, { running, receiver }: { running: RunningStack; receiver: Receiver }) {
-  const client = new pg.Client({ connectionString: running.refresh().databaseUrl });
-  await client.connect();
-  try {
-    const ids = load.sites.map(({ id }) => id);
-    const endsMs = performance.now() + settleMs;
-    for (;;) {
-      const { rows: found } = await client.query<{ id: string; n: number }>(
-        `SELECT s.id, count(l.id)::int AS n FROM tenancy.sites s
-         LEFT JOIN audit.audit_log l ON l.resource_id = s.id AND l.action = 'site.create'
-         WHERE s.id = ANY($1::uuid[]) GROUP BY s.id`,
-        [ids],
-      );
-      const { rows: broken } = await client.query(
-        `SELECT h.chain_id FROM audit.chain_head h LEFT JOIN audit.audit_log l USING (chain_id)
-         GROUP BY h.chain_id, h.seq
-         HAVING count(l.seq) <> h.seq OR coalesce(min(l.seq), 1) <> 1 OR coalesce(max(l.seq), 0) <> h.seq`,
-      );
-      const arrived = await receiver.arrivals();
-      const counted = {
-        missing: ids.length - found.length,
-        doubled: found.filter(({ n }) => n !== 1).length,
-        broken: broken.length,
-        undelivered: load.events.filter(({ port, id }) => !arrived.has(`${port} ${id}`)).length,
-        silent: (await receiver.counts()).silentRepeats,
-      };
-      const open = counted.missing + counted.doubled + counted.broken + counted.undelivered;
-      if (open === 0 || performance.now() > endsMs) return counted;
-      await delay(250);
-    }
-  } finally {
-    await client.end();
   }
 }

@@ -60,8 +60,12 @@ export type BenchWebhooks = {
   nats: TestNats;
   receiver: Receiver;
   hooks: Hook[];
-  /** One process of the service; `role` as DISPATCHER_ROLE. */
-  start(role: "all" | "matcher" | "sender", env?: Record<string, string>): Promise<Dispatcher>;
+  /** One process of the service; `role` as DISPATCHER_ROLE. `begun` is told its pid before it does anything. */
+  start(
+    role: "all" | "matcher" | "sender",
+    env?: Record<string, string>,
+    begun?: (pid: number) => void,
+  ): Promise<Dispatcher>;
   /** A connection that publishes as an emitter does. */
   emitter(): Promise<Bus>;
   /** Puts deliveries of `payloadBytes` into the queue as the matcher would: of one time, or else one every 10 ms of the past. */
@@ -102,13 +106,10 @@ export async function withWebhooks(
       nats,
       receiver,
       hooks,
-      async start(role, env = {}) {
+      async start(role, env = {}, begun = () => undefined) {
         const exceptions = receiver.ports.map((port) => `${scheme}://${name}:${port}=127.0.0.1`).join(",");
-        const dispatcher = await startDispatcher(database, nats, keys, {
-          DISPATCHER_ROLE: role,
-          EGRESS_TEST_EXCEPTIONS: exceptions,
-          ...env,
-        });
+        const settings = { DISPATCHER_ROLE: role, EGRESS_TEST_EXCEPTIONS: exceptions, ...env };
+        const dispatcher = await startDispatcher(database, nats, keys, settings, begun);
         started.push(dispatcher);
         return dispatcher;
       },
@@ -251,6 +252,7 @@ async function startDispatcher(
   nats: TestNats,
   directory: string,
   env: Record<string, string>,
+  begun: (pid: number) => void,
 ): Promise<Dispatcher> {
   const key = generateCallerKey();
   mkdirSync(join(directory, "gateway"), { recursive: true });
@@ -278,6 +280,7 @@ async function startDispatcher(
     },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
+  begun(child.pid ?? 0);
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const { ops } = await new Promise<{ ops: number }>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error("the dispatcher did not get ready")), readyMs);

@@ -34,7 +34,7 @@ export function exitCodeOf(status: number, code: string): number {
 
 export const refusal = (status: number, body: ApiError) => new Failure(exitCodeOf(status, body.code), body.error, body);
 
-type Reply<T> = { data?: T; error?: ApiError; response: Response };
+export type Reply<T> = { data?: T; error?: ApiError; response: Response };
 
 /** The data of a reply; throws a Failure when it is an error. */
 export async function done<T>(call: Promise<Reply<T>>): Promise<T> {

@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -121,13 +121,13 @@ describe("an error of the API", () => {
     requestId: "r-1",
     details: { formErrors: [], fieldErrors: { timezone: ["An IANA time zone"] } },
   };
-  const refusing = async () => {
-    server = createServer((_request, response) => {
-      response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify(body));
-    });
+  const answering = async (listener: RequestListener) => {
+    server = createServer(listener);
     await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
     return { MUSTER_API_KEY: "svc_x", MUSTER_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
   };
+  const json = { "content-type": "application/json" };
+  const refusing = () => answering((_request, response) => response.writeHead(400, json).end(JSON.stringify(body)));
 
   it("is shown with its code, request id and faults by field", async () => {
     const { code, stdout, stderr } = await muster(["create", "sites", "timezone=Mars"], await refusing());
@@ -138,6 +138,21 @@ describe("an error of the API", () => {
   it("is JSON on standard error with --json", async () => {
     const { code, stdout, stderr } = await muster(["create", "sites", "--json"], await refusing());
     expect([code, stdout, JSON.parse(stderr)]).toEqual([1, "", body]);
+  });
+
+  it("of a deployment that is starting keeps a sign-in waiting until it is judged", async () => {
+    let asked = 0;
+    const env = await answering((_request, response) => {
+      asked += 1;
+      const isServed = asked === 3;
+      const code = isServed ? "invalid_credentials" : "unavailable";
+      response.writeHead(isServed ? 401 : 503, { ...json, "retry-after": "0" });
+      response.end(JSON.stringify({ error: code, code, requestId: "r-1" }));
+    });
+    const { code, stderr } = await muster(["login", "--email", "ada@example.com"], env, "a password");
+    expect([code, asked]).toEqual([3, 3]);
+    expect(stderr.match(/trying again/g)).toHaveLength(1);
+    expect(stderr).toContain("invalid_credentials");
   });
 });
 

@@ -6,10 +6,10 @@ import { dir, helm, kubectl, noRestarts, root, say, watchMemory, workloads } fro
 import { dispatcher } from "./try-dispatcher.mjs";
 import { autoscaler, forced, rollout, upgrade } from "./try-operations.mjs";
 import { policy } from "./try-policy.mjs";
-import { looks, restore, rotate } from "./try-runbooks.mjs";
+import { restore, rotate } from "./try-runbooks.mjs";
 import { smoke } from "./try-smoke.mjs";
 
-const parts = { smoke, policy, rollout, dispatcher, upgrade, forced, looks, autoscaler, rotate, restore };
+const parts = { smoke, policy, rollout, dispatcher, upgrade, forced, autoscaler, rotate, restore };
 const wanted = process.argv.slice(3);
 
 async function install() {

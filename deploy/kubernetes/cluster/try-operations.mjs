@@ -17,6 +17,7 @@ import {
   watchGateways,
   workloads,
 } from "./client.mjs";
+import { looks } from "./try-runbooks.mjs";
 
 const mixture = (session) => {
   const get = (path) => () => call("GET", path, undefined, session.token);
@@ -177,6 +178,7 @@ export async function forced(session) {
   say(
     `every pod deleted by force: ${acknowledged.length} acknowledged sites are there, each of ${sites.size} has its audit row`,
   );
+  await looks();
 }
 
 /** The gateway's autoscaler adds pods under load, and takes them away after it. */

@@ -1,13 +1,17 @@
 // What `@jest/globals` is to the tests: native-runner.mjs puts each test file's own functions here before it imports
 // the file.
-import { fn, spyOn } from "jest-mock";
+import { ModuleMocker } from "jest-mock";
 
+const mocker = new ModuleMocker(globalThis);
 let current;
 
 /** Called by the runner: helpers that several test files import see the functions of the file that runs. */
 export const use = (functions) => {
   current = functions;
 };
+
+/** Called by the runner after a file: what it spied on is again what it was. */
+export const restore = () => mocker.restoreAllMocks();
 
 /** Calls the function of that name, or of its member (`it.each`), of the test file that runs now. */
 const delegate = (path) =>
@@ -24,4 +28,8 @@ export const [afterAll, afterEach, beforeAll, beforeEach] = ["afterAll", "afterE
   own,
 );
 export const [describe, it, test, expect] = ["describe", "it", "test", "expect"].map(own);
-export const jest = { fn, spyOn };
+export const jest = {
+  fn: mocker.fn.bind(mocker),
+  spyOn: mocker.spyOn.bind(mocker),
+  restoreAllMocks: mocker.restoreAllMocks.bind(mocker),
+};

@@ -1,15 +1,16 @@
 // jest's `testRunner`: imports test files into the worker itself instead of a vm context of their own. Packages are
-// then loaded once per worker and not once per file, which was half of the suite's time and the reason why workers grew
-// to 3 GB.
+// then loaded once per worker; sources of this repository once per test file (typescript-hooks.mjs), so that no file
+// finds what another left in a module's state.
 import { createRequire, register } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { use } from "./globals.mjs";
+import { restore, use } from "./globals.mjs";
+import { leaveAsFound } from "./process-state.mjs";
 
 const require = createRequire(import.meta.url);
 // Of no public entry: what jest-circus's own runner loads into the context that it makes.
 const circus = join(dirname(require.resolve("jest-circus/package.json")), "build", "jestAdapterInit.js");
-let imports = 0;
+let runs = 0;
 
 register("./typescript-hooks.mjs", import.meta.url);
 process.setSourceMapsEnabled(true);
@@ -18,6 +19,7 @@ process.setSourceMapsEnabled(true);
 export default async function run(globalConfig, config, environment, runtime, testPath, sendMessageToJest) {
   // jest-runner's own knows nothing of source maps that Node has: without it lines are those of the TypeScript.
   Error.prepareStackTrace = undefined;
+  const restoreProcess = leaveAsFound();
   const { initialize, runAndTransformResultsToJestFormat } = freshCircus();
   const { snapshotState } = await initialize({
     config,
@@ -31,11 +33,16 @@ export default async function run(globalConfig, config, environment, runtime, te
     testPath,
   });
   const setupAfterEnvPerfStats = { setupAfterEnvStart: Date.now(), setupAfterEnvEnd: Date.now() };
-  // Under a number of its own, so that a file that is watched runs again.
-  await import(`${pathToFileURL(testPath)}?run=${++imports}`);
-  const result = await runAndTransformResultsToJestFormat({ config, globalConfig, setupAfterEnvPerfStats, testPath });
-  result.snapshot = { ...result.snapshot, added: snapshotState.added, unmatched: snapshotState.unmatched };
-  return result;
+  try {
+    // Under a number of its own, which everything of this repository that it imports takes over.
+    await import(`${pathToFileURL(testPath)}?run=${++runs}`);
+    const result = await runAndTransformResultsToJestFormat({ config, globalConfig, setupAfterEnvPerfStats, testPath });
+    result.snapshot = { ...result.snapshot, added: snapshotState.added, unmatched: snapshotState.unmatched };
+    return result;
+  } finally {
+    restore();
+    restoreProcess();
+  }
 }
 
 /** The framework with no test of the file before. */

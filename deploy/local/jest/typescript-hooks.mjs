@@ -1,8 +1,10 @@
-// Loads TypeScript straight from the sources, for tests: packages of this repository by their condition "source".
-import { readFile } from "node:fs/promises";
+// Loads TypeScript straight from the sources, for tests: packages of this repository by their condition "source", and
+// anew for each test file.
+import { readFile, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { transform } from "@swc/core";
 
+const root = new URL("../../../", import.meta.url).href;
 const globals = new URL("globals.mjs", import.meta.url).href;
 const options = {
   jsc: { parser: { syntax: "typescript" }, target: "es2023" },
@@ -11,14 +13,38 @@ const options = {
   swcrc: false,
 };
 
+/** Sources that may hold state. What is generated from the contract holds none. */
+const isOwn = (url) => url.startsWith(root) && !/\/(node_modules|dist|gen)\//.test(url.slice(root.length - 1));
+
+/** Where each specifier led, by the file that names it without the number of its run. */
+const resolved = new Map();
+
 export async function resolve(specifier, context, next) {
   if (specifier === "@jest/globals") return { url: globals, format: "module", shortCircuit: true };
-  return next(specifier, { ...context, conditions: ["source", ...context.conditions] });
+  const [parent, run] = context.parentURL?.split("?run=") ?? [];
+  if (run === undefined) return next(specifier, { ...context, conditions: ["source", ...context.conditions] });
+  const key = `${parent} ${specifier}`;
+  let found = resolved.get(key);
+  if (found === undefined) {
+    found = await next(specifier, { ...context, conditions: ["source", ...context.conditions] });
+    resolved.set(key, found);
+  }
+  return { ...found, shortCircuit: true, url: isOwn(found.url) ? `${found.url}?run=${run}` : found.url };
+}
+
+/** Erased sources, with the time of the file they are of. */
+const sources = new Map();
+
+async function sourceOf(filename) {
+  const { mtimeMs } = await stat(filename);
+  const known = sources.get(filename);
+  if (known?.mtimeMs === mtimeMs) return known.code;
+  const { code } = await transform(await readFile(filename, "utf8"), { ...options, filename });
+  sources.set(filename, { mtimeMs, code });
+  return code;
 }
 
 export async function load(url, context, next) {
   if (!/^file:.*\.ts(\?|$)/.test(url)) return next(url, context);
-  const filename = fileURLToPath(url);
-  const { code } = await transform(await readFile(filename, "utf8"), { ...options, filename });
-  return { format: "module", source: code, shortCircuit: true };
+  return { format: "module", source: await sourceOf(fileURLToPath(url)), shortCircuit: true };
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, jest, test } from "@jest/globals";
@@ -48,4 +48,18 @@ test("no service's Secret holds another's password or key", () => {
   const perName = ["CALLER_PRIVATE_KEYS", "NATS_NKEY_SEED", "DATABASE_PASSWORD", "SECRET_ENCRYPTION_KEY"];
   const values = Object.values(secrets).flatMap((secret) => perName.flatMap((name) => secret?.[name] ?? []));
   expect(new Set(values).size).toBe(values.length);
+});
+
+test("a cluster that had one encryption key for all services keeps it in front of each service's own", () => {
+  make();
+  const file = join(folder, "keys.json");
+  const { secretEncryptionKeys: _, ...kept } = JSON.parse(readFileSync(file, "utf8"));
+  writeFileSync(file, JSON.stringify({ ...kept, secretEncryptionKey: "k1:older" }));
+  const made = make();
+  const lists = ["identity", "audit", "webhook-dispatcher"].map(
+    (name) => made[`muster-${name}`]?.SECRET_ENCRYPTION_KEY,
+  );
+  for (const list of lists) expect(list).toMatch(/^k1:older,[0-9a-f]{6}:[A-Za-z0-9+/]{43}=$/);
+  expect(new Set(lists).size).toBe(3);
+  expect(make()).toEqual(made);
 });

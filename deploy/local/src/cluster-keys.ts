@@ -10,7 +10,8 @@ import { completeKeys, type Keys, loginRoles, type SealerName, workerRole } from
 import { Problem } from "./problem.ts";
 import { serviceNames, speakerNames, workerNames } from "./replicas.ts";
 
-type Kept = Partial<Keys> & { adminPassword?: string };
+/** `secretEncryptionKey` is what 0.1.0 kept: one for all services. */
+type Kept = Partial<Keys> & { adminPassword?: string; secretEncryptionKey?: string };
 type Manifest = {
   apiVersion: "v1";
   kind: "Secret" | "ConfigMap";
@@ -40,7 +41,7 @@ export function clusterKeys(args: string[]): void {
   const kept = readJson<Kept>(file);
   if (kept === null && existsSync(file))
     throw new Problem(`${file} is not JSON: repair it, it holds the cluster's keys.`);
-  const keys = { ...completeKeys(kept ?? {}), adminPassword: kept?.adminPassword ?? readablePassword() };
+  const keys = { ...withOlderFirst(kept ?? {}), adminPassword: kept?.adminPassword ?? readablePassword() };
   writeJson(file, keys);
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text, { mode: 0o600 });
   const items = manifests(keys, values.prefix);
@@ -54,6 +55,21 @@ export function clusterKeys(args: string[]): void {
       `  NATS: deploy/nats/nats-server.conf with the environment of ${join(folder, "nats.env")}\n` +
       `  kubectl -n muster apply -f ${join(folder, "secrets.json")}\n`,
   );
+}
+
+/**
+ * The keys of a cluster, completed. Where one encryption key was that of all services, it goes on to encrypt: pods of the
+ * version before, which know no other, run beside the new ones while those come.
+ */
+function withOlderFirst(kept: Kept): Keys {
+  const keys = completeKeys(kept);
+  const { secretEncryptionKey: older, secretEncryptionKeys: before = {} as Partial<Record<SealerName, string>> } = kept;
+  if (older === undefined) return keys;
+  const lists = Object.entries(keys.secretEncryptionKeys).map(([name, list]) => {
+    const own = list.split(",").filter((each) => each !== older);
+    return [name, before[name as SealerName] ?? [older, ...own].join(",")];
+  });
+  return { ...keys, secretEncryptionKeys: Object.fromEntries(lists) };
 }
 
 const variableName = (service: string) => service.toUpperCase().replaceAll("-", "_");

@@ -1,4 +1,11 @@
+export { basePorts, startBase } from "./base.ts";
+export { readConfig } from "./config.ts";
+export { openDataFolder } from "./data-folder.ts";
+export type { Keeper } from "./keep-running.ts";
+export { loadKeys } from "./keys.ts";
 export { freePort } from "./ports.ts";
+export { type Instance, mergeEnvironment, runProgram } from "./programs.ts";
+export { isWorker, type ProgramName, programNames, serviceNames } from "./replicas.ts";
 export { rotateClusterCertificates } from "./rotate-certificates.ts";
 export type { StackFile } from "./stack-file.ts";
 export { type RunningStack, type StartOptions, startStack } from "./start-stack.ts";

@@ -1,6 +1,6 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { sleep } from "@muster/kit";
 import { startChild } from "./child.ts";
 import { root } from "./config.ts";
@@ -14,24 +14,31 @@ const readyMs = 15_000;
 /** How one server is found by the others of its cluster. */
 export type NatsCluster = { name: string; port: number; routes: readonly number[] };
 
-/** What the configuration of production leaves to each place: TLS for clients, and the cluster. */
-function placeArguments(options: {
-  tls: { ca: string; cert: string; key: string } | null;
-  cluster: NatsCluster | null;
-}) {
-  const { tls, cluster } = options;
-  const secured = tls
-    ? ["--tls", `--tlscert=${tls.cert}`, `--tlskey=${tls.key}`, `--tlscacert=${tls.ca}`, "--tlsverify"]
-    : [];
-  const clustered = cluster
+type Tls = { ca: string; cert: string; key: string };
+
+/**
+ * The configuration of production, and with TLS a file that includes it: NATS 2.9 reads certificates again on SIGHUP
+ * only when they are named in a file, and refuses to when they are arguments.
+ */
+function configuration(folder: string, tls: Tls | null): string {
+  const production = join(root, "deploy", "nats", "nats-server.conf");
+  if (!tls) return production;
+  const file = join(folder, "tls.conf");
+  const block = `cert_file: "${tls.cert}"\n  key_file: "${tls.key}"\n  ca_file: "${tls.ca}"\n  verify: true`;
+  // Paths of includes begin at the file that includes.
+  writeFileSync(file, `include "${relative(realpathSync(folder), production)}"\ntls {\n  ${block}\n}\n`);
+  return file;
+}
+
+/** What stands in arguments of a cluster's server. */
+const clusterArguments = (cluster: NatsCluster | null) =>
+  cluster
     ? [
         "--cluster_name=muster",
         `--cluster=nats://127.0.0.1:${cluster.port}`,
         `--routes=${cluster.routes.map((port) => `nats://127.0.0.1:${port}`).join(",")}`,
       ]
     : [];
-  return [...secured, ...clustered];
-}
 
 /** Starts nats-server with the configuration and permissions of production and keeps it running on the same port. */
 export async function runNats(options: {
@@ -39,7 +46,7 @@ export async function runNats(options: {
   dataDir: string;
   port: number;
   publicNkeys: Record<string, string>;
-  tls: { ca: string; cert: string; key: string } | null;
+  tls: Tls | null;
   /** Of a cluster, and under which name; a server alone is called `nats`. */
   cluster: NatsCluster | null;
   changed: () => void;
@@ -56,7 +63,7 @@ export async function runNats(options: {
   const start = async (): Promise<Run> => {
     const run = await startChild({
       program: options.binary,
-      args: ["-c", join(root, "deploy", "nats", "nats-server.conf"), "-P", pidFile, ...placeArguments(options)],
+      args: ["-c", configuration(folder, options.tls), "-P", pidFile, ...clusterArguments(cluster)],
       cwd: folder,
       env: {
         PATH: process.env.PATH,

@@ -195,11 +195,13 @@ export function runProgram(options: {
   changed: () => void;
   say: (line: string) => void;
   longestWaitMs: number;
+  /** Whose build runs; this one's when left out. */
+  checkout?: string;
 }): Program {
-  const { instance, around, dataDir, changed, say, longestWaitMs } = options;
+  const { instance, around, dataDir, changed, say, longestWaitMs, checkout = root } = options;
   const { program } = instance;
   const worker = isWorker(program) ? workers[program] : null;
-  const folder = join(root, program === "gateway" ? "gateway" : `services/${worker?.service ?? program}`);
+  const folder = join(checkout, program === "gateway" ? "gateway" : `services/${worker?.service ?? program}`);
   const traced = Object.keys(process.env).some((name) => /^OTEL_EXPORTER_OTLP_(TRACES_)?ENDPOINT$/.test(name));
   const script = join(folder, "dist", worker?.script ?? "main.js");
   let serving = false;

@@ -106,6 +106,12 @@ describe("POST /audit-logs/verify", () => {
     expect([read.status, read.body.code]).toEqual([404, "audit_verification_not_found"]);
     const missing = await admin.api.call("GET", `/audit-logs/verify/${randomUUID()}`);
     expect(missing.status).toBe(404);
+    const listed = async (by: Api, query = "") =>
+      ((await by.call("GET", `/audit-logs/verify${query}`)).body.data as { id: string }[]).map(({ id }) => id);
+    expect(await listed(root, `?orgId=${other}&status=done`)).toContain(theirs.id);
+    expect(await listed(admin.api)).not.toContain(theirs.id);
+    const elsewhere = await admin.api.call("GET", `/audit-logs/verify?orgId=${other}`);
+    expect([elsewhere.status, elsewhere.body.code]).toEqual([404, "organization_not_found"]);
     for (const from of [0, -1, 1.5, "1"]) {
       expect((await admin.api.call("POST", "/audit-logs/verify", { orgId, from })).status).toBe(400);
     }

@@ -51,6 +51,7 @@ export const auditRows: AreaRows = {
       { permission: "audit:read" },
       `
     POST /audit-logs/verify
+    GET /audit-logs/verify
     GET /audit-logs/verify/:id
     GET /audit-logs/checkpoints`,
     ),

@@ -15,6 +15,9 @@ export const platformRows: AreaRows = {
     GET /openapi.json
     GET {base}/.well-known/jwks.json`,
     ),
+    ...rows(18, {}, "GET /names"),
+    ...rows(18, {}, "GET /agents/downloads"),
+    ...rows(18, { permission: "platform:admin", scopes: system }, "GET /platform/status"),
     ...rows(
       16,
       { permission: "agent-releases:read" },

@@ -28,6 +28,8 @@ export const webhookRows: AreaRows = {
       { permission: "webhooks:read" },
       `
     GET /webhooks/event-types
+    GET /webhooks/all
+    GET /webhooks/:id/stats
     GET /webhooks/:id/deliveries/:deliveryId
     GET /webhooks/:id/replays
     GET /webhooks/:id/replays/:replayId

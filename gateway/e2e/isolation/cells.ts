@@ -27,11 +27,12 @@ export type Cell = {
   listed: ReadonlySet<string> | null;
 };
 
-/** Lists of all organizations in reach that are narrowed to a site or a group: they answer as that place does. */
+/** Lists of all organizations in reach that are narrowed to a site, a group or a webhook: they answer as that does. */
 const byPlace: Record<string, readonly string[]> = {
   "GET /devices": ["siteId", "groupId"],
   "GET /devices/summary": ["siteId", "groupId"],
   "GET /device-groups": ["siteId"],
+  "GET /webhooks/dead-letters": ["webhookId"],
 };
 
 /** Asked of the device, and none of these has an agent that is connected. */
@@ -128,7 +129,7 @@ function onOneself(actor: Actor, { route, key }: Subject): Outcome | null {
 }
 
 /** Lists of one organization, which partner and system callers name. */
-const listsOfOne = ["GET /webhooks", "GET /webhooks/dead-letters", "GET /audit-logs/streams"];
+const listsOfOne = ["GET /webhooks", "GET /audit-logs/streams"];
 const lackingContext = ({ key }: Subject, { scope }: Actor) =>
   listsOfOne.includes(key) && scope !== "organization" ? refused(400, "organization_context_required") : null;
 
@@ -279,8 +280,8 @@ export function homeOf({ spots }: World, { orgId, partnerId }: Actor): Spot {
 
 /** What a list shows of this world; null for platform administrators, who see everybody else's, too. */
 function listedOf(world: World, actor: Actor, kind: Kind | null, filter: Cell["varied"]): ReadonlySet<string> | null {
-  // Audit rows are counted in the database; checkpoints come when they are due.
-  if (kind === "audit_log" || kind === "checkpoint") return null;
+  // Audit rows are counted in the database; checkpoints come when they are due, verifications with other calls.
+  if (kind === "audit_log" || kind === "checkpoint" || kind === "audit_verification") return null;
   const by = filter?.target;
   const within = (record: Target): boolean => {
     if (!by) return true;

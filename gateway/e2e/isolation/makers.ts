@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { until } from "@muster/testing";
 import type { Api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { enroller } from "../support/enroller.ts";
@@ -49,7 +50,11 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
   const hooks = await webhookMakers(cluster, root, owner);
 
   async function post(path: string, body: object) {
-    const reply = await root.call("POST", path, body);
+    // A busy machine sheds calls, and nothing has happened then.
+    const reply = await until(`POST ${path} to be served`, async () => {
+      const answered = await root.call("POST", path, body);
+      return answered.status === 503 ? null : answered;
+    });
     if (reply.status !== 201 && reply.status !== 202)
       throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
     return reply.body;

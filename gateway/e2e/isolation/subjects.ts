@@ -45,6 +45,7 @@ const collections: Record<string, Kind> = {
 const otherLists: Record<string, Kind> = {
   "GET /orgs": "organization",
   "GET /devices/summary": "device",
+  "GET /webhooks/all": "webhook",
   "GET /audit-logs": "audit_log",
   "GET /audit-logs/search": "audit_log",
   "GET /audit-logs/checkpoints": "checkpoint",
@@ -75,6 +76,10 @@ const selfRows = [
   "PUT /orgs/partners/me/agent-updates",
 ];
 const openRows = [
+  // Without ids; gateway/e2e/tenants/names.test.ts names some.
+  "GET /names",
+  "GET /agents/downloads",
+  "GET /platform/status",
   "GET /sso/presets",
   "GET /permissions",
   "GET /api-keys/scopes",

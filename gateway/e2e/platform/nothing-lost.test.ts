@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { cp, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { serviceNames } from "@muster/kit";
 import { until } from "@muster/testing";
@@ -9,6 +10,9 @@ import { chainFacts, unpublished } from "../support/chain-facts.ts";
 import { type Api, api, signIn } from "../support/client.ts";
 import type { StackFile } from "../support/cluster.ts";
 import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
+
+/** Between the creations of one client: those that go on all the time keep what was killed from starting again. */
+const pauseMs = 50;
 
 let cluster: LentCluster;
 let root: Api;
@@ -44,7 +48,10 @@ async function createPartner(): Promise<void> {
 async function createWhile(action: () => Promise<void>): Promise<void> {
   let going = true;
   const clients = Array.from({ length: 4 }, async () => {
-    while (going) await createPartner();
+    while (going) {
+      await createPartner();
+      await delay(pauseMs);
+    }
   });
   try {
     await action();
@@ -174,7 +181,10 @@ describe("a creation that is repeated under its Idempotency-Key until it is answ
       };
       let going = true;
       const clients = Array.from({ length: 4 }, async () => {
-        while (going) await createSite();
+        while (going) {
+          await createSite();
+          await delay(pauseMs);
+        }
       });
       try {
         await until("some creations", () => made.length >= 10);

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -215,6 +216,15 @@ describe("a download", () => {
       String(bytes().length),
       "",
     ]);
+    const { data } = (await root.call("GET", "/agents/downloads")).body as {
+      data: { os: string; arch: string; url: string; sizeBytes: number; sha256: string }[];
+    };
+    expect(data.map(({ os, arch }) => `${os}/${arch}`).sort()).toEqual(["linux/amd64", "windows/amd64"]);
+    for (const { url, sizeBytes, sha256 } of data) {
+      const file = await get({}, "GET", `${new URL(url).pathname}${new URL(url).search}`);
+      const received = Buffer.from(await file.arrayBuffer());
+      expect([received.length, createHash("sha256").update(received).digest("hex")]).toEqual([sizeBytes, sha256]);
+    }
     const promoted = await get({}, "GET", "/api/v1/agents/download/linux/amd64");
     expect([promoted.status, promoted.headers.get("cache-control")]).toEqual([200, "no-cache"]);
     await promoted.arrayBuffer();

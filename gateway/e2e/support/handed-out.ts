@@ -82,6 +82,7 @@ export function noteExchange(cluster: Cluster, exchange: Exchange): void {
     if (leak) fail(exchange, leak.name, leak.form);
   }
   for (const secret of [...shown, ...(succeeded ? secretsIn(exchange.sent) : [])]) noteSecret(cluster, secret);
+  if (shown.length === 0) return;
   const fresh = secretScanner({ digests: true });
   for (const secret of shown) fresh.add(secret);
   const [own] = fresh.find(Buffer.from(rest));

@@ -295,6 +295,9 @@ describe("a webhook", () => {
       }
       const id = await newWebhook({ orgId }, by);
       expect((await by.call("GET", `/webhooks/${id}`)).body.orgId).toBe(orgId);
+      const listed = (await by.call("GET", "/webhooks/all?limit=100")).body.data as { id: string }[];
+      expect(listed.map((each) => each.id)).toContain(id);
+      expect((await by.call("GET", "/webhooks/dead-letters")).status).toBe(200);
     }
     expect((await api(cluster).call("GET", "/webhooks")).status).toBe(401);
   });
@@ -309,6 +312,12 @@ describe("a webhook", () => {
     await admin.call("POST", `/webhooks/${id}/test`);
     await delivered(id);
     const [request] = receivedFor(id);
+    const stats = await admin.call("GET", `/webhooks/${id}/stats?hours=1`);
+    const buckets = stats.body.buckets as { delivered: number; failed: number; open: number }[];
+    expect([stats.body.bucketSeconds, stats.body.countedFrom, buckets.length]).toEqual([300, null, 12]);
+    expect(buckets.reduce((sum, { delivered: count }) => sum + count, 0)).toBe(1);
+    expect(await deliveriesOf(id, "?answer=2xx&event=webhook.test")).toHaveLength(1);
+    expect(await deliveriesOf(id, "?answer=5xx")).toEqual([]);
     const input = `${request?.headers["x-service-signature-timestamp"]}.${request?.body}`;
     const hex = (key: string) => `sha256=${createHmac("sha256", key).update(input).digest("hex")}`;
     expect(request?.headers["x-service-signature"]).toBe(hex(secret));

@@ -4,6 +4,7 @@ import type { Services } from "../calls/services.ts";
 import type { UpdateAnswers } from "../calls/update-answers.ts";
 import { appUrlOf, type Config } from "../config.ts";
 import type { Deps } from "../deps.ts";
+import { Rendered } from "../http/reply.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import type { Route } from "../route.ts";
 import type { Admission } from "./admission.ts";
@@ -19,7 +20,7 @@ export function createDeps(options: {
   updates: UpdateAnswers;
 }): Deps {
   const { config, version, routes, services, admission, updates } = options;
-  let openApiText: string | null = null;
+  let openApi: Rendered | null = null;
   return {
     services,
     sessions: admission.sessions,
@@ -29,9 +30,9 @@ export function createDeps(options: {
     updates,
     health: createHealthProbe({ probes: services.probes, version, call: ownCall }),
     jwksText: async () => (await admission.keys.current()).text,
-    openApiText() {
-      openApiText ??= JSON.stringify(openApiDocument(routes, { version }));
-      return openApiText;
+    openApi() {
+      openApi ??= new Rendered(JSON.stringify(openApiDocument(routes, { version })));
+      return openApi;
     },
   };
 }

@@ -26,7 +26,7 @@ export type EdgeClient = Pick<RateLimiterOptions, "reserve" | "settle"> & {
 
 /** A heartbeat that is slower has lost most of its lease; a grant that is slower, all of its life. */
 const heartbeatTimeoutMs = 1_500;
-const reserveTimeoutMs = 950;
+const reserveTimeoutMs = 1_900;
 /** An answer later than this would be too old to admit anyone without a lease. */
 const resolveTimeoutMs = 2_000;
 /** The first use of a rotated token waits until every gateway has dropped the old one, at worst for the end of a lease. */

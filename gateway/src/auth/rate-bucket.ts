@@ -36,8 +36,13 @@ export type Bucket = Counted & {
 };
 
 const aheadMax = 50_000;
-/** A grant ahead is to last this long; its life is 1 s. */
-const aheadForMs = 600;
+/** Share of the hourly limit that may be in hand, so that another gateway finds something near its end. */
+const aheadLimitShare = 0.05;
+/** Shares of a grant's life: how long what is in hand is to last, and how long before its end it is followed by more. */
+const aheadShare = 0.8;
+const renewShare = 0.25;
+/** More is asked for when less than this share of what was asked for ahead is in hand. */
+const fullShare = 0.7;
 const shortestMs = 20;
 /** Of eight settlements: used in so many, a credential is likely to be used again within the life of a grant. */
 const busyTimes = 3;
@@ -100,10 +105,19 @@ export function unspentTokens({ lents }: Bucket): number {
   return total;
 }
 
-/** Whether less than half of what was asked for ahead is left, or all grants in hand end before then. */
-export function runsLow(bucket: Bucket, endsBeforeMs: number): boolean {
+/** What is in hand and not about to end, so much later. */
+function inHand({ lents }: Bucket, nowMs: number, lifeMs: number, laterMs = 0): number {
+  const untilMs = nowMs + laterMs + lifeMs * renewShare;
+  let total = 0;
+  for (const { left, endsAtMs } of lents) if (endsAtMs >= untilMs) total += left;
+  return total;
+}
+
+/** Whether so much later less will be in hand than a credential in its use is to have when identity goes away. */
+export function runsLow(bucket: Bucket, nowMs: number, lifeMs: number, laterMs = 0): boolean {
   const last = bucket.lents.at(-1);
-  return unspentTokens(bucket) * 2 < bucket.ahead || last === undefined || last.endsAtMs < endsBeforeMs;
+  if (last === undefined || last.endsAtMs < nowMs + laterMs + lifeMs * renewShare) return true;
+  return inHand(bucket, nowMs, lifeMs, laterMs) < bucket.ahead * fullShare;
 }
 
 /** Notes whether it was used since the last settlement; true for one that is used time and again. */
@@ -114,13 +128,14 @@ export function noteActivity(bucket: Bucket): boolean {
   return times >= busyTimes;
 }
 
-/** Requests to ask for ahead of need: as many as came lately in the time that a grant is to last, `least` at least. */
-export function demandOf(bucket: Bucket, nowMs: number, least = 0): number {
+/** Requests to ask for ahead of need: as many as came lately in most of a grant's life, `least` at least. */
+export function demandOf(bucket: Bucket, nowMs: number, lifeMs: number, least = 0): number {
   const tookMs = Math.max(shortestMs, nowMs - bucket.askedAtMs);
-  const recent = Math.ceil((bucket.sinceAsked / tookMs) * aheadForMs);
-  const target = Math.min(aheadMax, Math.max(recent, Math.floor(bucket.ahead / 2)));
+  const recent = Math.ceil((bucket.sinceAsked / tookMs) * lifeMs * aheadShare);
+  const most = Math.min(aheadMax, Math.ceil(bucket.limit * aheadLimitShare));
+  const target = Math.min(most, Math.max(recent, Math.floor(bucket.ahead / 2)));
   bucket.ahead = Math.max(least, target < 2 ? 0 : target);
   bucket.sinceAsked = 0;
   bucket.askedAtMs = nowMs;
-  return Math.max(0, bucket.ahead - unspentTokens(bucket));
+  return Math.max(0, bucket.ahead - inHand(bucket, nowMs, lifeMs));
 }

@@ -61,10 +61,8 @@ const askingMax = 4;
 const batchMax = 500;
 const usesMax = 2_000;
 const triesMax = 3;
-/** A grant that ends sooner is followed by the next one before it is needed. */
-const renewMs = 300;
-/** Grants of busy credentials that end sooner are renewed with the first credential that has to ask. */
-const companionMs = 500;
+/** Busy credentials that would run low so much later are renewed with the first one that has to ask. */
+const companionMs = 200;
 /** So long nobody waits for a grant that is asked for ahead of need: others that run low go with it. */
 const gatherMs = 50;
 const idleMs = 10_000;
@@ -86,6 +84,8 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   let gathering: NodeJS.Timeout | undefined;
   /** Added to our wall clock it gives the database's. */
   let skewMs = 0;
+  /** Life of a grant, as identity last gave one. */
+  let lifeMs = 1_000;
   let sequence = 0;
   let unsettled: { sequence: number; uses: Use[] } | null = null;
 
@@ -134,12 +134,12 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       bucket.asking = true;
       wants.push({ kind, id, limit, waiting: waiters.length, ahead });
     };
-    for (const bucket of batch) wantFor(bucket, demandOf(bucket, askedAtMs));
-    // One transaction for many keys that would each have asked within the next half second.
+    for (const bucket of batch) wantFor(bucket, demandOf(bucket, askedAtMs, lifeMs));
+    // One transaction for many keys that would each have asked soon.
     for (const bucket of busy) {
       if (batch.length >= batchMax) break;
-      if (bucket.asking || !bucket.aheadOpen || !runsLow(bucket, askedAtMs + companionMs)) continue;
-      const ahead = demandOf(bucket, askedAtMs, 1);
+      if (bucket.asking || !bucket.aheadOpen || !runsLow(bucket, askedAtMs, lifeMs, companionMs)) continue;
+      const ahead = demandOf(bucket, askedAtMs, lifeMs, 1);
       if (ahead === 0) continue;
       batch.push(bucket);
       wantFor(bucket, ahead);
@@ -149,6 +149,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       const reply = await reserve(wants);
       asks.labels("ok").inc();
       skewMs = reply.nowMs - now();
+      lifeMs = reply.leaseMs;
       batch.forEach((bucket, i) => {
         take(bucket, wants[i] as Want, reply.grants[i] as Granted, askedAtMs + reply.leaseMs);
       });
@@ -258,7 +259,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       bucket.touchedAtMs = atMs;
       if (bucket.waiters.length === 0) {
         if (spend(bucket, atMs, now())) {
-          if (bucket.ahead > 0 && bucket.aheadOpen && runsLow(bucket, atMs + renewMs)) want(bucket);
+          if (bucket.ahead > 0 && bucket.aheadOpen && runsLow(bucket, atMs, lifeMs)) want(bucket);
           return rateOf(bucket, true, bucket.resetAtMs);
         }
         if (bucket.refusal && bucket.refusal.untilMs > atMs) return rateOf(bucket, false, bucket.refusal.retryAtMs);

@@ -8,6 +8,7 @@ import { ReportService } from "@muster/proto/muster/audit/v1/report_pb";
 import { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
 import { StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
+import { StatusService } from "@muster/proto/muster/common/v1/status_pb";
 import { LiveLogService } from "@muster/proto/muster/devicelogs/v1/live_pb";
 import { DeviceLogService } from "@muster/proto/muster/devicelogs/v1/log_pb";
 import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
@@ -33,6 +34,7 @@ import { RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
 import { SettingsService } from "@muster/proto/muster/release/v1/settings_pb";
 import { UpdateService } from "@muster/proto/muster/release/v1/update_pb";
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
+import { NameService } from "@muster/proto/muster/tenancy/v1/name_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
@@ -71,6 +73,7 @@ const clients = {
   partners: [PartnerService, "tenancy"],
   organizations: [OrganizationService, "tenancy"],
   sites: [SiteService, "tenancy"],
+  names: [NameService, "tenancy"],
   agents: [AgentService, "identity"],
   devices: [DeviceService, "tenancy"],
   presence: [PresenceService, "tenancy"],
@@ -99,6 +102,8 @@ const clients = {
 export type Services = { [Name in keyof typeof clients]: Client<(typeof clients)[Name][0]> } & {
   /** Asks a service who it is. */
   probes: Record<ServiceName, Client<typeof ProbeService>>;
+  /** Asks a service how it stands, for those who operate the platform. */
+  statuses: Record<ServiceName, Client<typeof StatusService>>;
 };
 
 /** Typed clients over their transports. */
@@ -107,5 +112,6 @@ export function createServices(transports: Record<TransportName, Transport>): Se
     return [name, createClient<DescService>(service, transports[transport])];
   });
   const probes = serviceNames.map((name) => [name, createClient(ProbeService, transports[name])]);
-  return { ...Object.fromEntries(entries), probes: Object.fromEntries(probes) };
+  const statuses = serviceNames.map((name) => [name, createClient(StatusService, transports[name])]);
+  return { ...Object.fromEntries(entries), probes: Object.fromEntries(probes), statuses: Object.fromEntries(statuses) };
 }

@@ -1,15 +1,23 @@
 import type { ServerResponse } from "node:http";
+import { compressed } from "./compression.ts";
 
 /** JSON that was rendered before: cheap to send again. */
 export class Rendered {
   readonly text: string;
   readonly contentType: string;
   readonly cacheControl: string | null;
+  #gzipped: Promise<Buffer> | null = null;
 
   constructor(text: string, contentType: string = jsonType, cacheControl: string | null = null) {
     this.text = text;
     this.contentType = contentType;
     this.cacheControl = cacheControl;
+  }
+
+  /** The text compressed, once however often it is sent. */
+  gzipped(): Promise<Buffer> {
+    this.#gzipped ??= compressed(this.text);
+    return this.#gzipped;
   }
 }
 
@@ -111,7 +119,7 @@ export function sendText(
   response: ServerResponse,
   status: number,
   requestId: string,
-  text: string,
+  body: string | Buffer,
   contentType: string,
   more: readonly string[] | null,
 ): void {
@@ -124,11 +132,11 @@ export function sendText(
     "Content-Type",
     contentType,
     "Content-Length",
-    String(Buffer.byteLength(text)),
+    String(Buffer.byteLength(body)),
   ];
   if (more !== null) for (const line of more) lines.push(line);
   response.writeHead(status, lines);
-  response.end(text);
+  response.end(body);
 }
 
 /** A reply without a body; a 304 keeps the length of what it stands for to itself (RFC 9110 section 15.4.5). */

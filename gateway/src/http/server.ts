@@ -9,14 +9,18 @@ import { deadlinesMs, type Route } from "../route.ts";
 import { type Answers, trackAnswers } from "./answers.ts";
 import { isStillSending } from "./body.ts";
 import { handleBrokenRequests } from "./broken-requests.ts";
+import { mayCompress, takesGzip, varying } from "./compression.ts";
 import { boundConnections } from "./connections.ts";
 import { createCors } from "./cors.ts";
-import { type Exchange, type ExchangeOptions, leavePlaces, networkOf, runRow } from "./exchange.ts";
+import { beginExchange, type Exchange, type ExchangeOptions } from "./exchange.ts";
 import { createObserver } from "./observe.ts";
+import { leavePlaces, networkOf } from "./places.ts";
 import { rateLines } from "./rate-headers.ts";
 import { Answered, jsonType, Rendered, Streamed, sendBare, sendStream, sendText } from "./reply.ts";
+import { cachingOf, joined, privacyOf } from "./reply-lines.ts";
 import { endRequestSpan, type RequestSpan, startRequestSpan } from "./request-span.ts";
 import { buildRouteTable, type Served } from "./route-table.ts";
+import { runRow } from "./run-row.ts";
 import { parseTarget } from "./target.ts";
 
 /** Bytes of request line and headers together. */
@@ -117,7 +121,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       served = found;
       route = found.route;
       if (target.slashSegments?.some((segment) => !found.slashSegments.includes(segment))) throw encodedSlash();
-      exchange = {
+      exchange = beginExchange({
         request,
         response,
         inbound,
@@ -126,11 +130,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         query: target.query,
         requestId,
         startedMs,
-        rate: null,
-        hasPlace: false,
-        shareOf: null,
-        placeOfAgent: null,
-      };
+      });
       const result = await runRow(options, exchange);
       const answered = result instanceof Answered ? result : null;
       if (answered !== null) checkAnswer(found.row, answered);
@@ -154,7 +154,7 @@ export function createGateway(options: GatewayOptions): Gateway {
           joined(privacyOf(found.row, own), lines, closing()),
           timeouts.stalledMs,
         );
-      } else sendResult(response, status, requestId, found, body, lines);
+      } else await sendResult(exchange, status, body, lines);
     } catch (thrown) {
       error = thrown;
       const lines = joined(exchange?.rate ? rateLines(exchange.rate) : null, corsLines);
@@ -173,19 +173,21 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   };
 
-  const sendResult = (
-    response: ServerResponse,
+  const sendResult = async (
+    { response, inbound, requestId, served: { row } }: Exchange,
     status: number,
-    requestId: string,
-    { row }: Served,
     result: unknown,
     moreLines: readonly string[] | null,
-  ): void => {
-    const rendered = result instanceof Rendered ? result : null;
+  ): Promise<void> => {
     if (options.validateReplies) checkReply(row, result);
-    const lines = privacyOf(row, row.noStore ? null : (rendered?.cacheControl ?? null));
-    const text = rendered?.text ?? JSON.stringify(result);
-    sendText(response, status, requestId, text, rendered?.contentType ?? jsonType, joined(lines, moreLines, closing()));
+    const rendered = result instanceof Rendered ? result : new Rendered(JSON.stringify(result));
+    const lines = privacyOf(row, row.noStore ? null : rendered.cacheControl);
+    const { text, contentType } = rendered;
+    const isLong = mayCompress(row, text);
+    const isGzip = isLong && takesGzip(inbound.acceptEncoding);
+    const body = isGzip ? await rendered.gzipped() : text;
+    const coding = isLong ? varying(isGzip) : null;
+    sendText(response, status, requestId, body, contentType, joined(lines, coding, moreLines, closing()));
   };
 
   const sendError = (
@@ -276,49 +278,13 @@ function whileStopping(thrown: unknown, stopping: boolean): unknown {
 
 const givesUpBody: ReadonlySet<string> = new Set(["payload_too_large", "request_timeout"]);
 const isTooLarge = (thrown: unknown) => thrown instanceof EdgeError && thrown.code === "payload_too_large";
-const noStore: readonly string[] = ["Cache-Control", "no-store"];
-const privately: readonly string[] = ["Cache-Control", "private, no-store"];
-const noReferrer: readonly string[] = ["Referrer-Policy", "no-referrer"];
 const closeIt: readonly string[] = ["Connection", "close"];
-
-/**
- * Lines that keep a row's reply out of caches and its address out of Referer. What is answered to a caller who is known is theirs alone, unless
- * the reply has its own `Cache-Control`, which is null without one and "" when it stands among the lines already.
- */
-function privacyOf(
-  { access, noStore: secret, noReferrer: hidden }: Route,
-  own: string | null,
-): readonly string[] | null {
-  const caching =
-    own !== null
-      ? own === ""
-        ? null
-        : ["Cache-Control", own]
-      : access.auth !== "none"
-        ? privately
-        : secret
-          ? noStore
-          : null;
-  return joined(caching, hidden ? noReferrer : null);
-}
-
-/** "" when the lines say themselves how they may be cached, else null. */
-function cachingOf(lines: readonly string[]): "" | null {
-  for (let i = 0; i < lines.length; i += 2) if (lines[i]?.toLowerCase() === "cache-control") return "";
-  return null;
-}
 
 /** A status that the row does not name is a fault of ours: the document would not hold it. */
 function checkAnswer(row: Route, { status }: Answered): void {
   if (status !== (row.status ?? 200) && row.answers?.[status] === undefined) {
     throw new Error(`${row.method} ${row.path} answers ${status}, which its row does not name`);
   }
-}
-
-function joined(...lists: (readonly string[] | null)[]): readonly string[] | null {
-  let only: readonly string[] | null = null;
-  for (const list of lists) if (list !== null) only = only === null ? list : [...only, ...list];
-  return only;
 }
 
 function sendEmpty(response: ServerResponse, status: number, requestId: string, lines: readonly string[]): void {

@@ -17,6 +17,7 @@ export type Inbound = {
   range: string | null;
   ifRange: string | null;
   ifNoneMatch: string | null;
+  acceptEncoding: string | null;
   /** Each of these joined with commas when it came on several lines. */
   forwardedFor: string | null;
   realIp: string | null;
@@ -42,6 +43,7 @@ const fields: Record<string, Field> = {
   range: "range",
   "if-range": "ifRange",
   "if-none-match": "ifNoneMatch",
+  "accept-encoding": "acceptEncoding",
   "x-forwarded-for": "forwardedFor",
   "x-real-ip": "realIp",
 };
@@ -113,6 +115,7 @@ export function createHeaderReader(edgeAddressHeader: string | null): HeaderRead
       range: null,
       ifRange: null,
       ifNoneMatch: null,
+      acceptEncoding: null,
       forwardedFor: null,
       realIp: null,
       edgeAddress: null,

@@ -1,10 +1,13 @@
 import { AppError } from "@muster/kit";
+import { toAppError } from "@muster/rpc";
 import { z } from "zod";
 import { byteRange } from "../http/byte-range.ts";
 import { Answered, redirect, Streamed } from "../http/reply.ts";
-import { type Route, route } from "../route.ts";
+import { apiPrefix, type Route, route } from "../route.ts";
 import { component, versionIn } from "./agent-versions.ts";
 
+const os = z.enum(["windows", "linux", "darwin"]);
+const arch = z.enum(["amd64", "arm64", "386"]);
 const fileType = "application/octet-stream";
 
 const download = route({
@@ -16,7 +19,7 @@ const download = route({
   description:
     "No credential: an installer has none. Without a version it is the promoted one. Answered with the bytes, with one range of them, or " +
     "with a redirect to the release host or the storage.",
-  params: z.object({ os: z.enum(["windows", "linux", "darwin"]), arch: z.enum(["amd64", "arm64", "386"]) }),
+  params: z.object({ os, arch }),
   query: z.object({
     component: component.optional().meta({ description: "`agent` when absent." }),
     version: versionIn.optional(),
@@ -58,6 +61,45 @@ const download = route({
   },
 });
 
+const systems = os.options.flatMap((each) => arch.options.map((one) => ({ os: each, arch: one })));
+
+const available = route({
+  method: "GET",
+  path: "/agents/downloads",
+  access: { auth: "session" },
+  tag: "Agents",
+  summary: "Which systems the promoted agent can be downloaded for",
+  description: "With what verifies each file. Empty while no release is promoted.",
+  reply: z.object({
+    data: z.array(
+      z.object({
+        os,
+        arch,
+        version: z.string(),
+        name: z.string(),
+        url: z.string().meta({ description: "Needs no credential." }),
+        sizeBytes: z.int(),
+        sha256: z.string(),
+      }),
+    ),
+  }),
+  async handle({ rpc }, { services, publicUrl }) {
+    const call = await rpc();
+    const found = systems.map(async (system) => {
+      try {
+        const file = await services.downloads.locate({ ...system, component: "agent", version: "" }, call);
+        const { version, name, sha256 } = file;
+        const path = `${apiPrefix}/agents/download/${system.os}/${system.arch}?version=${encodeURIComponent(version)}`;
+        return [{ ...system, version, name, url: `${publicUrl}${path}`, sizeBytes: Number(file.size), sha256 }];
+      } catch (error) {
+        if (toAppError(error).code === "agent_version_not_found") return [];
+        throw error;
+      }
+    });
+    return { data: (await Promise.all(found)).flat() };
+  },
+});
+
 function matches(ifNoneMatch: string | null, etag: string): boolean {
   if (ifNoneMatch === null) return false;
   return ifNoneMatch === "*" || ifNoneMatch.split(",").some((each) => each.trim().replace(/^W\//, "") === etag);
@@ -73,4 +115,4 @@ async function* piecesOf(pieces: AsyncIterable<{ bytes: Uint8Array }>, length: n
   if (sent !== length) throw new AppError("unavailable", "The file ended early");
 }
 
-export const agentDownloadRoutes: readonly Route[] = [download];
+export const agentDownloadRoutes: readonly Route[] = [download, available];

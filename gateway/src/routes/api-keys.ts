@@ -23,6 +23,8 @@ import {
 } from "./schemas.ts";
 
 const tag = "API keys";
+const read = { auth: "session", permission: "organizations:read" } as const;
+const write = { auth: "session", permission: "organizations:write", mfa: true } as const;
 
 const status = z.enum(["active", "expired", "revoked"]);
 
@@ -80,7 +82,7 @@ export const keyWarning = "Store this key now: it cannot be shown again.";
 const create = route({
   method: "POST",
   path: "/api-keys",
-  access: { auth: "session", permission: "organizations:write", mfa: true },
+  access: write,
   audit: "api_key.create",
   auditsRefusals: true,
   tag,
@@ -117,7 +119,7 @@ const create = route({
 const list = route({
   method: "GET",
   path: "/api-keys",
-  access: { auth: "session", permission: "organizations:read" },
+  access: read,
   tag,
   summary: "API keys of accessible organizations, newest first",
   query: listQuery.extend({ orgId: id.optional(), status: status.optional() }),
@@ -133,7 +135,7 @@ const list = route({
 const scopes = route({
   method: "GET",
   path: "/api-keys/scopes",
-  access: { auth: "session", permission: "organizations:read" },
+  access: read,
   tag,
   summary: "Every scope that a key can have",
   reply: z.object({
@@ -160,7 +162,7 @@ const scopes = route({
 const get = route({
   method: "GET",
   path: "/api-keys/:id",
-  access: { auth: "session", permission: "organizations:read" },
+  access: read,
   tag,
   summary: "One API key",
   params: idParams,
@@ -182,7 +184,7 @@ const paths = { name: "name", scopes: "scopes", rateLimit: "rate_limit", allowed
 const update = route({
   method: "PATCH",
   path: "/api-keys/:id",
-  access: { auth: "session", permission: "organizations:write", mfa: true },
+  access: write,
   audit: "api_key.update",
   auditsRefusals: true,
   tag,
@@ -211,7 +213,7 @@ const revoke = route({
   method: "DELETE",
   path: "/api-keys/:id",
   load: "vital",
-  access: { auth: "session", permission: "organizations:write", mfa: true },
+  access: write,
   audit: "api_key.revoke",
   auditsRefusals: true,
   tag,
@@ -229,7 +231,7 @@ const revoke = route({
 const rotate = route({
   method: "POST",
   path: "/api-keys/:id/rotate",
-  access: { auth: "session", permission: "organizations:write", mfa: true },
+  access: write,
   audit: "api_key.rotate",
   auditsRefusals: true,
   tag,

@@ -100,6 +100,23 @@ const get = route({
   },
 });
 
+const list = route({
+  method: "GET",
+  path: "/audit-logs/verify",
+  access,
+  tag,
+  summary: "Verifications of the audit chains the caller may see, newest first",
+  description: "Those that were asked for in the last 30 days. Starts none.",
+  query: listQuery.extend({ orgId: id.optional(), status: verification.shape.status.optional() }),
+  reply: z.object({ data: z.array(verification), pagination }),
+  errors: ["organization_not_found", "site_restricted"],
+  async handle({ query, rpc }, { services }) {
+    const wanted = { page: pageOf(query), orgId: query.orgId ?? "", status: query.status ?? "" };
+    const reply = await services.auditProof.listVerifications(wanted, await rpc());
+    return { data: reply.verifications.map(shown), pagination: paginationOf(reply.page) };
+  },
+});
+
 const checkpoint = z
   .object({
     orgId: idOut.nullable(),
@@ -189,4 +206,4 @@ function verdictOf(found: Finding): z.input<typeof verdict> {
   };
 }
 
-export const auditProofRoutes: readonly Route[] = [start, get, checkpoints];
+export const auditProofRoutes: readonly Route[] = [start, list, get, checkpoints];

@@ -159,7 +159,8 @@ describe("GET /auth/me", () => {
     const reply = await fetch(`${lonely.url}/api/v1/auth/me`, { headers: { authorization: `Bearer ${token}` } });
     expect([reply.status, ((await reply.json()) as { code: string }).code]).toEqual([503, "unavailable"]);
     expect(reply.headers.get("retry-after")).toBe("1");
-    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    // Long before the request's deadline of 10 s, also on a machine that is busy.
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
     await lonely.close();
   });
 });

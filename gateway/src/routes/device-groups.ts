@@ -19,6 +19,8 @@ import {
 } from "./schemas.ts";
 
 const tag = "Device groups";
+const read = { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] } as const;
+const write = { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] } as const;
 
 const group = z
   .object({
@@ -46,7 +48,7 @@ const memberParams = z.object({ id, deviceId: id });
 const list = route({
   method: "GET",
   path: "/device-groups",
-  access: { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] },
+  access: read,
   tag,
   summary: "List device groups, newest first",
   query: listQuery.extend({
@@ -72,7 +74,7 @@ const create = route({
   method: "POST",
   path: "/device-groups",
   audit: "device_group.create",
-  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
+  access: write,
   tag,
   summary: "Create a device group",
   body: newGroup,
@@ -91,7 +93,7 @@ const create = route({
 const get = route({
   method: "GET",
   path: "/device-groups/:id",
-  access: { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] },
+  access: read,
   tag,
   summary: "One device group",
   params: idParams,
@@ -107,7 +109,7 @@ const update = route({
   method: "PATCH",
   path: "/device-groups/:id",
   audit: "device_group.update",
-  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
+  access: write,
   tag,
   summary: "Change a device group",
   params: idParams,
@@ -143,7 +145,7 @@ const addDevices = route({
   method: "POST",
   path: "/device-groups/:id/devices",
   audit: "device_group.update",
-  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
+  access: write,
   tag,
   summary: "Put devices into a group",
   description: "All of them, or none when one is missing. `added` counts those that were not in before.",
@@ -163,7 +165,7 @@ const removeDevices = route({
   method: "DELETE",
   path: "/device-groups/:id/devices",
   audit: "device_group.update",
-  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
+  access: write,
   tag,
   summary: "Take devices out of a group",
   params: idParams,
@@ -180,7 +182,7 @@ const removeDevice = route({
   method: "DELETE",
   path: "/device-groups/:id/devices/:deviceId",
   audit: "device_group.update",
-  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
+  access: write,
   tag,
   summary: "Take one device out of a group",
   params: memberParams,

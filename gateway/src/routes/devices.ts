@@ -20,6 +20,8 @@ import {
 } from "./schemas.ts";
 
 const tag = "Devices";
+const read = { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] } as const;
+const write = { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] } as const;
 
 const os = z.enum(["windows", "linux", "darwin"]);
 const arch = z.enum(["amd64", "arm64", "386"]);
@@ -91,7 +93,7 @@ const paths = { siteId: "site_id", hostname: "hostname", autoUpdateEnabled: "aut
 const list = route({
   method: "GET",
   path: "/devices",
-  access: { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] },
+  access: read,
   tag,
   summary: "List devices, newest first",
   query: filters,
@@ -125,7 +127,7 @@ const statusCount = z.object({
 const summary = route({
   method: "GET",
   path: "/devices/summary",
-  access: { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] },
+  access: read,
   tag,
   summary: "How many devices have each status",
   query: z.object({ orgId: id.optional(), siteId: id.optional(), groupId: id.optional() }),
@@ -146,7 +148,7 @@ const summary = route({
 const get = route({
   method: "GET",
   path: "/devices/:id",
-  access: { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] },
+  access: read,
   tag,
   summary: "One device",
   params: idParams,
@@ -162,7 +164,7 @@ const update = route({
   method: "PATCH",
   path: "/devices/:id",
   audit: "device.update",
-  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
+  access: write,
   tag,
   summary: "Change a device",
   params: idParams,
@@ -202,7 +204,7 @@ const approve = route({
   method: "POST",
   path: "/devices/:id/approve",
   audit: "device.update",
-  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
+  access: write,
   tag,
   summary: "Trust a quarantined device",
   description: "One that is not quarantined stays as it is. `replace` needs permission `devices:delete`, too.",
@@ -224,7 +226,7 @@ const autoUpdate = route({
   method: "POST",
   path: "/devices/:id/auto-update",
   audit: "device.update",
-  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
+  access: write,
   tag,
   summary: "Turn a device's agent updates on or off",
   params: idParams,

@@ -20,6 +20,8 @@ import {
 } from "./schemas.ts";
 
 const tag = "Enrollment keys";
+const read = { auth: "session", permission: "organizations:read" } as const;
+const write = { auth: "session", permission: "organizations:write", mfa: true } as const;
 
 const enrollmentKey = z
   .object({
@@ -46,7 +48,7 @@ const maxUsage = z.int().min(1).max(100_000);
 const create = route({
   method: "POST",
   path: "/enrollment-keys",
-  access: { auth: "session", permission: "organizations:write", mfa: true },
+  access: write,
   audit: "enrollment_key.create",
   auditsRefusals: true,
   tag,
@@ -80,7 +82,7 @@ const create = route({
 const list = route({
   method: "GET",
   path: "/enrollment-keys",
-  access: { auth: "session", permission: "organizations:read" },
+  access: read,
   tag,
   summary: "Enrollment keys of accessible organizations, newest first",
   query: listQuery.extend({ orgId: id.optional(), expired: z.enum(["true", "false"]).optional() }),
@@ -97,7 +99,7 @@ const list = route({
 const get = route({
   method: "GET",
   path: "/enrollment-keys/:id",
-  access: { auth: "session", permission: "organizations:read" },
+  access: read,
   tag,
   summary: "One enrollment key",
   params: idParams,
@@ -112,7 +114,7 @@ const get = route({
 const rotate = route({
   method: "POST",
   path: "/enrollment-keys/:id/rotate",
-  access: { auth: "session", permission: "organizations:write", mfa: true },
+  access: write,
   audit: "enrollment_key.rotate",
   auditsRefusals: true,
   tag,
@@ -139,7 +141,7 @@ const remove = route({
   method: "DELETE",
   path: "/enrollment-keys/:id",
   load: "vital",
-  access: { auth: "session", permission: "organizations:write", mfa: true },
+  access: write,
   audit: "enrollment_key.delete",
   auditsRefusals: true,
   tag,

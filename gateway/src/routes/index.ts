@@ -23,6 +23,7 @@ import { enrollmentKeyRoutes } from "./enrollment-keys.ts";
 import { eventRoutes } from "./events.ts";
 import { liveLogRoutes } from "./live-logs.ts";
 import { mfaRoutes } from "./mfa.ts";
+import { nameRoutes } from "./names.ts";
 import { organizationRoutes } from "./organizations.ts";
 import { partnerRoutes } from "./partners.ts";
 import { passkeyRoutes } from "./passkeys.ts";
@@ -33,6 +34,7 @@ import { siteRoutes } from "./sites.ts";
 import { ssoDomainRoutes } from "./sso-domains.ts";
 import { ssoLinkRoutes } from "./sso-links.ts";
 import { ssoLoginRoutes } from "./sso-login.ts";
+import { ssoProviderTrialRoutes } from "./sso-provider-trials.ts";
 import { ssoProviderRoutes } from "./sso-providers.ts";
 import { tenantCredentialRoutes } from "./tenant-credentials.ts";
 import { userRoutes } from "./users.ts";
@@ -50,6 +52,7 @@ export const routes: readonly Route[] = [
   ...userRoutes,
   ...roleRoutes,
   ...ssoProviderRoutes,
+  ...ssoProviderTrialRoutes,
   ...ssoLoginRoutes,
   ...ssoLinkRoutes,
   ...ssoDomainRoutes,
@@ -60,6 +63,7 @@ export const routes: readonly Route[] = [
   ...partnerRoutes,
   ...organizationRoutes,
   ...siteRoutes,
+  ...nameRoutes,
   ...agentRoutes,
   ...agentDownloadRoutes,
   ...agentVersionRoutes,

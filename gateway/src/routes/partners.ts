@@ -26,6 +26,8 @@ import {
 } from "./schemas.ts";
 
 const tag = "Partners";
+const read = { auth: "session", permission: "organizations:read", scopes: ["system"] } as const;
+const write = { auth: "session", permission: "organizations:write", scopes: ["system"] } as const;
 
 const type = z.enum(["msp", "enterprise", "internal"]);
 const plan = z.enum(["free", "starter", "community", "pro", "enterprise", "unlimited"]);
@@ -65,7 +67,7 @@ const create = route({
   method: "POST",
   path: "/orgs/partners",
   audit: "partner.create",
-  access: { auth: "session", permission: "organizations:write", scopes: ["system"] },
+  access: write,
   tag,
   summary: "Create a partner",
   body: newPartner,
@@ -92,7 +94,7 @@ const create = route({
 const list = route({
   method: "GET",
   path: "/orgs/partners",
-  access: { auth: "session", permission: "organizations:read", scopes: ["system"] },
+  access: read,
   tag,
   summary: "List partners by name",
   query: listQuery.extend({
@@ -109,7 +111,7 @@ const list = route({
 const get = route({
   method: "GET",
   path: "/orgs/partners/:id",
-  access: { auth: "session", permission: "organizations:read", scopes: ["system"] },
+  access: read,
   tag,
   summary: "One partner",
   params: idParams,
@@ -167,7 +169,7 @@ const update = route({
   method: "PATCH",
   path: "/orgs/partners/:id",
   audit: "partner.update",
-  access: { auth: "session", permission: "organizations:write", scopes: ["system"] },
+  access: write,
   tag,
   summary: "Change a partner",
   params: idParams,
@@ -186,7 +188,7 @@ const remove = route({
   method: "DELETE",
   path: "/orgs/partners/:id",
   audit: "partner.delete",
-  access: { auth: "session", permission: "organizations:write", scopes: ["system"] },
+  access: write,
   tag,
   summary: "Delete a partner",
   description: "Soft delete: the record stays, no list or detail shows it, its slug is free again.",

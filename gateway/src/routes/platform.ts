@@ -1,3 +1,5 @@
+import { serviceNames } from "@muster/kit";
+import { toAppError } from "@muster/rpc";
 import { z } from "zod";
 import { Rendered } from "../http/reply.ts";
 import { type Route, route } from "../route.ts";
@@ -28,6 +30,60 @@ const health = route({
   handle: (_request, deps) => deps.health(),
 });
 
+const serviceStatus = z
+  .object({
+    service: z.string(),
+    status: z.enum(["ok", "starting", "unavailable"]),
+    version: z.string().nullable(),
+    checks: z.record(z.string(), z.string()).meta({ description: "What the process that answered depends on." }),
+    outbox: z.object({ waiting: z.int(), oldestSeconds: z.number() }).nullable().meta({
+      description: "Messages that wait to be published, counted up to 100,000.",
+    }),
+    deadLetters: z.int().nullable().meta({ description: "Messages that were put aside and not requeued." }),
+    openJobs: z.int().nullable().meta({ description: "Long work that is queued or running." }),
+    deliveries: z.object({ due: z.int(), oldestDueSeconds: z.number() }).nullable().meta({
+      description: "Webhook deliveries that are due and not sent, counted up to 100,000; webhook-dispatcher alone.",
+    }),
+  })
+  .meta({ id: "ServiceStatus" });
+
+const status = route({
+  method: "GET",
+  path: "/platform/status",
+  access: { auth: "session", permission: "platform:admin", scopes: ["system"] },
+  tag,
+  summary: "What waits, and what was put aside, in each service",
+  description: "Of a service that does not answer all figures are null.",
+  deadline: "health",
+  reply: z.object({ version: z.string(), services: z.array(serviceStatus) }),
+  async handle({ rpc }, { services: { statuses }, health: askHealth }) {
+    const { version } = await askHealth();
+    const services = serviceNames.map(async (service): Promise<z.input<typeof serviceStatus>> => {
+      const away = { outbox: null, deadLetters: null, openJobs: null, deliveries: null };
+      try {
+        const found = await statuses[service].getStatus({}, await rpc());
+        const due = found.deliveriesDue;
+        return {
+          service,
+          status: found.ready ? "ok" : "starting",
+          version: found.version,
+          checks: found.checks,
+          outbox: { waiting: Number(found.outboxWaiting), oldestSeconds: found.outboxOldestSeconds },
+          deadLetters: Number(found.deadLetters),
+          openJobs: Number(found.openJobs),
+          deliveries:
+            due === undefined ? null : { due: Number(due), oldestDueSeconds: found.deliveriesOldestDueSeconds ?? 0 },
+        };
+      } catch (error) {
+        // A refusal concerns the caller, not the service; why one is away stands in its own log.
+        if (["permission_denied", "scope_not_allowed"].includes(toAppError(error).code)) throw error;
+        return { service, status: "unavailable", version: null, checks: {}, ...away };
+      }
+    });
+    return { version, services: await Promise.all(services) };
+  },
+});
+
 const openApi = route({
   method: "GET",
   path: "/openapi.json",
@@ -35,7 +91,7 @@ const openApi = route({
   tag,
   summary: "This document",
   reply: objectOut,
-  handle: (_request, deps) => new Rendered(deps.openApiText()),
+  handle: (_request, deps) => deps.openApi(),
 });
 
 const jwksType = "application/jwk-set+json";
@@ -52,4 +108,4 @@ const jwks = route({
   handle: async (_request, deps) => new Rendered(await deps.jwksText(), jwksType, "public, max-age=300"),
 });
 
-export const platformRoutes: readonly Route[] = [health, openApi, jwks];
+export const platformRoutes: readonly Route[] = [health, status, openApi, jwks];

@@ -19,6 +19,8 @@ import {
 } from "./schemas.ts";
 
 const tag = "Roles";
+const read = { auth: "session", permission: "roles:read" } as const;
+const write = { auth: "session", permission: "roles:write", mfa: true } as const;
 
 const scope = z.enum(["system", "partner", "organization"]);
 
@@ -46,7 +48,7 @@ const descriptionIn = z.string().trim().max(1000);
 const list = route({
   method: "GET",
   path: "/roles",
-  access: { auth: "session", permission: "roles:read" },
+  access: read,
   tag,
   summary: "Roles the caller may see and assign: seeded ones first, then by name",
   query: listQuery.extend({ partnerId: id.optional(), orgId: id.optional(), scope: scope.optional() }),
@@ -62,7 +64,7 @@ const list = route({
 const get = route({
   method: "GET",
   path: "/roles/:id",
-  access: { auth: "session", permission: "roles:read" },
+  access: read,
   tag,
   summary: "One role",
   params: idParams,
@@ -76,7 +78,7 @@ const get = route({
 const create = route({
   method: "POST",
   path: "/roles",
-  access: { auth: "session", permission: "roles:write", mfa: true },
+  access: write,
   audit: "role.create",
   auditsRefusals: true,
   tag,
@@ -122,7 +124,7 @@ const create = route({
 const update = route({
   method: "PATCH",
   path: "/roles/:id",
-  access: { auth: "session", permission: "roles:write", mfa: true },
+  access: write,
   audit: "role.update",
   auditsRefusals: true,
   tag,
@@ -158,7 +160,7 @@ const update = route({
 const remove = route({
   method: "DELETE",
   path: "/roles/:id",
-  access: { auth: "session", permission: "roles:write", mfa: true },
+  access: write,
   audit: "role.delete",
   auditsRefusals: true,
   tag,
@@ -182,7 +184,7 @@ const remove = route({
 const allPermissions = route({
   method: "GET",
   path: "/permissions",
-  access: { auth: "session", permission: "roles:read" },
+  access: read,
   tag,
   summary: "Every permission that a role can hold",
   reply: z.object({

@@ -17,6 +17,8 @@ import {
 } from "./schemas.ts";
 
 const tag = "Service principals";
+const read = { auth: "session", permission: "organizations:read" } as const;
+const write = { auth: "session", permission: "organizations:write", mfa: true } as const;
 
 const status = z.enum(["active", "disabled"]);
 
@@ -37,7 +39,7 @@ const principal = z
 const create = route({
   method: "POST",
   path: "/service-principals",
-  access: { auth: "session", permission: "organizations:write", mfa: true },
+  access: write,
   audit: "service_principal.create",
   auditsRefusals: true,
   tag,
@@ -62,7 +64,7 @@ const create = route({
 const list = route({
   method: "GET",
   path: "/service-principals",
-  access: { auth: "session", permission: "organizations:read" },
+  access: read,
   tag,
   summary: "Service principals of accessible organizations, newest first",
   query: listQuery.extend({ orgId: id.optional(), status: status.optional() }),
@@ -78,7 +80,7 @@ const list = route({
 const get = route({
   method: "GET",
   path: "/service-principals/:id",
-  access: { auth: "session", permission: "organizations:read" },
+  access: read,
   tag,
   summary: "One service principal",
   params: idParams,
@@ -93,7 +95,7 @@ const get = route({
 const rotate = route({
   method: "POST",
   path: "/service-principals/:id/rotate",
-  access: { auth: "session", permission: "organizations:write", mfa: true },
+  access: write,
   audit: "service_principal.rotate_key",
   auditsRefusals: true,
   tag,
@@ -116,7 +118,7 @@ const disable = route({
   method: "POST",
   path: "/service-principals/:id/disable",
   load: "vital",
-  access: { auth: "session", permission: "organizations:write", mfa: true },
+  access: write,
   audit: "service_principal.disable",
   auditsRefusals: true,
   tag,
@@ -134,7 +136,7 @@ const disable = route({
 const migrateKey = route({
   method: "POST",
   path: "/service-principals/:id/migrate-key",
-  access: { auth: "session", permission: "organizations:write", mfa: true },
+  access: write,
   audit: "service_principal.migrate_key",
   auditsRefusals: true,
   tag,

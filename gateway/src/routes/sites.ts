@@ -24,6 +24,8 @@ import {
 } from "./schemas.ts";
 
 const tag = "Sites";
+const read = { auth: "session", permission: "organizations:read", keyScopes: ["sites:read"] } as const;
+const write = { auth: "session", permission: "organizations:write", keyScopes: ["sites:write"] } as const;
 
 const site = z
   .object({
@@ -85,7 +87,7 @@ function messageOf(body: Omit<z.output<typeof patch>, "settings"> & { settings?:
 const list = route({
   method: "GET",
   path: "/orgs/sites",
-  access: { auth: "session", permission: "organizations:read", keyScopes: ["sites:read"] },
+  access: read,
   tag,
   summary: "List sites by name",
   description: "Without a filter the sites of all accessible organizations.",
@@ -114,7 +116,7 @@ const create = route({
   method: "POST",
   path: "/orgs/sites",
   audit: "site.create",
-  access: { auth: "session", permission: "organizations:write", keyScopes: ["sites:write"] },
+  access: write,
   tag,
   summary: "Create a site",
   body: newSite,
@@ -133,7 +135,7 @@ const create = route({
 const get = route({
   method: "GET",
   path: "/orgs/sites/:id",
-  access: { auth: "session", permission: "organizations:read", keyScopes: ["sites:read"] },
+  access: read,
   tag,
   summary: "One site",
   params: idParams,
@@ -149,7 +151,7 @@ const update = route({
   method: "PATCH",
   path: "/orgs/sites/:id",
   audit: "site.update",
-  access: { auth: "session", permission: "organizations:write", keyScopes: ["sites:write"] },
+  access: write,
   tag,
   summary: "Change a site",
   params: idParams,
@@ -169,7 +171,7 @@ const updateLabels = route({
   method: "PATCH",
   path: "/orgs/sites/:id/labels",
   audit: "site.update",
-  access: { auth: "session", permission: "organizations:write", keyScopes: ["sites:write"] },
+  access: write,
   tag,
   summary: "Change a site's labels",
   description: "Merged: labels that are sent win, null removes one, all others stay. At most 32.",
@@ -194,7 +196,7 @@ const remove = route({
   method: "DELETE",
   path: "/orgs/sites/:id",
   audit: "site.delete",
-  access: { auth: "session", permission: "organizations:write", keyScopes: ["sites:write"] },
+  access: write,
   tag,
   summary: "Delete a site for good",
   params: idParams,

@@ -1,35 +1,14 @@
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
-import {
-  exampleId,
-  id,
-  idOut,
-  idParams,
-  listQuery,
-  nameIn,
-  pageOf,
-  pagination,
-  paginationOf,
-  success,
-  timeOut,
-} from "./schemas.ts";
-import {
-  certificate,
-  changes,
-  fields,
-  inputOf,
-  mapping,
-  paths,
-  ssoProvider,
-  status,
-  type,
-} from "./sso-providers-fields.ts";
-import { attemptOf, certificateOf, presetOf, providerOf } from "./sso-providers-replies.ts";
+import { exampleId, id, idParams, listQuery, nameIn, pageOf, pagination, paginationOf, success } from "./schemas.ts";
+import { changes, fields, inputOf, mapping, paths, ssoProvider, status, type } from "./sso-providers-fields.ts";
+import { presetOf, providerOf } from "./sso-providers-replies.ts";
 
 const tag = "Single sign-on";
-const read = { auth: "session", permission: "organizations:read" } as const;
-const write = { auth: "session", permission: "organizations:write", mfa: true } as const;
+/** The same of every row of a provider. */
+export const read = { auth: "session", permission: "organizations:read" } as const;
+export const write = { auth: "session", permission: "organizations:write", mfa: true } as const;
 
 const presets = route({
   method: "GET",
@@ -205,94 +184,4 @@ const setStatus = route({
   },
 });
 
-const test = route({
-  method: "POST",
-  path: "/sso/providers/:id/test",
-  access: write,
-  audit: "sso.provider.test",
-  auditsRefusals: true,
-  deadline: "report",
-  tag,
-  summary: "Ask a provider as sign-in would; nothing changes",
-  params: idParams,
-  reply: z.object({
-    success: z.literal(true),
-    issuer: z.string().nullable(),
-    endpoints: z.object({
-      authorizationUrl: z.string().nullable(),
-      tokenUrl: z.string().nullable(),
-      userInfoUrl: z.string().nullable(),
-      jwksUrl: z.string().nullable(),
-      samlSsoUrl: z.string().nullable(),
-    }),
-    samlCertificates: z.array(certificate),
-  }),
-  errors: [
-    "sso_provider_not_found",
-    "sso_incomplete_provider",
-    "sso_discovery_failed",
-    "saml_metadata_invalid",
-    "site_restricted",
-    "scope_not_allowed",
-  ],
-  async handle({ params, rpc }, { services }) {
-    const reply = await services.ssoProviders.testSsoProvider(params, await rpc());
-    return {
-      success: true as const,
-      issuer: reply.issuer || null,
-      endpoints: {
-        authorizationUrl: reply.authorizationUrl || null,
-        tokenUrl: reply.tokenUrl || null,
-        userInfoUrl: reply.userInfoUrl || null,
-        jwksUrl: reply.jwksUrl || null,
-        samlSsoUrl: reply.samlSsoUrl || null,
-      },
-      samlCertificates: reply.samlCertificates.map(certificateOf),
-    };
-  },
-});
-
-const attempts = route({
-  method: "GET",
-  path: "/sso/providers/:id/attempts",
-  access: read,
-  tag,
-  summary: "The newest 50 sign-ins through a provider, with the check that ended them",
-  params: idParams,
-  query: listQuery,
-  reply: z.object({
-    data: z.array(
-      z.object({
-        id: idOut,
-        kind: z.enum(["login", "link"]),
-        outcome: z.enum(["success", "failure"]),
-        step: z.string().meta({ description: "The last check that was made." }),
-        reason: z.string().nullable(),
-        detail: z.string().nullable(),
-        email: z.string().nullable(),
-        ipAddress: z.string().nullable(),
-        userAgent: z.string().nullable(),
-        requestId: z.string().nullable(),
-        createdAt: timeOut,
-      }),
-    ),
-    pagination,
-  }),
-  errors: ["sso_provider_not_found"],
-  async handle({ params, query, rpc }, { services }) {
-    const reply = await services.ssoProviders.listSsoAttempts({ id: params.id, page: pageOf(query) }, await rpc());
-    return { data: reply.attempts.map(attemptOf), pagination: paginationOf(reply.page) };
-  },
-});
-
-export const ssoProviderRoutes: readonly Route[] = [
-  presets,
-  list,
-  get,
-  create,
-  update,
-  remove,
-  setStatus,
-  test,
-  attempts,
-];
+export const ssoProviderRoutes: readonly Route[] = [presets, list, get, create, update, remove, setStatus];

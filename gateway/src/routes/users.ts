@@ -19,6 +19,8 @@ import {
 } from "./schemas.ts";
 
 const tag = "Users";
+const read = { auth: "session", permission: "users:read" } as const;
+const write = { auth: "session", permission: "users:write", mfa: true } as const;
 
 const scope = z.enum(["system", "partner", "organization"]);
 const orgAccess = z.enum(["all", "selected", "none"]);
@@ -59,7 +61,7 @@ const inviteUrl = z
 const invite = route({
   method: "POST",
   path: "/users",
-  access: { auth: "session", permission: "users:write", mfa: true },
+  access: write,
   audit: "user.create",
   auditsRefusals: true,
   tag,
@@ -110,7 +112,7 @@ const invite = route({
 const list = route({
   method: "GET",
   path: "/users",
-  access: { auth: "session", permission: "users:read" },
+  access: read,
   tag,
   summary: "People the caller may see, newest first",
   query: listQuery.extend({
@@ -135,7 +137,7 @@ const list = route({
 const get = route({
   method: "GET",
   path: "/users/:id",
-  access: { auth: "session", permission: "users:read" },
+  access: read,
   tag,
   summary: "One person",
   params: idParams,
@@ -152,7 +154,7 @@ const beyond = ["user_not_found", "site_restricted", "delegation_denied"] as con
 const update = route({
   method: "PATCH",
   path: "/users/:id",
-  access: { auth: "session", permission: "users:write", mfa: true },
+  access: write,
   audit: "user.update",
   auditsRefusals: true,
   tag,
@@ -191,7 +193,7 @@ const disable = route({
   method: "POST",
   path: "/users/:id/disable",
   load: "vital",
-  access: { auth: "session", permission: "users:write", mfa: true },
+  access: write,
   audit: "user.disable",
   auditsRefusals: true,
   tag,
@@ -209,7 +211,7 @@ const endSessions = route({
   method: "DELETE",
   path: "/users/:id/sessions",
   load: "vital",
-  access: { auth: "session", permission: "users:write", mfa: true },
+  access: write,
   audit: "user.sessions.end",
   auditsRefusals: true,
   tag,
@@ -227,7 +229,7 @@ const endSessions = route({
 const enable = route({
   method: "POST",
   path: "/users/:id/enable",
-  access: { auth: "session", permission: "users:write", mfa: true },
+  access: write,
   audit: "user.enable",
   auditsRefusals: true,
   tag,
@@ -244,7 +246,7 @@ const enable = route({
 const inviteAgain = route({
   method: "POST",
   path: "/users/:id/invite",
-  access: { auth: "session", permission: "users:write", mfa: true },
+  access: write,
   audit: "user.invite",
   auditsRefusals: true,
   tag,
@@ -265,7 +267,7 @@ const remove = route({
   method: "DELETE",
   path: "/users/:id",
   load: "vital",
-  access: { auth: "session", permission: "users:write", mfa: true },
+  access: write,
   audit: "user.delete",
   auditsRefusals: true,
   tag,

@@ -13,9 +13,11 @@ import {
   pageOf,
   pagination,
   paginationOf,
+  timeIn,
   timeOf,
   timeOrNull,
   timeOut,
+  timestampOf,
 } from "./schemas.ts";
 
 const tag = "Webhooks";
@@ -89,11 +91,29 @@ const list = route({
   tag,
   summary: "Deliveries of a webhook, newest first",
   params: idParams,
-  query: listQuery.extend({ status: status.optional() }),
+  query: listQuery.extend({
+    status: status.optional(),
+    event: z.string().max(100).optional().meta({ description: "Exactly this event type.", example: "device.offline" }),
+    from: timeIn.optional().meta({ description: "Queued at this time or later." }),
+    to: timeIn.optional().meta({ description: "Queued before this time." }),
+    answer: z
+      .string()
+      .regex(/^(?:[1-5](?:\d\d|xx)|none)$/, "A status such as 404, a class such as 5xx, or none")
+      .optional()
+      .meta({ description: "What the receiver answered last: a status, a class, or `none`.", example: "5xx" }),
+  }),
   reply: z.object({ data: z.array(delivery), pagination }),
   errors: ["webhook_not_found", "site_restricted"],
   async handle({ params, query, rpc }, { services }) {
-    const wanted = { webhookId: params.id, page: pageOf(query), status: query.status ?? "" };
+    const wanted = {
+      webhookId: params.id,
+      page: pageOf(query),
+      status: query.status ?? "",
+      event: query.event ?? "",
+      from: timestampOf(query.from),
+      to: timestampOf(query.to),
+      answer: query.answer ?? "",
+    };
     const reply = await services.deliveries.listDeliveries(wanted, await rpc());
     return { data: reply.deliveries.map(deliveryOf), pagination: paginationOf(reply.page) };
   },
@@ -112,6 +132,48 @@ const get = route({
     const wanted = { webhookId: params.id, id: params.deliveryId };
     const reply = await services.deliveries.getDelivery(wanted, await rpc());
     return { ...deliveryOf(reply.delivery), attempts: reply.attempts.map(attemptOf) };
+  },
+});
+
+const bucket = z.object({
+  at: timeOut.meta({ description: "Where the bucket begins." }),
+  delivered: z.int(),
+  failed: z.int(),
+  open: z.int().meta({ description: "Pending and retrying." }),
+});
+
+const stats = route({
+  method: "GET",
+  path: "/webhooks/:id/stats",
+  access: read,
+  tag,
+  summary: "How the deliveries of a webhook ended, in buckets of time",
+  description: "By the time at which each delivery was queued; its retries change the bucket that it is in already.",
+  params: idParams,
+  query: z.object({
+    hours: z.enum(["1", "4", "24", "48", "168"]).optional().meta({ description: "Hours before now; default 24." }),
+  }),
+  reply: z.object({
+    bucketSeconds: z.int(),
+    buckets: z.array(bucket).meta({ description: "Every bucket of the time, the oldest first." }),
+    countedFrom: timeOut.nullable().meta({
+      description: "The newest 100,000 deliveries were counted, back to this time; null when all were.",
+    }),
+  }),
+  errors: ["webhook_not_found", "site_restricted"],
+  async handle({ params, query, rpc }, { services }) {
+    const wanted = { webhookId: params.id, hours: Number(query.hours ?? 24) };
+    const reply = await services.deliveries.countDeliveries(wanted, await rpc());
+    return {
+      bucketSeconds: reply.bucketSeconds,
+      buckets: reply.buckets.map(({ at, delivered, failed, open }) => ({
+        at: timeOf(at),
+        delivered: Number(delivered),
+        failed: Number(failed),
+        open: Number(open),
+      })),
+      countedFrom: timeOrNull(reply.countedFrom),
+    };
   },
 });
 
@@ -170,13 +232,13 @@ const deadLetters = route({
   path: "/webhooks/dead-letters",
   access: read,
   tag,
-  summary: "Deliveries of one organization whose retries were exhausted, newest first",
+  summary: "Deliveries whose retries were exhausted, newest first",
   query: listQuery.extend({
-    orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
+    orgId: id.optional().meta({ description: "Only this organization's; without it all that the caller reaches." }),
     webhookId: id.optional(),
   }),
   reply: z.object({ data: z.array(deadLetter), pagination }),
-  errors: ["organization_context_required", "organization_not_found", "webhook_not_found", "site_restricted"],
+  errors: ["organization_not_found", "webhook_not_found", "site_restricted"],
   async handle({ query, rpc }, { services }) {
     const wanted = { page: pageOf(query), orgId: query.orgId ?? "", webhookId: query.webhookId ?? "" };
     const reply = await services.deliveries.listDeadLetters(wanted, await rpc());
@@ -261,4 +323,4 @@ function deadLetterOf(message: DeadLetter): z.input<typeof deadLetter> {
   };
 }
 
-export const webhookDeliveryRoutes: readonly Route[] = [list, get, test, retry, deadLetters, requeue];
+export const webhookDeliveryRoutes: readonly Route[] = [list, get, stats, test, retry, deadLetters, requeue];

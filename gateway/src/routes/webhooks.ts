@@ -42,6 +42,21 @@ const list = route({
   },
 });
 
+const listAll = route({
+  method: "GET",
+  path: "/webhooks/all",
+  access: read,
+  tag,
+  summary: "Webhooks of every organization the caller reaches, newest first",
+  query: listQuery.extend({ status: status.optional() }),
+  reply: z.object({ data: z.array(webhook), pagination }),
+  async handle({ query, rpc }, { services }) {
+    const wanted = { page: pageOf(query), status: query.status ?? "", everywhere: true };
+    const reply = await services.webhooks.listWebhooks(wanted, await rpc());
+    return { data: reply.webhooks.map(webhookOf), pagination: paginationOf(reply.page) };
+  },
+});
+
 const create = route({
   method: "POST",
   path: "/webhooks",
@@ -197,4 +212,4 @@ const rotate = route({
   },
 });
 
-export const webhookRoutes: readonly Route[] = [list, create, types, get, update, remove, rotate];
+export const webhookRoutes: readonly Route[] = [list, listAll, create, types, get, update, remove, rotate];

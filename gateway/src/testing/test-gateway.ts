@@ -28,6 +28,11 @@ export async function startTestGateway(
     DRAIN_GRACE_MS: "2000",
     // The machine is shared with the other suites.
     EVENT_LOOP_LAG_MAX_MS: "60000",
+    // Room for what is remembered is made at the start.
+    SESSION_CACHE_MAX: "1000",
+    KEY_CACHE_MAX: "1000",
+    AGENT_CACHE_MAX: "1000",
+    ADDRESSES_REMEMBERED_MAX: "1000",
     ...options.env,
   };
   const readiness = { state: "ready" };

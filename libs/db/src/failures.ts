@@ -21,6 +21,9 @@ const lostConnection = new Set([
   "25006", // read_only_sql_transaction: the primary of before is a standby now
 ]);
 
+/** The server is out of disk, of memory, or of a limit of its configuration: nothing was done, and later it may be. */
+const exhausted = new Set(["53100", "53200", "53400"]);
+
 /** What says nothing about the connections that are there. */
 const aboutNewConnections = new Set(["53300", "57P03", "ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
 
@@ -61,8 +64,8 @@ export function isRepeatable(error: unknown): boolean {
 }
 
 /**
- * What a caller is told: `overloaded` when the pool stayed full, `unavailable` when the database is away or undid
- * the transaction in favour of another, `deadline_exceeded` when the statement ran out of time; any other error is
+ * What a caller is told: `overloaded` when the pool stayed full, `unavailable` when the database is away, has no disk
+ * or memory left, or undid the transaction in favour of another, `deadline_exceeded` when the statement ran out of time; any other error is
  * returned as it is. The cause is kept.
  */
 export function publicFailure(error: unknown): unknown {
@@ -72,7 +75,7 @@ export function publicFailure(error: unknown): unknown {
     return new AppError("overloaded", "The service is overloaded", { cause: error, retryAfterSeconds: 1 });
   }
   if (isConnectionFailure(error)) return unavailable(error);
-  if (isRepeatable(error)) return unavailable(error);
+  if (isRepeatable(error) || exhausted.has(String(code))) return unavailable(error);
   if (code === "57014") return deadlineExceeded(error);
   return error;
 }

@@ -21,6 +21,7 @@ export { openReplica, primaryReader, type Reader, type Replica } from "./replica
 export { type Replication, replicationOf } from "./replication.ts";
 export { applyRoles, dutyRoles, type RoleNames, roleNames } from "./roles.ts";
 export type { Who } from "./settings.ts";
+export { type Standing, standingOf } from "./standing.ts";
 export { StartRefused } from "./start-refused.ts";
-export { type Query, qb, type Statement, sql } from "./statement.ts";
+export { type Query, qb, type Statement, sql, sqlName } from "./statement.ts";
 export type { Tx } from "./transaction.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { qb, sql, toQuery } from "./statement.ts";
+import { qb, sql, sqlName, toQuery } from "./statement.ts";
 
 describe("sql", () => {
   it("makes every value a parameter", () => {
@@ -20,6 +20,14 @@ describe("sql", () => {
   it("takes an object of the same shape as a value, never as text", () => {
     const forged = { text: "1; drop table t", values: [] };
     expect(sql`select ${forged}`).toEqual({ text: "select $1", values: [forged] });
+  });
+
+  it("splices in a name, and nothing that is none", () => {
+    expect(sql`select ${1} from ${sqlName("event_log_7")}`).toEqual({
+      text: "select $1 from event_log_7",
+      values: [1],
+    });
+    for (const text of ["", "7", "t; drop table t", 't"', "Tenant"]) expect(() => sqlName(text)).toThrow("is named");
   });
 
   it("refuses undefined, which pg would store as null", () => {

@@ -22,6 +22,12 @@ export function sql(strings: TemplateStringsArray, ...inserts: readonly unknown[
   return query;
 }
 
+/** The name of a table or a column that is chosen while a service runs, as a statement to splice in. */
+export function sqlName(name: string): Query {
+  if (!/^[a-z_][a-z0-9_]*$/.test(name)) throw new Error(`no table or column is named ${name}`);
+  return sql(Object.assign([name], { raw: [name] }));
+}
+
 function splice(strings: TemplateStringsArray, inserts: readonly unknown[], values: unknown[]): string {
   let text = strings[0] ?? "";
   inserts.forEach((insert, index) => {

@@ -19,13 +19,15 @@ import {
   sleep,
   startConfig,
 } from "@muster/kit";
-import { createVerifier, type Registration, servePort, useRpcTls } from "@muster/rpc";
+import { StatusService } from "@muster/proto/muster/common/v1/status_pb";
+import { createVerifier, type Registration, register, servePort, useRpcTls } from "@muster/rpc";
 import { z } from "zod";
 import { startCleanup } from "./idempotent.ts";
 import { type LearnTenants, learningFrom } from "./learn-tenants.ts";
 import { migrateOnly } from "./migrate-only.ts";
 import { reencryptOnly } from "./reencrypt-only.ts";
 import type { SealedColumn } from "./sealed-column.ts";
+import { type OwnFigures, statusService } from "./status.ts";
 import { tenancySnapshot } from "./tenancy-snapshot.ts";
 import {
   followTenancy,
@@ -62,6 +64,8 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
   tenantCopy?: { onChange?: OnTenantChange; onDevices?: OnDeviceChanges; onPurged?: OnPurged };
   /** What `main.js reencrypt` seals anew under the first encryption key. */
   sealed?: readonly SealedColumn[];
+  /** What its status shows beside the figures that every service has. */
+  figures?: (db: Database) => Promise<OwnFigures>;
   start(context: ServiceContext<z.infer<z.ZodObject<S & typeof serviceSettings>>>): Promise<Registration[]>;
 };
 
@@ -140,15 +144,18 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
         learnTenants: copy?.learnTenants ?? withoutCopy,
         onBus: (start) => busUsers.push(start),
       });
+      const { version, figures } = definition;
+      const ownFigures = figures ? () => figures(db) : undefined;
+      const status = statusService({ db, version, readiness: proc.readiness, ownFigures });
       if (copy) busUsers.push(copy.follow());
       connectBus({ name, config, proc, db, busUsers });
 
       const port = await servePort({
         name,
-        version: definition.version,
+        version,
         host: config.RPC_HOST,
         port: config.RPC_PORT,
-        services: registrations,
+        services: [...registrations, register(StatusService, status)],
         verifier: createVerifier({
           directory: config.CALLER_PUBLIC_KEYS_DIR,
           service: name,

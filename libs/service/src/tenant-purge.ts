@@ -1,4 +1,4 @@
-import { type Database, type Job, jobs, type Query, sql, type Tx } from "@muster/db";
+import { type Database, type Job, jobs, type Query, sql, sqlName, type Tx } from "@muster/db";
 import { counter, keepWorking, type Logger, type Repeating, sleep, systemCaller } from "@muster/kit";
 import type { PurgedTenant } from "./tenant-copy.ts";
 
@@ -125,7 +125,7 @@ async function purgeSlice(
 async function deleteBlocks(tx: Tx, { table, where }: PurgeStep, block: number, blocks: number) {
   const end = block + blocks;
   const deleted = await tx.execute(sql`
-    DELETE FROM ${identifier(table)}
+    DELETE FROM ${sqlName(table)}
     WHERE ctid >= ${`(${block},0)`}::tid AND ctid < ${`(${end},0)`}::tid AND ${where}`);
   const [size] = await tx.query<{ blocks: number }>(
     sql`SELECT (pg_relation_size(${table}::text::regclass) / current_setting('block_size')::int)::int AS blocks`,
@@ -134,13 +134,8 @@ async function deleteBlocks(tx: Tx, { table, where }: PurgeStep, block: number, 
 }
 
 async function deleteRows(tx: Tx, { table, where }: PurgeStep) {
-  const name = identifier(table);
+  const name = sqlName(table);
   const deleted = await tx.execute(sql`
     DELETE FROM ${name} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${name} WHERE ${where} LIMIT ${sliceRows}::int))`);
   return { deleted, again: deleted > 0 ? 0 : null };
-}
-
-function identifier(name: string): Query {
-  if (!/^[a-z0-9_]+$/.test(name)) throw new Error(`a table is named ${name}`);
-  return sql([name] as unknown as TemplateStringsArray);
 }

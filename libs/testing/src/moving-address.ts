@@ -17,7 +17,8 @@ export async function movingAddress(target: () => number): Promise<MovingAddress
       outbound.destroy();
     });
     outbound.on("error", () => inbound.destroy());
-    outbound.on("close", () => inbound.destroy());
+    // What the target said last still arrives.
+    outbound.on("close", () => inbound.destroySoon());
     inbound.pipe(outbound).pipe(inbound);
   });
   const cut = () => {

@@ -1,10 +1,15 @@
-/** Waits until `probe` gives something other than undefined, null or false; asks every 20 ms, for `forMs` at most. */
+/**
+ * Waits until `probe` gives something other than undefined, null or false, for `forMs` at most; asks every 20 ms at
+ * first, less often the longer it takes: what is asked costs the machine whose answer is waited for.
+ */
 export async function until<T>(what: string, probe: () => Promise<T> | T, forMs = 15_000): Promise<NonNullable<T>> {
-  const end = performance.now() + forMs;
+  const startedMs = performance.now();
   for (;;) {
     const value = await probe();
     if (value) return value;
-    if (performance.now() > end) throw new Error(`waited ${forMs} ms in vain for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    const waitedMs = performance.now() - startedMs;
+    if (waitedMs > forMs) throw new Error(`waited ${forMs} ms in vain for ${what}`);
+    const pauseMs = Math.min(100, Math.max(20, waitedMs / 20));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

@@ -1,4 +1,5 @@
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
+import { NameService } from "@muster/proto/muster/tenancy/v1/name_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
@@ -11,6 +12,7 @@ import { startPresenceWatch } from "./jobs/presence-watch.ts";
 import { startPurging } from "./jobs/purge.ts";
 import { deviceService } from "./rpc/device.ts";
 import { deviceGroupService } from "./rpc/device-group.ts";
+import { nameService } from "./rpc/name.ts";
 import { organizationService } from "./rpc/organization.ts";
 import { partnerService } from "./rpc/partner.ts";
 import { presenceService } from "./rpc/presence.ts";
@@ -36,6 +38,7 @@ await runService({
       register(DeviceService, deviceService(deps)),
       register(PresenceService, presenceService(deps)),
       register(DeviceGroupService, deviceGroupService(deps)),
+      register(NameService, nameService(deps)),
       register(SnapshotService, snapshotService(deps)),
     ];
   },

@@ -14,15 +14,16 @@ import { healthLimits, migrations, settings, version } from "./config.ts";
 import { startMatcher } from "./events/matcher.ts";
 import { startPressure } from "./jobs/pressure.ts";
 import { startReplayer } from "./jobs/replayer.ts";
-import { startSender } from "./jobs/sender.ts";
 import { startUpkeep } from "./jobs/upkeep.ts";
 import { deliveryService } from "./rpc/delivery.ts";
 import { eventService } from "./rpc/event.ts";
 import { pushService } from "./rpc/push.ts";
 import { replayService } from "./rpc/replay.ts";
 import { webhookService } from "./rpc/webhook.ts";
+import { startSender } from "./sender/sender.ts";
 import { purgePlan } from "./store/purge.ts";
 import { sealedColumns, secretPurposes } from "./store/sealed-columns.ts";
+import { dueDeliveries } from "./store/standing.ts";
 import { stopWebhooksOf } from "./store/webhooks.ts";
 
 await runService({
@@ -37,6 +38,10 @@ await runService({
       if (kind === "site" || (before?.deleted ?? false) === deleted) return;
       await stopWebhooksOf(tx, { kind, id, deleted }, new Date());
     },
+  },
+  async figures(db) {
+    const { due, oldestSeconds } = await dueDeliveries(db);
+    return { deliveriesDue: BigInt(due), deliveriesOldestDueSeconds: oldestSeconds };
   },
   async start({ db, config, learnTenants, process: proc, onBus }) {
     const { log } = proc;

@@ -1,8 +1,27 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { anonymous, connect, placeOf } from "../connection.ts";
-import { done, exits, Failure } from "../failure.ts";
+import { done, exits, Failure, type Reply } from "../failure.ts";
 import type { Globals, Io } from "../io.ts";
 import { promptOf } from "../prompt.ts";
 import { recordText } from "../table.ts";
+
+/** How long a sign-in waits for a deployment that is starting. */
+const patienceMs = 30_000;
+
+/** The data of a call that did nothing when it was answered 503: it is made again until it is served. */
+async function whenServed<T>(io: Io, call: () => Promise<Reply<T>>): Promise<T> {
+  const endMs = performance.now() + patienceMs;
+  for (let hasTold = false; ; hasTold = true) {
+    const reply = await call();
+    const { status, headers } = reply.response;
+    const pauseMs = Number(headers.get("retry-after") ?? 1) * 1_000 || 100;
+    // Where nothing answers at all the address is wrong more often than early.
+    const isBusy = status === 503 && reply.error?.code !== "network_error";
+    if (!isBusy || performance.now() + pauseMs > endMs) return done(Promise.resolve(reply));
+    if (!hasTold) io.stderr.write("muster: the deployment is starting or busy; trying again for half a minute\n");
+    await sleep(pauseMs);
+  }
+}
 
 /** Signs a person in, second factor included, and keeps the session. */
 export async function login(io: Io, options: Globals & { email?: string }): Promise<void> {
@@ -16,7 +35,7 @@ export async function login(io: Io, options: Globals & { email?: string }): Prom
   try {
     const email = options.email ?? (await prompt.ask("E-mail"));
     const password = await prompt.ask("Password", { hidden: true });
-    let reply = await done(muster.POST("/api/v1/auth/login", { body: { email, password } }));
+    let reply = await whenServed(io, () => muster.POST("/api/v1/auth/login", { body: { email, password } }));
     if ("mfaRequired" in reply) {
       const { mfaToken, methods } = reply;
       if (methods.every((method) => method === "passkey")) {

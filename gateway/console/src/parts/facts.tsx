@@ -24,6 +24,9 @@ export const Section = ({ title, children, action }: { title: string; children: 
   </section>
 );
 
+/** Choices beside the heading of a part, in a row. */
+export const Controls = ({ children }: { children: ReactNode }) => <div className={styles.controls}>{children}</div>;
+
 /** JSON as text, indented. */
 export const Json = ({ value, label }: { value: unknown; label: string }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keyboard

@@ -41,7 +41,7 @@ export const sections = {
     { to: "/settings/partner", title: "Partner", needs: "GET /api/v1/orgs/partners/me" },
     { to: "/settings/branding", title: "Branding", needs: "GET /api/v1/partners/me/login-branding" },
   ],
-  operations: [{ to: "/operations", title: "Operations", needs: "POST /api/v1/agent-versions" }],
+  operations: [{ to: "/operations", title: "Operations", needs: "GET /api/v1/platform/status" }],
 } as const satisfies Record<string, readonly [Tab, ...Tab[]]>;
 
 export type SectionName = keyof typeof sections;

@@ -27,12 +27,13 @@ let exact = formatOf(chosenZone());
 
 /** An instant: how long ago, with the instant itself beside it for whoever points at it. */
 export function Time({ at }: { at: string | null }) {
-  const now = useNow(30_000);
+  useNow(30_000);
   if (at === null) return <span className="soft">never</span>;
   const instant = new Date(at);
   return (
     <time dateTime={at} title={`${exact(instant)} · ${at}`}>
-      {ago(instant, now)}
+      {/* Not the last tick: what came since would lie ahead of it. */}
+      {ago(instant, new Date())}
     </time>
   );
 }

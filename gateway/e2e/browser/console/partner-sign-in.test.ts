@@ -4,6 +4,7 @@ import { until } from "@muster/testing";
 import { api } from "../../support/client.ts";
 import { ownCluster } from "../../support/cluster.ts";
 import { verifiedDomain } from "../../support/dns.ts";
+import { enroller } from "../../support/enroller.ts";
 import { resetMailsTo, resetTokenOf } from "../../support/mailbox.ts";
 import { signedInAs } from "../../support/people.ts";
 import { startSamlIdp } from "../../support/saml-identity-provider.ts";
@@ -123,6 +124,44 @@ inChromium(
         0, 0,
       ]);
     });
+
+    visit(
+      "a gateway that is killed signs nobody out: the page says so, keeps its rows and goes on",
+      async (visitor) => {
+        const { cluster, page, base, context } = visitor;
+        const { orgId } = await tenantWithAdmins(cluster);
+        const viewer = await signedInAs(cluster, "org-viewer", { orgId });
+        await (await enroller(cluster))(orgId, { hostname: "still-here" });
+        await visitor.signIn(viewer, "/devices");
+        const row = page.getByRole("link", { name: "still-here" });
+        await row.waitFor();
+        visitor.losingTheGateway();
+        const gatewayOf = async () => (await cluster.stack()).gateways[0]?.pid ?? null;
+        const killed = await gatewayOf();
+        if (killed === null) throw new Error("the cluster has no gateway");
+        process.kill(killed, "SIGKILL");
+        await page.getByRole("button", { name: /^As of/ }).click();
+        // Either it is still away, or the next one serves already.
+        await page.getByRole("alert").or(row).first().waitFor();
+        expect(await row.count()).toBe(1);
+        await until(
+          "the next gateway",
+          async () => {
+            const isNext = ![killed, null].includes(await gatewayOf());
+            const health = isNext ? await fetch(`${cluster.url}/health`).catch(() => null) : null;
+            return health !== null && ((await health.json()) as { status: string }).status === "ok";
+          },
+          60_000,
+        );
+        await page.reload();
+        await isSignedIn(visitor);
+        await row.waitFor();
+        const tab = await context.newPage();
+        await tab.goto(`${base}/profile`);
+        await tab.getByRole("heading", { level: 1, name: "Profile" }).waitFor();
+        expect(await page.getByRole("dialog").count()).toBe(0);
+      },
+    );
   },
   { start: () => ownCluster() },
 );

@@ -17,6 +17,9 @@ const spki = createHash("sha256")
 /** A refusal that a test provokes is an answer of the API; the browser writes each into its console. */
 const answered = /^Failed to load resource: the server responded with a status of (4\d\d|503)/;
 
+/** What it writes of a connection that is refused or cut. */
+const lost = /^Failed to load resource: net::ERR_(CONNECTION_|EMPTY_RESPONSE|SOCKET_|INCOMPLETE_)/;
+
 export type Visitor = {
   cluster: Cluster;
   /** The address under which browsers know the cluster. */
@@ -29,8 +32,12 @@ export type Visitor = {
   open(path: string, heading: string | RegExp): Promise<void>;
   /** Follows a link inside the console, until the page that it leads to is settled; answers its path. */
   follow(link: Locator): Promise<string>;
+  /** Goes to another path inside the console, as its address bar's history does, until the page is settled. */
+  go(path: string): Promise<void>;
   /** Waits until nothing is loading and every animation has ended. */
   settled(): Promise<void>;
+  /** What the browser says of a gateway that the test takes away is no fault from now on. */
+  losingTheGateway(): void;
   /** Fails on accessibility violations of the settled page in both themes. */
   expectAccessible(): Promise<void>;
 };
@@ -94,8 +101,11 @@ export function inChromium(
 async function newVisitor(cluster: Cluster, browser: Browser, faults: string[]): Promise<Visitor> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB" });
   context.setDefaultTimeout(30_000);
+  let mayLose = false;
   context.on("console", (message) => {
-    if (message.type() === "error" && !answered.test(message.text())) faults.push(message.text());
+    const text = message.text();
+    const isExpected = answered.test(text) || (mayLose && lost.test(text));
+    if (message.type() === "error" && !isExpected) faults.push(text);
   });
   context.on("weberror", (error) => faults.push(String(error.error())));
   await context.exposeBinding("musterViolation", (_source, violation: string) => {
@@ -116,22 +126,30 @@ async function newVisitor(cluster: Cluster, browser: Browser, faults: string[]):
     // A cancelled animation has ended, too.
     await page.evaluate("Promise.allSettled(document.getAnimations().map(({ finished }) => finished))");
   };
+  /** Leaves for another page, and waits until that one is settled. */
+  const leave = async (pathname: string, begin: () => Promise<unknown>) => {
+    const isOther = new URL(page.url()).pathname !== pathname;
+    const before = await heading.elementHandle();
+    await begin();
+    await page.waitForURL((url) => url.pathname === pathname);
+    // The page before stays, with the controls of its own, until the next one has been loaded.
+    if (isOther) await before?.waitForElementState("hidden");
+    await heading.waitFor();
+    await settled();
+  };
   return {
     cluster,
     base,
     context,
     page,
     settled,
+    go: (path) => leave(path, () => page.evaluate(`history.pushState(null, "", ${JSON.stringify(path)})`)),
+    losingTheGateway() {
+      mayLose = true;
+    },
     async follow(link) {
       const { pathname } = new URL((await link.getAttribute("href")) ?? "", base);
-      const isOther = new URL(page.url()).pathname !== pathname;
-      const before = await heading.elementHandle();
-      await link.click();
-      await page.waitForURL((url) => url.pathname === pathname);
-      // The page before stays, with the controls of its own, until the next one has been loaded.
-      if (isOther) await before?.waitForElementState("hidden");
-      await heading.waitFor();
-      await settled();
+      await leave(pathname, () => link.click());
       return pathname;
     },
     async signIn({ email, password }, next = "/", recoveryCode = undefined) {

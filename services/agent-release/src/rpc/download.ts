@@ -26,7 +26,9 @@ export function downloadService({ db, storage, preferStore }: DownloadDeps): Ser
   const who = { caller: systemCaller(service) };
   return {
     async locate({ os, arch, component, version }, handler) {
-      requireGateway(callContext(handler));
+      // What anybody may download, a person may ask about.
+      const context = callContext(handler);
+      if (context.caller.actor.type !== "user") requireGateway(context);
       if (!isComponent(component)) throw validationError({ component: ["Must be agent, watchdog or helper"] });
       const wanted = version === "" ? null : parseVersion(version);
       if (wanted === null && version !== "") throw validationError({ version: ["Must be a semantic version"] });

@@ -1,4 +1,4 @@
-import { type Database, sql, type Tx } from "@muster/db";
+import { type Database, sql, sqlName, type Tx } from "@muster/db";
 import { type CallContext, decodeCursor, type Page } from "@muster/kit";
 import { inSight, type ListPage, readListPage } from "@muster/service";
 import type { AttemptRow } from "./attempts.ts";
@@ -22,7 +22,7 @@ export async function bucketSecondsOf(tx: Tx, rolloutId: string, wanted: number)
 /** What happened in each bucket of time, oldest first; buckets without anything are left out. */
 export function progressOf(tx: Tx, rolloutId: string, seconds: number): Promise<Bucket[]> {
   const begin = (column: "offered_at" | "returned_at" | "ended_at") =>
-    sql`to_timestamp(floor(extract(epoch FROM ${sql([column] as unknown as TemplateStringsArray)}) / ${seconds}::int) * ${seconds}::int)`;
+    sql`to_timestamp(floor(extract(epoch FROM ${sqlName(column)}) / ${seconds}::int) * ${seconds}::int)`;
   return tx.query<Bucket>(sql`
     SELECT at, count(*) FILTER (WHERE what = 'offered')::int AS offered, count(*) FILTER (WHERE what = 'returned')::int AS returned,
            count(*) FILTER (WHERE what = 'succeeded')::int AS succeeded, count(*) FILTER (WHERE what = 'failed')::int AS failed

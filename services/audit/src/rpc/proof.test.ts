@@ -128,3 +128,49 @@ describe("a verification that is asked for", () => {
     ]);
   });
 });
+
+describe("the list of verifications", () => {
+  const listed = async (caller: Caller, wanted: { orgId?: string; status?: string; page?: object } = {}) => {
+    const reply = await port.client(AuditProofService, caller).listVerifications(wanted);
+    return { ids: reply.verifications.map(({ id }) => id), page: reply.page };
+  };
+  const partnerOf = (partnerId: string, orgIds: string[] | null): Caller =>
+    orgIds === null ? callers.partnerAdmin(partnerId) : callers.partnerWithList(partnerId, orgIds);
+
+  it("shows those of chains within reach, newest first, page by page, and starts none", async () => {
+    const partnerId = uuidv7();
+    const [one, two, other] = [await organization(partnerId), await organization(partnerId), await organization()];
+    const first = await one.verify(1);
+    await finishAll();
+    const [second, third, foreign] = [await one.verify(2), await two.verify(1), await other.verify(1)];
+    expect((await listed(one.admin)).ids).toEqual([second, first]);
+    expect((await listed(partnerOf(partnerId, null))).ids).toEqual([third, second, first]);
+    expect((await listed(partnerOf(partnerId, [two.orgId]))).ids).toEqual([third]);
+    expect((await listed(partnerOf(partnerId, null), { orgId: one.orgId })).ids).toEqual([second, first]);
+    expect((await listed(one.admin, { status: "done" })).ids).toEqual([first]);
+    expect((await listed(other.admin)).ids).toEqual([foreign]);
+    await expect(listed(other.admin, { orgId: one.orgId })).rejects.toMatchObject({
+      message: expect.stringContaining("Organization not found"),
+    });
+    const page = await listed(partnerOf(partnerId, null), { page: { page: 1, limit: 2 } });
+    expect([page.ids, page.page?.total]).toEqual([[third, second], 3n]);
+    const rest = await listed(partnerOf(partnerId, null), { page: { limit: 2, cursor: page.page?.nextCursor ?? "" } });
+    expect([rest.ids, rest.page?.nextCursor]).toEqual([[first], ""]);
+    await finishAll();
+  });
+
+  it("does not show a deleted organization's to its partner; the system sees it", async () => {
+    const gone = await organization();
+    const id = await gone.verify(1);
+    await finishAll();
+    const at = new Date();
+    await database.db.tx(system, (tx) =>
+      tx.execute(sql`
+        INSERT INTO tenant (kind, id, partner_id, org_id, status, deleted, version, updated_at)
+        VALUES ('organization', ${gone.orgId}, ${gone.partnerId}, ${gone.orgId}, 'active', true, 1, ${at})
+        ON CONFLICT (kind, id) DO UPDATE SET deleted = true`),
+    );
+    expect((await listed(partnerOf(gone.partnerId, null))).ids).toEqual([]);
+    expect((await listed(callers.platformAdmin())).ids).toContain(id);
+  });
+});

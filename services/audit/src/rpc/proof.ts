@@ -1,14 +1,13 @@
-import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { type Job, jobs } from "@muster/db";
+import { type JobState, jobs } from "@muster/db";
 import type { NoteVerifier } from "@muster/kit";
 import { AppError, type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
-import { AuditProofService, type Verification, VerificationSchema } from "@muster/proto/muster/audit/v1/proof_pb";
+import { AuditProofService } from "@muster/proto/muster/audit/v1/proof_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, reachedBefore, requirePermission, type TenantReader } from "@muster/service";
 import { rangeOf } from "../rules/range.ts";
-import { mostWaiting, openKeyOf, type VerifyInput, type VerifyResult, verifyKind } from "../rules/verification-job.ts";
+import { mostWaiting, openKeyOf, type VerifyInput, verifyKind } from "../rules/verification-job.ts";
 import { readableRange } from "../store/logs.ts";
 import {
   auditVerification,
@@ -18,14 +17,17 @@ import {
   queueVerification,
   tenantOfChain,
 } from "../store/proof.ts";
-import type { VerifyCursor } from "../store/verify-chain.ts";
+import { listVerifications } from "../store/verifications.ts";
 import { orgIdOf } from "./log-messages.ts";
+import { type ShownJob, verificationOf } from "./verification-message.ts";
 
 type Deps = TenantReader & {
   verifiers: readonly NoteVerifier[];
   /** Called when a verification was queued. */
   queued(): void;
 };
+
+const jobStates: readonly JobState[] = ["queued", "running", "done", "failed"];
 
 /** Verification and checkpoints; chains of other tenants do not exist for the caller. */
 export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofService> {
@@ -88,6 +90,21 @@ export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofServ
       return { verification: verificationOf(job) };
     },
 
+    async listVerifications(request, handler) {
+      const context = callContext(handler);
+      requirePermission(context, "audit:read");
+      const state = request.status === "" ? null : (jobStates.find((known) => known === request.status) ?? "unknown");
+      if (state === "unknown") throw validationError({ status: [`One of ${jobStates.join(", ")}`] });
+      const page = clampPage(request.page ?? {});
+      const range = await readableRange(deps, context, orgIdOf(request.orgId));
+      const wanted = { range, state, isSystem: context.caller.scope === "system" };
+      const { rows, total, nextCursor } = await listVerifications(db, wanted, page);
+      return {
+        verifications: rows.map(verificationOf),
+        page: { page: page.page, limit: page.limit, nextCursor, ...(total === null ? {} : { total: BigInt(total) }) },
+      };
+    },
+
     async listCheckpoints(request, handler) {
       const context = callContext(handler);
       requirePermission(context, "audit:read");
@@ -141,27 +158,3 @@ export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofServ
 }
 
 class NotQueued extends Error {}
-
-type ShownJob = Pick<Job, "id" | "state" | "input" | "createdAt"> & Partial<Job>;
-
-function verificationOf(job: ShownJob): Verification {
-  const input = job.input as VerifyInput;
-  const result = job.result as VerifyResult | null;
-  const underway = job.cursor as VerifyCursor | null;
-  return create(VerificationSchema, {
-    id: job.id,
-    orgId: input.orgId ?? "",
-    chainId: input.chainId,
-    status: job.state,
-    from: BigInt(input.from ?? 0),
-    rows: BigInt(result?.rows ?? underway?.v.rows ?? 0),
-    verdicts: (result?.verdicts ?? []).map(({ verdict, reason, ...numbers }) => ({
-      verdict,
-      reason: reason ?? "",
-      ...Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, BigInt(value)])),
-    })),
-    more: BigInt(result?.more ?? 0),
-    createdAt: timestampFromDate(job.createdAt),
-    ...(job.finishedAt ? { finishedAt: timestampFromDate(job.finishedAt) } : {}),
-  });
-}

@@ -1,4 +1,4 @@
-import { type Database, type Query, sql, type Tx } from "@muster/db";
+import { type Database, type Query, sql, sqlName, type Tx } from "@muster/db";
 import { type CallContext, decodeCursor, encodeCursor, type Page, systemCaller, uuidv7 } from "@muster/kit";
 import type { AgentLogEntry, EventEntry } from "../rules/entries.ts";
 
@@ -138,9 +138,7 @@ export async function makeWeeks(db: Database, weeksAhead: number): Promise<numbe
   return row?.made ?? 0;
 }
 
-const eventPartitions: readonly Query[] = Array.from({ length: 16 }, (_, part) =>
-  sql([`event_log_${part}`] as unknown as TemplateStringsArray),
-);
+const eventPartitions: readonly Query[] = Array.from({ length: 16 }, (_, part) => sqlName(`event_log_${part}`));
 
 /** Short transactions: nothing waits behind a long delete. Found by the BRIN index on created_at. */
 async function deleteInChunks(db: Database, table: Query, before: Date, go: () => boolean): Promise<number> {

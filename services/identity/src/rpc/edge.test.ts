@@ -14,6 +14,7 @@ import { register, toAppError } from "@muster/rpc";
 import { applyTenants, tenantMigrations } from "@muster/service";
 import { asOwner, callers, type TestPort, testDatabase, testPort } from "@muster/testing";
 import { afterChange, announce } from "../emits/changes.ts";
+import { grantMs, slotMs } from "../rules/rate-window.ts";
 import { leaseMs } from "../store/gateways.ts";
 import { removeIdleWindows } from "../store/rate-windows.ts";
 import { unknownKeys } from "../store/unknown-keys.ts";
@@ -216,7 +217,7 @@ describe("Reserve", () => {
 });
 
 describe("an hour that was counted before", () => {
-  const slotNow = () => Math.floor((Date.now() + 1_000) / 2_000);
+  const slotNow = () => Math.floor((Date.now() + grantMs) / slotMs);
   const hourOf = async (id: string) => {
     const [row] = await database.db.read<{ between_slots: number[]; between_used: string; recent: number[] }>(
       system,

@@ -12,13 +12,14 @@ import { userManagement, userNotFound } from "../commands/manage-user.ts";
 import type { UserDeps } from "../deps.ts";
 import { userChange } from "../rules/changed-user.ts";
 import { seededRoleId } from "../store/roles.ts";
-import { findUser, listUsers, type UserRow } from "../store/users.ts";
+import { findUser, findUserNames, listUsers, type UserRow } from "../store/users.ts";
 import { auditRefusals } from "./audit-refusals.ts";
 import { wordOrNull } from "./guards.ts";
 import { organizationFilter, partnerFilter } from "./list-filters.ts";
 
 const statuses = ["invited", "active", "disabled"];
 const maxQuery = 255;
+const namesMax = 100;
 
 /** People (docs/behaviour.md#sessions). */
 export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
@@ -46,6 +47,21 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
     async acceptInvite(request, handler) {
       await acceptInvite(deps, callContext(handler), request);
       return {};
+    },
+
+    async listUserNames({ ids }, handler) {
+      const context = callContext(handler);
+      requireReader(context);
+      if (ids.length > namesMax) throw validationError({ ids: [`At most ${namesMax}`] });
+      if (!ids.every(isUuid)) throw validationError({ ids: ["Must be UUIDs"] });
+      const rows = await findUserNames(db, context, ids);
+      const names = rows.map(({ id, name, partner_id, org_id }) => ({
+        id,
+        name,
+        partnerId: partner_id ?? "",
+        orgId: org_id ?? "",
+      }));
+      return { names };
     },
 
     async listUsers(request, handler) {

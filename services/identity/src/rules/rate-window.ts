@@ -2,10 +2,13 @@
 export const slotMs = 2_000;
 /** Slots that are counted: a request at the end of the oldest is still within an hour of one under a grant made now. */
 export const slots = 1_802;
-/** Life of a grant, counted by the gateway from before it asked: the last request under a grant made at t happens before t + 1 s. */
-export const grantMs = 1_000;
+/**
+ * Life of a grant, counted by the gateway from before it asked: the last request under a grant made at t happens before
+ * t + 2 s. As long as a gateway's lease, so that what the lease still covers is not refused for want of a count.
+ */
+export const grantMs = 2_000;
 /** How long after a grant its unspent part may come back: its life, and the gateway's next settlement. */
-export const lentMs = 2 * grantMs;
+export const lentMs = grantMs + 1_000;
 
 const hourMs = 3_600_000;
 /** After a fold the youngest minute stays apart, and so do the two minutes that leave next; one fold is due each minute at most. */

@@ -198,6 +198,15 @@ function written<T>(row: T | undefined): T {
   return row;
 }
 
+/** Names of those of the people that the caller sees. */
+export function findUserNames(db: Database, who: CallContext, ids: readonly string[]) {
+  return db.read<Pick<UserRow, "id" | "name" | "partner_id" | "org_id">>(
+    who,
+    sql`SELECT t.id, t.name, t.partner_id, t.org_id FROM users t
+        WHERE t.id = ANY (${[...ids]}::uuid[]) AND ${inSight(who.caller)}`,
+  );
+}
+
 export const emailTaken = (cause?: unknown) =>
   new AppError("email_taken", "E-mail address is already in use", { cause });
 

@@ -25,7 +25,7 @@ const columns = sql`id, org_id, partner_id, name, timezone, address, contact, se
   created_at, updated_at`;
 
 /** Sites of deleted organizations are there for system callers only. */
-function ofLivingOrganization({ scope }: Caller) {
+export function ofLivingOrganization({ scope }: Caller) {
   if (scope === "system") return sql`true`;
   return sql`org_id NOT IN (SELECT o.id FROM organizations o WHERE o.deleted_at IS NOT NULL)`;
 }

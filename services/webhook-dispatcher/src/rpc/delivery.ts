@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Tx } from "@muster/db";
 import {
@@ -14,6 +15,7 @@ import {
 import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { callContext } from "@muster/rpc";
 import { idempotentTx, type TenantReader } from "@muster/service";
+import { answerOf, bucketsOf, hoursMax } from "../rules/delivery-filter.ts";
 import { envelopeBody, objectText } from "../rules/envelope.ts";
 import {
   type DeliveryRow,
@@ -27,6 +29,7 @@ import {
   takeDeadLetter,
   webhookOfDeadLetter,
 } from "../store/deliveries.ts";
+import { countDeliveries } from "../store/delivery-counts.ts";
 import { findWebhook, lockWebhook, noteTest, type WebhookRow } from "../store/webhooks.ts";
 import { attemptMessage, deadLetterMessage, deliveryMessage } from "./delivery-message.ts";
 import {
@@ -91,9 +94,39 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
       }
       const webhook = isUuid(request.webhookId) ? await findWebhook(db, context, request.webhookId) : null;
       if (!webhook) throw webhookNotFound();
-      const filter = { webhookId: webhook.id, status };
+      const filter = {
+        webhookId: webhook.id,
+        status,
+        event: request.event || null,
+        from: request.from ? timestampDate(request.from) : null,
+        to: request.to ? timestampDate(request.to) : null,
+        answer: answerOf(request.answer),
+      };
       const { rows, info } = await listDeliveries(db, context, filter, clampPage(request.page ?? {}));
       return { deliveries: rows.map(deliveryMessage), page: info };
+    },
+
+    async countDeliveries({ webhookId, hours }, handler) {
+      const context = callContext(handler);
+      requireDeliveryReader(context);
+      if (hours < 1 || hours > hoursMax) throw validationError({ hours: [`1 to ${hoursMax}`] });
+      const webhook = isUuid(webhookId) ? await findWebhook(db, context, webhookId) : null;
+      if (!webhook) throw webhookNotFound();
+      const span = bucketsOf(now(), hours);
+      const { counts, countedFrom } = await countDeliveries(db, context, webhook.id, span);
+      return {
+        bucketSeconds: span.bucketMs / 1_000,
+        buckets: span.starts.map((at) => {
+          const { delivered = 0, failed = 0, open = 0 } = counts.get(at.getTime()) ?? {};
+          return {
+            at: timestampFromDate(at),
+            delivered: BigInt(delivered),
+            failed: BigInt(failed),
+            open: BigInt(open),
+          };
+        }),
+        ...(countedFrom ? { countedFrom: timestampFromDate(countedFrom) } : {}),
+      };
     },
 
     async getDelivery({ webhookId, id }, handler) {
@@ -165,9 +198,9 @@ export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof Delivery
       requireDeliveryReader(context);
       const webhookId = request.webhookId || null;
       if (webhookId !== null && !isUuid(webhookId)) throw validationError({ webhookId: ["Must be a UUID"] });
-      const orgId = await listedOrganization(deps, context, request.orgId);
+      const orgId = request.orgId === "" ? null : await listedOrganization(deps, context, request.orgId);
       const webhook = webhookId === null ? null : await findWebhook(db, context, webhookId);
-      if (webhookId !== null && webhook?.org_id !== orgId) throw webhookNotFound();
+      if (webhookId !== null && (!webhook || (orgId !== null && webhook.org_id !== orgId))) throw webhookNotFound();
       const { rows, info } = await listDeadLetters(db, context, { orgId, webhookId }, clampPage(request.page ?? {}));
       return { deadLetters: rows.map(deadLetterMessage), page: info };
     },

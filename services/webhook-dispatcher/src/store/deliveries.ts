@@ -1,6 +1,7 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
 import { inSight, type ListPage, readNewestPage } from "@muster/service";
+import type { Answer } from "../rules/delivery-filter.ts";
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "retrying";
 
@@ -50,14 +51,33 @@ const columns = sql`t.id, t.created_at, t.webhook_id, t.org_id, t.partner_id, t.
 const body = sql`(SELECT e.body FROM webhook_events e
                   WHERE e.org_id = t.org_id AND e.id = t.event_id AND e.occurred_at = t.created_at) AS body`;
 
+export type DeliveryFilter = {
+  webhookId: string;
+  status: DeliveryStatus | null;
+  event: string | null;
+  from: Date | null;
+  to: Date | null;
+  answer: Answer | null;
+};
+
+function answeredWith(answer: Answer | null): Query {
+  if (answer === null) return sql`true`;
+  if (answer === "none") return sql`t.response_status IS NULL AND t.attempt > 0`;
+  return sql`t.response_status BETWEEN ${answer.from}::int AND ${answer.to}::int`;
+}
+
 /** A page of one webhook's deliveries, newest first (index webhook_deliveries_by_webhook). */
 export function listDeliveries(
   db: Database,
   who: CallContext,
-  { webhookId, status }: { webhookId: string; status: DeliveryStatus | null },
+  { webhookId, status, event, from, to, answer }: DeliveryFilter,
   page: Page,
 ): Promise<ListPage<DeliveryRow>> {
-  const where = sql`t.webhook_id = ${webhookId} AND (${status}::text IS NULL OR t.status = ${status}::text)`;
+  const where = sql`t.webhook_id = ${webhookId} AND (${status}::text IS NULL OR t.status = ${status}::text)
+    AND (${event}::text IS NULL OR t.event = ${event}::text)
+    AND (${from}::timestamptz IS NULL OR t.created_at >= ${from}::timestamptz)
+    AND (${to}::timestamptz IS NULL OR t.created_at < ${to}::timestamptz)
+    AND ${answeredWith(answer)}`;
   const list = { table: sql`webhook_deliveries`, columns: sql`${columns}, ${body}`, where };
   return readNewestPage<DeliveryRow>(db, who, list, page);
 }
@@ -147,14 +167,20 @@ export type DeadLetterRow = {
 const letterColumns = sql`t.id, t.org_id, t.partner_id, t.webhook_id, t.delivery_id, t.event, t.event_id, t.reason,
   t.attempts, t.created_at, t.requeued_at`;
 
-/** A page of an organization's dead letters, newest first (index webhook_dead_letters_by_org). */
+/** A page of dead letters in sight, newest first (indexes webhook_dead_letters_by_org, _by_partner, _newest). */
 export function listDeadLetters(
   db: Database,
   who: CallContext,
-  { orgId, webhookId }: { orgId: string; webhookId: string | null },
+  { orgId, webhookId }: { orgId: string | null; webhookId: string | null },
   page: Page,
 ): Promise<ListPage<DeadLetterRow>> {
-  const where = sql`t.org_id = ${orgId} AND (${webhookId}::uuid IS NULL OR t.webhook_id = ${webhookId}::uuid)`;
+  // A deleted organization's are gone with its webhooks, but for the system.
+  const isThere =
+    who.caller.scope === "system"
+      ? sql`true`
+      : sql`EXISTS (SELECT FROM webhooks w WHERE w.id = t.webhook_id AND w.stopped_at IS NULL AND w.deleted_at IS NULL)`;
+  const where = sql`(${orgId}::uuid IS NULL OR t.org_id = ${orgId}::uuid)
+    AND (${webhookId}::uuid IS NULL OR t.webhook_id = ${webhookId}::uuid) AND ${isThere}`;
   return readNewestPage(db, who, { table: sql`webhook_dead_letters`, columns: letterColumns, where }, page);
 }
 

@@ -163,18 +163,18 @@ export async function findWebhook(
   return row ?? null;
 }
 
-/** A page of an organization's webhooks, newest first (index webhooks_by_org). */
+/** A page of an organization's webhooks, or of all in sight, newest first (indexes webhooks_by_org, webhooks_newest). */
 export function listWebhooks(
   db: Database,
   who: CallContext,
-  { orgId, status }: { orgId: string; status: StoredStatus | null },
+  { orgId, status }: { orgId: string | null; status: StoredStatus | null },
   page: Page,
 ): Promise<ListPage<WebhookRow & EndpointCounters>> {
   const table = sql`(SELECT w.*, ${counters} FROM webhooks w JOIN webhook_endpoint_state s ON s.webhook_id = w.id)`;
   const list = {
     table,
     columns: sql`${columns}, t.success_count, t.failure_count, t.last_delivery_at, t.last_success_at`,
-    where: sql`${visible(who.caller)} AND t.org_id = ${orgId}::uuid
+    where: sql`${visible(who.caller)} AND (${orgId}::uuid IS NULL OR t.org_id = ${orgId}::uuid)
                AND (${status}::text IS NULL OR t.status = ${status}::text)`,
   };
   return readNewestPage(db, who, list, page);

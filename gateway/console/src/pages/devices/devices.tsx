@@ -1,9 +1,10 @@
 import { Link } from "@tanstack/react-router";
+import { useMe } from "../../api/me.tsx";
 import { useGet } from "../../api/queries.ts";
-import { useOrganizationNames } from "../../api/use-organization-names.ts";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { Labels } from "../../parts/labels.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { organizationColumn } from "../../parts/name-of.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -17,13 +18,14 @@ const statuses = [
 
 /** All devices that the person may see, newest first. */
 export function Devices() {
+  const me = useMe();
   const [{ orgId }, change] = useFilters();
+  const isEverywhere = me.scope !== "organization" && orgId === undefined;
   const sites = useGet(
     "/api/v1/orgs/sites",
     { params: { query: { orgId: orgId ?? "", limit: "100" } } },
     { enabled: orgId !== undefined },
   );
-  const organizations = useOrganizationNames(orgId === undefined);
   const siteNames = new Map(sites.data?.data.map(({ id, name }) => [id, name]));
   return (
     <ListPage
@@ -57,18 +59,7 @@ export function Devices() {
           ),
         },
         { id: "status", title: "Status", width: "10rem", cell: ({ status }) => <Status of={status} /> },
-        ...(organizations.size > 0
-          ? [
-              {
-                id: "org",
-                title: "Organization",
-                width: "11rem",
-                isMinor: true as const,
-                cell: ({ orgId: owner }: { orgId: string }) =>
-                  organizations.get(owner) ?? <code>{owner.slice(0, 8)}</code>,
-              },
-            ]
-          : []),
+        ...(isEverywhere ? [organizationColumn] : []),
         { id: "os", title: "System", width: "11rem", isMinor: true, cell: ({ os, arch }) => `${os} ${arch}` },
         {
           id: "agent",

@@ -6,36 +6,73 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 
-/** The platform's parts, for those who operate it. */
+const seconds = (value: number) => (value < 1 ? "less than 1 s" : `${Math.round(value).toLocaleString()} s`);
+const waiting = (count: number, oldest: number) =>
+  count === 0 ? "none" : `${count.toLocaleString()}, the oldest for ${seconds(oldest)}`;
+
+/** The platform's parts, for those who operate it: what they depend on, what waits and what was put aside. */
 export function Operations() {
-  const why = useWhyNot("POST /api/v1/agent-versions");
-  const health = useGet("/health", {}, { everyMs: 10_000, enabled: why === null });
+  const why = useWhyNot("GET /api/v1/platform/status");
+  const status = useGet("/api/v1/platform/status", {}, { everyMs: 10_000, enabled: why === null });
+  const services = status.data?.services ?? [];
+  const isWell = services.every((each) => each.status === "ok");
+  const aside = services.reduce((sum, { deadLetters }) => sum + (deadLetters ?? 0), 0);
   return (
     <>
       <PageTitle title="Operations" />
       {why === null ? null : <NotAllowed why={why} />}
-      {health.error ? <FailureState failure={health.error.failure} onRetry={() => void health.refetch()} /> : null}
-      {why === null && health.isPending ? <Loading what="Asking the platform" /> : null}
-      {health.data ? (
+      {status.error ? <FailureState failure={status.error.failure} onRetry={() => void status.refetch()} /> : null}
+      {why === null && status.isPending ? <Loading what="Loading the platform's state" /> : null}
+      {status.data ? (
         <>
-          <Facts
-            of={[
-              ["Platform", <Status key="status" of={health.data.status} />],
-              ["Version", health.data.version],
-              ["As of", new Date(health.dataUpdatedAt).toLocaleTimeString()],
-            ]}
-          />
+          <Section title="Platform">
+            <Facts
+              of={[
+                ["State", <Status key="status" of={isWell ? "ok" : "degraded"} />],
+                ["Version", status.data.version],
+                ["As of", new Date(status.dataUpdatedAt).toLocaleTimeString()],
+              ]}
+            />
+          </Section>
+          {aside > 0 ? (
+            <p role="note">
+              {aside.toLocaleString()} messages were put aside: their services could not take them. The logs say why.
+            </p>
+          ) : null}
           <Section title="Services">
-            <PlainTable columns={["Service", "State", "Version"]}>
-              {Object.entries(health.data.services).map(([name, { status, version }]) => (
-                <tr key={name}>
-                  <th scope="row">{name}</th>
+            <PlainTable columns={["Service", "State", "Version", "Waits to be published", "Put aside", "Long work"]}>
+              {services.map(({ service, status: state, version, outbox, deadLetters, openJobs }) => (
+                <tr key={service}>
+                  <th scope="row">{service}</th>
                   <td>
-                    <Status of={status} />
+                    <Status of={state} />
                   </td>
                   <td>{version}</td>
+                  <td>{outbox ? waiting(outbox.waiting, outbox.oldestSeconds) : "unknown"}</td>
+                  <td>{deadLetters ?? "unknown"}</td>
+                  <td>{openJobs ?? "unknown"}</td>
                 </tr>
               ))}
+            </PlainTable>
+          </Section>
+          {services.map(({ service, deliveries }) =>
+            deliveries ? (
+              <Section key={service} title="Webhooks">
+                <Facts of={[["Deliveries that are due", waiting(deliveries.due, deliveries.oldestDueSeconds)]]} />
+              </Section>
+            ) : null,
+          )}
+          <Section title="What they depend on">
+            <PlainTable columns={["Service", "Dependency", "State"]}>
+              {services.flatMap(({ service, checks }) =>
+                Object.entries(checks).map(([name, found]) => (
+                  <tr key={`${service} ${name}`}>
+                    <th scope="row">{service}</th>
+                    <td>{name}</td>
+                    <td>{found}</td>
+                  </tr>
+                )),
+              )}
             </PlainTable>
           </Section>
         </>

@@ -27,7 +27,7 @@ export function Overview() {
           <FirstDevice orgId={orgId} />
         </Section>
       ) : null}
-      {may("GET /api/v1/webhooks") && place ? <FailingWebhooks orgId={place} /> : null}
+      {may("GET /api/v1/webhooks") ? <FailingWebhooks orgId={place} /> : null}
       {may("GET /api/v1/audit-logs/logs") ? <NewestAudit orgId={orgId} /> : null}
     </>
   );
@@ -72,10 +72,11 @@ function FirstDevice({ orgId }: { orgId: string | undefined }) {
   );
 }
 
-function FailingWebhooks({ orgId }: { orgId: string }) {
+/** Of one organization, or of all that the person reaches. */
+function FailingWebhooks({ orgId }: { orgId: string | undefined }) {
   const list = useList(
-    "/api/v1/webhooks",
-    { params: { query: { orgId, status: "failed" } } },
+    orgId ? "/api/v1/webhooks" : "/api/v1/webhooks/all",
+    { params: { query: { status: "failed", ...(orgId ? { orgId } : {}) } } },
     { everyMs: countEveryMs },
   );
   return (

@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMe } from "../../api/me.tsx";
-import { useOrganizationNames } from "../../api/use-organization-names.ts";
 import { ChooseFirst } from "../../parts/form-dialog.tsx";
 import { Labels } from "../../parts/labels.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { organizationColumn } from "../../parts/name-of.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -16,7 +16,6 @@ export function Sites() {
   const [{ orgId }] = useFilters();
   const me = useMe();
   const place = me.orgId ?? orgId;
-  const organizations = useOrganizationNames(place === undefined);
   const [isMaking, make] = useState(false);
   const close = () => make(false);
   const create = (
@@ -43,18 +42,7 @@ export function Sites() {
               </Link>
             ),
           },
-          ...(organizations.size > 0
-            ? [
-                {
-                  id: "org",
-                  title: "Organization",
-                  width: "14rem",
-                  isMinor: true as const,
-                  cell: ({ orgId: owner }: { orgId: string }) =>
-                    organizations.get(owner) ?? <code>{owner.slice(0, 8)}</code>,
-                },
-              ]
-            : []),
+          ...(place === undefined ? [organizationColumn] : []),
           { id: "zone", title: "Time zone", width: "13rem", cell: ({ timezone }) => timezone },
           { id: "labels", title: "Labels", isMinor: true, cell: ({ labels }) => <Labels of={labels} /> },
           {

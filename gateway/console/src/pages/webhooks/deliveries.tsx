@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { useList } from "../../api/queries.ts";
-import { Section } from "../../parts/facts.tsx";
+import { useGet, useList } from "../../api/queries.ts";
+import { Controls, Section } from "../../parts/facts.tsx";
 import { Options } from "../../parts/options.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
@@ -9,30 +9,53 @@ import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
 
 const states = ["pending", "retrying", "delivered", "failed"] as const;
+const answers = ["2xx", "3xx", "4xx", "5xx", "none"] as const;
 
 /** What was sent through a webhook, newest first. */
-export function Deliveries({ id }: { id: string }) {
+export function Deliveries({ id, subscribed }: { id: string; subscribed: readonly string[] }) {
+  const types = useGet("/api/v1/webhooks/event-types");
+  const known = types.data?.data.map(({ type }) => type) ?? [];
+  const events = subscribed.includes("*") ? known : [...subscribed, "webhook.test"];
   const [status, setStatus] = useState("");
+  const [answer, setAnswer] = useState("");
+  const [event, setEvent] = useState("");
   const list = useList(
     "/api/v1/webhooks/{id}/deliveries",
-    { params: { path: { id }, query: { status } } },
+    { params: { path: { id }, query: { status, answer, event } } },
     { everyMs: 5_000 },
   );
+  const isFiltered = [status, answer, event].some((each) => each !== "");
   return (
     <Section
       title="Deliveries"
       action={
-        <label>
-          Status{" "}
-          <select value={status} onChange={(event) => setStatus(event.target.value)}>
-            <option value="">all</option>
-            <Options of={states} />
-          </select>
-        </label>
+        <Controls>
+          <label>
+            Event{" "}
+            <select value={event} onChange={({ target }) => setEvent(target.value)}>
+              <option value="">all</option>
+              <Options of={events} />
+            </select>
+          </label>
+          <label>
+            Answer{" "}
+            <select value={answer} onChange={({ target }) => setAnswer(target.value)}>
+              <option value="">all</option>
+              <Options of={answers} />
+            </select>
+          </label>
+          <label>
+            Status{" "}
+            <select value={status} onChange={({ target }) => setStatus(target.value)}>
+              <option value="">all</option>
+              <Options of={states} />
+            </select>
+          </label>
+        </Controls>
       }
     >
       <ListState list={list} what="Loading deliveries">
-        <EmptyState title={status ? "No delivery is in this state." : "Nothing has been delivered yet."} />
+        <EmptyState title={isFiltered ? "No delivery is like this." : "Nothing has been delivered yet."} />
       </ListState>
       {list.rows.length > 0 ? (
         <PlainTable columns={["Event", "Status", "Answer", "Attempts", "Time"]}>

@@ -16,6 +16,7 @@ import { failureSentence } from "../../rules/failure-sentence.ts";
 import { ChangeWebhook } from "./change-webhook.tsx";
 import { DeadLetters } from "./dead-letters.tsx";
 import { Deliveries } from "./deliveries.tsx";
+import { DeliveryChart } from "./delivery-chart.tsx";
 import { Replays } from "./replays.tsx";
 
 /** One webhook: its endpoint's health, its deliveries, and what can be done with it. */
@@ -107,7 +108,8 @@ export function WebhookPage() {
       </Section>
       {mayReadDeliveries ? (
         <>
-          <Deliveries id={id} />
+          <DeliveryChart id={id} />
+          <Deliveries id={id} subscribed={data.events} />
           <DeadLetters id={id} orgId={data.orgId} onDone={say} />
         </>
       ) : null}

@@ -1,6 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { useMe } from "../../api/me.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { organizationColumn } from "../../parts/name-of.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -8,9 +10,11 @@ import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { NewWebhook } from "./new-webhook.tsx";
 
-/** The webhooks of an organization. */
+/** The webhooks of an organization, or of all that the person reaches. */
 export function Webhooks() {
+  const me = useMe();
   const [{ orgId }] = useFilters();
+  const isEverywhere = me.scope !== "organization" && !orgId;
   const [isMaking, make] = useState(false);
   const create = (
     <Operation name="POST /api/v1/webhooks" isPrimary onClick={() => make(true)}>
@@ -21,8 +25,8 @@ export function Webhooks() {
     <>
       <ListPage
         title="Webhooks"
-        path="/api/v1/webhooks"
-        filters={["orgId", "status"]}
+        path={isEverywhere ? "/api/v1/webhooks/all" : "/api/v1/webhooks"}
+        filters={isEverywhere ? ["status"] : ["orgId", "status"]}
         choices={[
           {
             name: "status",
@@ -43,6 +47,7 @@ export function Webhooks() {
             ),
           },
           { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
+          ...(isEverywhere ? [organizationColumn] : []),
           { id: "url", title: "Address", isMinor: true, cell: ({ url }) => url },
           {
             id: "good",

@@ -10,6 +10,7 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
 import { useWrite } from "../../parts/use-write.ts";
 import { slugOf } from "../../rules/slug.ts";
+import { AgentDownloads } from "./agent-downloads.tsx";
 import { AwaitDevice } from "./await-device.tsx";
 import styles from "./welcome.module.css";
 
@@ -212,6 +213,7 @@ function AgentStep({ orgId, enrollmentKey }: { orgId: string; enrollmentKey: str
       <div>
         <CopyButton what="command" text={() => command} />
       </div>
+      <AgentDownloads />
       <AwaitDevice orgId={orgId} />
       <p>
         <Link to="/devices" search={{ orgId } as never}>

@@ -1,0 +1,132 @@
+import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { startStack } from "@muster/local";
+import { testCaFile } from "@muster/testing";
+import pg from "pg";
+import { administrator, type Call, callAt, newOrganization, password } from "./administrator.ts";
+import { insertAgents } from "./agent-rows.ts";
+import { chart } from "./growth-chart.ts";
+import { growRows } from "./growth-rows.ts";
+import { host, untilMade } from "./hooked-places.ts";
+import { loadAverage } from "./process-usage.ts";
+import { percentiles, type Receiver, startReceiver } from "./webhooks-cluster.ts";
+
+const repeats = 200;
+const slowRepeats = 40;
+const pollMs = 4;
+const patienceMs = 10_000;
+
+/**
+ * `npm run bench -- growth [sizes] [file]`: p50 of a read with a key that no gateway knows, a page of devices, a
+ * heartbeat, a row's way into the sealed chain and an event's way to its webhook, one at a time, while the tables that
+ * they touch hold so many rows each (10000,100000,1000000). The chart is written into the file when one is named.
+ */
+export async function run([sizes = "10000,100000,1000000", file]: string[] = []): Promise<void> {
+  const receiver = await startReceiver(1, "https", false);
+  const running = await startStack({
+    adminPassword: password,
+    env: {
+      PASSWORD_SCRYPT_LOG_N: "12",
+      EGRESS_TEST_EXCEPTIONS: receiver.ports.map((port) => `${host}:${port}=127.0.0.1`).join(","),
+      NODE_EXTRA_CA_CERTS: testCaFile,
+    },
+  });
+  const owner = new pg.Client({ connectionString: running.stack.databaseUrl });
+  const table: Record<string, Record<number, number>> = {};
+  try {
+    await owner.connect();
+    const url = running.stack.gateways[0]?.url ?? "";
+    const root = await administrator(url);
+    const place = await newOrganization(root);
+    const hook = {
+      orgId: place.orgId,
+      name: "Growth",
+      url: `https://${host}:${receiver.ports[0]}/hook`,
+      events: ["*"],
+    };
+    await untilMade(root, "/webhooks", { ...hook, secret: "growth" });
+    let from = 0;
+    for (const size of sizes.split(",").map(Number)) {
+      const keys = await growRows(owner, place, from, size);
+      from = size;
+      const agents = await insertAgents(running.stack.databaseUrl, [place], repeats);
+      const { orgId } = place;
+      const rows: [string, () => Promise<number>][] = [
+        ["read with a cold key", () => median(keys.slice(0, repeats), (key) => keyed(url, key))],
+        ["page of devices", () => median(count(repeats), () => taken(root, "GET", `/devices?orgId=${orgId}`))],
+        ["heartbeat", () => median(agents, (agent) => beat(url, agent))],
+        ["sealed and readable", () => median(count(slowRepeats), () => sealed(root, orgId))],
+        ["webhook delivered", () => delivered(root, orgId, receiver)],
+      ];
+      for (const [name, measure] of rows) {
+        await measure();
+        const row = table[name] ?? {};
+        row[size] = Math.round((await measure()) * 100) / 100;
+        table[name] = row;
+      }
+      console.log(`${size} rows, load average ${loadAverage()}`);
+    }
+  } finally {
+    await owner.end();
+    await running.stop();
+    receiver.stop();
+  }
+  console.table(table);
+  if (file) writeFileSync(file, chart(table));
+}
+
+const count = (length: number) => Array.from({ length }, (_, n) => n);
+
+/** p50 of so many calls, one after the other, milliseconds. */
+async function median<T>(of: readonly T[], call: (one: T) => Promise<void>): Promise<number> {
+  const ms: number[] = [];
+  for (const one of of) {
+    const startedMs = performance.now();
+    await call(one);
+    ms.push(performance.now() - startedMs);
+  }
+  return percentiles(ms)(0.5);
+}
+
+async function taken(call: Call, method: string, path: string, body?: object): Promise<void> {
+  const reply = await call(method, path, body);
+  if (reply.status >= 300) throw new Error(`${method} ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
+}
+
+async function keyed(url: string, key: string): Promise<void> {
+  const reply = await fetch(`${url}/api/v1/auth/me`, { headers: { "x-api-key": key } });
+  if (reply.status !== 200) throw new Error(`a key got ${reply.status}: ${await reply.text()}`);
+  await reply.arrayBuffer();
+}
+
+const beat = (url: string, agent: { id: string; token: string }) =>
+  taken((method, path, body) => callAt(url, agent.token, method, path, body), "POST", `/agents/${agent.id}/heartbeat`, {
+    agentVersion: "1.0.0",
+  });
+
+/** From the request that makes a site until its audit row is in the list. */
+async function sealed(root: Call, orgId: string): Promise<void> {
+  const { status, body } = await root("POST", "/orgs/sites", { orgId, name: `Site ${randomUUID()}` });
+  if (status !== 201) throw new Error(`POST /orgs/sites answered ${status}`);
+  const endsMs = performance.now() + patienceMs;
+  const path = `/audit-logs/logs?orgId=${orgId}&resourceId=${body.id}&limit=1&skipCount=true`;
+  while (((await root("GET", path)).body.data as unknown[]).length === 0) {
+    if (performance.now() > endsMs) throw new Error("an audit row did not come");
+    await delay(pollMs);
+  }
+}
+
+/** p50 from the event's own time to its arrival, over events that are sent one after the other. */
+async function delivered(root: Call, orgId: string, receiver: Receiver): Promise<number> {
+  receiver.reset();
+  for (let sent = 1; sent <= slowRepeats; sent++) {
+    await taken(root, "POST", "/events", { type: "alert.triggered", orgId, data: { severity: "high" } });
+    const endsMs = performance.now() + patienceMs;
+    while ((await receiver.counts()).requests < sent) {
+      if (performance.now() > endsMs) throw new Error("a webhook did not come");
+      await delay(pollMs);
+    }
+  }
+  return percentiles((await receiver.counts()).latencies.map(([, ms]) => ms))(0.5);
+}

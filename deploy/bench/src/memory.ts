@@ -1,0 +1,37 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { startStack } from "@muster/local";
+import { password } from "./administrator.ts";
+import { loadAverage, usageOf } from "./process-usage.ts";
+
+const restMs = 30_000;
+const barMb = 400;
+
+/**
+ * `npm run bench -- memory [seconds]`: PSS of every process of a cluster that has been at rest for half a minute (unless
+ * said otherwise), PostgreSQL apart. Status 1 above 400 MB.
+ */
+export async function run([seconds = ""]: string[] = []): Promise<void> {
+  const running = await startStack({ adminPassword: password, env: { PASSWORD_SCRYPT_LOG_N: "12" } });
+  try {
+    await delay(Number(seconds) * 1_000 || restMs);
+    const { stack } = running;
+    const pidsOf = (parts: Record<string, { pid: number | null }>) =>
+      Object.entries(parts).map(([name, { pid }]) => [name, [pid ?? 0]] as const);
+    const usage = usageOf({
+      ...Object.fromEntries([...pidsOf(stack.services), ...pidsOf(stack.workers)]),
+      gateway: stack.gateways.map(({ pid }) => pid ?? 0),
+      nats: [stack.nats?.pid ?? 0],
+    });
+    // Its children are the others.
+    const launcher = usageOf({ all: [running.launcherPid] }).get("all")?.pssMb ?? 0;
+    const parts = [...usage].map(([name, { pssMb }]) => [name, pssMb] as const);
+    const ownMb = launcher - parts.reduce((sum, [, mb]) => sum + mb, 0);
+    const all = [...parts, ["launcher", ownMb] as const];
+    const sum = all.reduce((total, [, mb]) => total + mb, 0);
+    console.log(`PSS at rest, MB; load average ${loadAverage()}`);
+    console.table([{ ...Object.fromEntries(all.map(([name, mb]) => [name, Math.round(mb)])), sum: Math.round(sum) }]);
+    if (sum > barMb) process.exitCode = 1;
+  } finally {
+    await running.stop();
+  }
+}

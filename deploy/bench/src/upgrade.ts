@@ -1,0 +1,140 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { testCaFile } from "@muster/testing";
+import { newAdministrator, password } from "./administrator.ts";
+import { settled } from "./failover-settled.ts";
+import { enrollFleet } from "./fleet.ts";
+import { hookedPlaces, host, untilMade } from "./hooked-places.ts";
+import { loadAverage } from "./process-usage.ts";
+import { type RollingStack, startRollingStack, type Version } from "./rolling-stack.ts";
+import { startUpgradeLoad, type UpgradeLoad } from "./upgrade-load.ts";
+import { type Receiver, startReceiver } from "./webhooks-cluster.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const soakMs = Number(process.env.UPGRADE_SOAK_MS ?? 8_000);
+const shownFailures = 20;
+
+/**
+ * `npm run bench -- upgrade [commit]`: the version of a commit (0.1.0's of CHANGELOG.md unless one is named), built
+ * from this repository's history, is upgraded to this checkout under load and taken back again. Both run side by side
+ * in between, on the newer schema. Status 1 when a request fails, or something acknowledged is missing or doubled.
+ */
+export async function run([given]: string[] = []): Promise<void> {
+  const commit = given ?? releasedCommit();
+  const old: Version = { name: "old", checkout: await built(commit) };
+  const current: Version = { name: "new", checkout: root };
+  const receiver = await startReceiver(4, "https", true);
+  let stack: RollingStack | undefined;
+  try {
+    const env = {
+      PASSWORD_SCRYPT_LOG_N: "12",
+      DRAIN_DELAY_MS: "1500",
+      EGRESS_TEST_EXCEPTIONS: receiver.ports.map((port) => `${host}:${port}=127.0.0.1`).join(","),
+      NODE_EXTRA_CA_CERTS: testCaFile,
+    };
+    stack = await startRollingStack(env, password);
+    await stack.migrate(old);
+    await stack.add(old);
+    const load = await startLoad(stack, receiver);
+    await rolled(stack, load, old, current);
+    await load.stop();
+    const { databaseUrl } = stack;
+    report(commit, load, await settled(load, { databaseUrl, receiver }));
+  } finally {
+    await stack?.stop();
+    receiver.stop();
+  }
+}
+
+async function startLoad({ url }: RollingStack, receiver: Receiver): Promise<UpgradeLoad> {
+  const { call, token } = await newAdministrator(url);
+  const places = await hookedPlaces(call, receiver.ports);
+  const [{ orgId } = { orgId: "" }] = places;
+  const agents = await enrollFleet(call, url, orgId, 3);
+  const { key } = await untilMade(call, "/api-keys", {
+    ...{ orgId, name: "Upgrade", scopes: ["sites:read"] },
+    // More than these rounds use.
+    rateLimit: 100_000,
+  });
+  return startUpgradeLoad(url, { token, key: String(key), places, agents });
+}
+
+/** Forward and back, as `helm upgrade` and `helm rollback` do: new ones come before old ones go. */
+async function rolled(stack: RollingStack, load: UpgradeLoad, old: Version, current: Version): Promise<void> {
+  const phase = async (name: string, step?: () => Promise<void>) => {
+    load.phase(name);
+    await step?.();
+    await delay(soakMs);
+  };
+  await phase("old alone");
+  await phase("schema migrated", () => stack.migrate(current));
+  await phase("new beside old", () => stack.add(current));
+  await phase("old leaves", () => stack.remove(old));
+  await phase("old comes back", () => stack.add(old));
+  await phase("new leaves", () => stack.remove(current));
+}
+
+function report(commit: string, load: UpgradeLoad, counted: Awaited<ReturnType<typeof settled>>): void {
+  console.log(`${commit} to this checkout and back, load average ${loadAverage()}`);
+  console.table(
+    [...load.sent].map(([phase, sent]) => ({
+      phase,
+      sent,
+      failed: load.failures.filter((failure) => failure.phase === phase).length,
+    })),
+  );
+  console.table([
+    {
+      sites: load.sites.length,
+      events: load.events.length,
+      revoked: load.revoked,
+      "admitted after": load.admitted,
+      missing: counted.missing,
+      "missing or doubled audit": counted.doubled,
+      "broken chains": counted.broken,
+      "events lost": counted.undelivered,
+      "silent repeats": counted.silent,
+    },
+  ]);
+  const kinds = new Map<string, number>();
+  for (const { phase, what, status, code } of load.failures) {
+    const kind = `${phase}: ${what}: ${status} ${code}`;
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+  }
+  for (const [kind, count] of [...kinds].slice(0, shownFailures)) console.log(`failed ${count} times: ${kind}`);
+  const wrong = Object.values(counted).reduce((sum, count) => sum + count, load.failures.length + load.admitted);
+  if (wrong > 0) process.exitCode = 1;
+}
+
+/** The commit that CHANGELOG.md names. */
+function releasedCommit(): string {
+  const [commit] = /\b[0-9a-f]{40}\b/.exec(readFileSync(join(root, "CHANGELOG.md"), "utf8")) ?? [];
+  if (!commit) throw new Error("CHANGELOG.md names no commit");
+  return commit;
+}
+
+/** A checkout of the commit out of this repository's history, built; kept in the folder for temporary files. */
+async function built(commit: string): Promise<string> {
+  const folder = join("/tmp", `muster-version-${commit.slice(0, 12)}`);
+  const stamp = join(folder, ".built");
+  if (existsSync(stamp)) return folder;
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const tar = join(folder, "checkout.tar");
+  await program("git", ["archive", "-o", tar, commit], root);
+  await program("tar", ["-xf", tar], folder);
+  rmSync(tar);
+  const prepare = 'import { prepare } from "./deploy/local/prepare.mjs"; prepare();';
+  await program(process.execPath, ["--input-type=module", "-e", prepare], folder);
+  writeFileSync(stamp, "");
+  return folder;
+}
+
+async function program(file: string, args: string[], cwd: string): Promise<void> {
+  const child = spawn(file, args, { cwd, stdio: "inherit" });
+  const status = await new Promise((resolve, reject) => child.once("close", resolve).once("error", reject));
+  if (status !== 0) throw new Error(`${file} ${args[0]} ended with ${status}`);
+}

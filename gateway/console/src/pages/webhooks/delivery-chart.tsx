@@ -1,0 +1,62 @@
+import { useState } from "react";
+import { useGet } from "../../api/queries.ts";
+import { BarChart } from "../../parts/bar-chart.tsx";
+import { Section } from "../../parts/facts.tsx";
+import { FailureState, Loading } from "../../parts/states.tsx";
+import { Instant } from "../../parts/time.tsx";
+
+const spans = [
+  ["1", "the last hour"],
+  ["24", "the last day"],
+  ["168", "the last week"],
+] as const;
+
+const series = [
+  { name: "Delivered", tone: "good" },
+  { name: "Failed", tone: "bad" },
+  { name: "Waiting", tone: "quiet" },
+] as const;
+
+/** How the deliveries of a webhook ended over time. */
+export function DeliveryChart({ id }: { id: string }) {
+  const [hours, setHours] = useState<string>("24");
+  const { data, error, refetch } = useGet(
+    "/api/v1/webhooks/{id}/stats",
+    { params: { path: { id }, query: { hours } } },
+    { everyMs: 60_000 },
+  );
+  const total = data?.buckets.reduce((sum, { delivered, failed, open }) => sum + delivered + failed + open, 0) ?? 0;
+  return (
+    <Section
+      title="How deliveries ended"
+      action={
+        <label>
+          Time{" "}
+          <select value={hours} onChange={({ target }) => setHours(target.value)}>
+            {spans.map(([value, title]) => (
+              <option key={value} value={value}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </label>
+      }
+    >
+      {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
+      {!data && !error ? <Loading what="Loading the counts" /> : null}
+      {data?.countedFrom ? (
+        <p role="status" className="soft">
+          The newest 100,000 were counted, back to <Instant at={data.countedFrom} />.
+        </p>
+      ) : null}
+      {data && total === 0 ? <p className="soft">Nothing was queued in this time.</p> : null}
+      {data && total > 0 ? (
+        <BarChart
+          label={`${total.toLocaleString()} deliveries by how they ended`}
+          series={series}
+          points={data.buckets.map(({ at, delivered, failed, open }) => ({ at, values: [delivered, failed, open] }))}
+        />
+      ) : null}
+    </Section>
+  );
+}

@@ -1,0 +1,37 @@
+import { useState } from "react";
+import { useGet } from "../../api/queries.ts";
+import { CopyButton } from "../../parts/list-head.tsx";
+import { downloadLine } from "../../rules/download-line.ts";
+import styles from "./welcome.module.css";
+
+/** The promoted agent for each system, as a line that fetches and verifies it; nothing while none is promoted. */
+export function AgentDownloads() {
+  const { data } = useGet("/api/v1/agents/downloads");
+  const [chosen, choose] = useState(0);
+  const file = data?.data[chosen];
+  if (!file) return null;
+  const line = downloadLine(file);
+  return (
+    <>
+      <h2>A real device</h2>
+      <p>
+        Fetch its agent on the device itself; the line fails unless the file is the one that was published. Give the
+        agent this address and the key.
+      </p>
+      <label>
+        System{" "}
+        <select value={chosen} onChange={({ target }) => choose(Number(target.value))}>
+          {data.data.map(({ os, arch }, index) => (
+            <option key={`${os} ${arch}`} value={index}>
+              {os} {arch}
+            </option>
+          ))}
+        </select>
+      </label>
+      <pre className={styles.command}>{line}</pre>
+      <div>
+        <CopyButton what="download" text={() => line} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,26 @@
+import { useQuery } from "@tanstack/react-query";
+import { api } from "../api/api.ts";
+import { dataOf } from "../api/queries.ts";
+import { batched } from "../rules/batch.ts";
+
+const idsMax = 100;
+
+const load = batched(idsMax, async (ids) => {
+  const { data } = await dataOf(api.GET("/api/v1/names", { params: { query: { ids: ids.join(",") } } }));
+  return new Map(data.map(({ id, name }) => [id, name]));
+});
+
+/** What a record is called of which a list holds the id alone; the beginning of the id where that may not be known. */
+export function NameOf({ id }: { id: string }) {
+  const { data } = useQuery({ queryKey: ["name", id], queryFn: () => load(id), staleTime: 300_000 });
+  return data ?? <code>{id.slice(0, 8)}</code>;
+}
+
+/** The column that says whose each row is, where rows of several organizations stand beside one another. */
+export const organizationColumn = {
+  id: "org",
+  title: "Organization",
+  width: "12rem",
+  isMinor: true as const,
+  cell: ({ orgId }: { orgId: string }) => <NameOf id={orgId} />,
+};

@@ -1,0 +1,25 @@
+import { expect, it } from "@jest/globals";
+import { batched } from "./batch.ts";
+
+const loader = (asked: string[][]) =>
+  batched(2, async (keys) => {
+    asked.push([...keys]);
+    if (keys.includes("broken")) throw new Error("not now");
+    return new Map(keys.filter((key) => key !== "gone").map((key) => [key, `name of ${key}`]));
+  });
+
+it("keys of one moment are asked for together, each once, a few at a time", async () => {
+  const asked: string[][] = [];
+  const load = loader(asked);
+  const names = await Promise.all(["a", "b", "a", "gone"].map(load));
+  expect(names).toEqual(["name of a", "name of b", "name of a", null]);
+  expect(asked).toEqual([["a", "b"], ["gone"]]);
+  expect(await load("c")).toBe("name of c");
+  expect(asked).toHaveLength(3);
+});
+
+it("a failed question fails for its own keys alone", async () => {
+  const load = loader([]);
+  const [broken, beside, other] = await Promise.allSettled(["broken", "a", "b"].map(load));
+  expect([broken?.status, beside?.status, other?.status]).toEqual(["rejected", "rejected", "fulfilled"]);
+});

@@ -1,0 +1,242 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "@jest/globals";
+import { until } from "@muster/testing";
+import { agentMaker } from "../../support/agent-maker.ts";
+import type { Cluster } from "../../support/cluster.ts";
+import { enroller } from "../../support/enroller.ts";
+import { asDatabaseOwner } from "../../support/owner-rows.ts";
+import { newOrganization, newPartner, newSite, operator, signedInAs } from "../../support/people.ts";
+import { startReceiver } from "../../support/receiver.ts";
+import { enrolledAs, tenantWithAdmins } from "../../support/tenant-with-admins.ts";
+import { inChromium, type Visitor } from "./visitor.ts";
+
+/** A delivery whose retries were exhausted, as half a minute of them would leave it. */
+async function exhausted(cluster: Cluster, deliveryId: string): Promise<void> {
+  const [letter] = await asDatabaseOwner(
+    cluster,
+    `WITH gone AS (DELETE FROM webhook_dispatcher.webhook_queue WHERE delivery_id = $1), failed AS (
+       UPDATE webhook_dispatcher.webhook_deliveries SET status = 'failed', attempt = 6, response_status = 503,
+         finished_at = now(), next_attempt_at = NULL WHERE id = $1 RETURNING *)
+     INSERT INTO webhook_dispatcher.webhook_dead_letters
+       (id, org_id, partner_id, webhook_id, delivery_id, delivery_created_at, event, event_id, reason, attempts, created_at)
+     SELECT gen_random_uuid(), org_id, partner_id, webhook_id, id, created_at, event, event_id,
+            'The receiver answered 503', 6, now() FROM failed RETURNING id`,
+    [deliveryId],
+  );
+  if (!letter) throw new Error("the delivery was not there");
+}
+
+/** Asks for the answer of a dialog's button. */
+const confirm = ({ page }: Visitor, name: string) =>
+  page.getByRole("dialog").getByRole("button", { name, exact: true }).click();
+
+inChromium("records in the console", (visit) => {
+  visit(
+    "a quarantined device is approved; an offline one shows its stored logs and says it is away",
+    async (visitor) => {
+      const { cluster, page } = visitor;
+      const partnerId = await newPartner(cluster);
+      const orgId = await newOrganization(cluster, partnerId);
+      const siteId = await newSite(cluster, orgId);
+      const agent = await (await agentMaker(cluster))({ partnerId, orgId, siteId }, { hostname: "first" });
+      const log = { timestamp: "2026-01-02T03:04:05.678Z", component: "updater" };
+      const sent = await agent.api.call("POST", `/agents/${agent.deviceId}/logs`, {
+        logs: [
+          { ...log, level: "error", message: "the disk is full" },
+          { ...log, level: "info", message: "checked" },
+        ],
+      });
+      expect(sent.status).toBe(201);
+      const enroll = await enroller(cluster);
+      await enroll(orgId, { siteId, hostname: "original", hardwareId: "board-1" });
+      const cloneId = await enroll(orgId, { siteId, hostname: "clone", hardwareId: "board-1" });
+      const admin = await signedInAs(cluster, "org-admin", { orgId });
+      await visitor.signIn(admin, `/devices/${cloneId}`);
+      await page.getByRole("heading", { level: 1, name: /clone/ }).waitFor();
+      await page.getByText(/^Quarantined: /).waitFor();
+      await visitor.expectAccessible();
+      await page.getByRole("button", { name: "Approve …" }).click();
+      await confirm(visitor, "Approve");
+      await page.getByText("The device is trusted.").waitFor();
+      await page.getByText(/^Quarantined: /).waitFor({ state: "detached" });
+
+      await asDatabaseOwner(cluster, "UPDATE tenancy.devices SET status = 'offline' WHERE id = $1", [agent.deviceId]);
+      await visitor.open(`/devices/${agent.deviceId}`, /first/);
+      const messages = page.getByRole("cell", { name: /the disk is full|checked/ });
+      await page.getByRole("cell", { name: "checked", exact: true }).waitFor();
+      expect(await messages.count()).toBe(2);
+      await page.getByLabel("Level").selectOption("error");
+      await page.getByRole("cell", { name: "checked", exact: true }).waitFor({ state: "detached" });
+      expect(await messages.count()).toBe(1);
+      await page.getByRole("searchbox", { name: "Text of a message" }).fill("no such words");
+      await page.keyboard.press("Enter");
+      await page.getByText("No message matches.").waitFor();
+      await visitor.expectAccessible();
+      await visitor.follow(page.getByRole("link", { name: "Live event logs" }));
+      await page.getByText("The device is offline.").waitFor();
+      await visitor.expectAccessible();
+    },
+  );
+
+  visit(
+    "a failed delivery is sent again by hand, and so is a dead letter; lists are narrowed by answer",
+    async (visitor) => {
+      const { cluster, page } = visitor;
+      const receiver = await startReceiver(cluster);
+      try {
+        const { orgId, admin, partnerAdmin } = await tenantWithAdmins(cluster);
+        const wanted = { orgId, name: "Tickets", url: receiver.url, events: ["*"] };
+        const { body: webhook } = await admin.api.call("POST", "/webhooks", wanted);
+        // Paused, so that nothing is sent until this test says so.
+        await admin.api.call("PATCH", `/webhooks/${webhook.id}`, { status: "paused" });
+        const tests = await Promise.all([1, 2].map(() => admin.api.call("POST", `/webhooks/${webhook.id}/test`)));
+        for (const { body } of tests) await exhausted(cluster, (body.delivery as { id: string }).id);
+        await admin.api.call("PATCH", `/webhooks/${webhook.id}`, { status: "active" });
+
+        await visitor.signIn(partnerAdmin, "/webhooks", partnerAdmin.recoveryCodes[0]);
+        // Of all organizations, each with its name.
+        await page.getByRole("columnheader", { name: "Organization" }).waitFor();
+        await visitor.follow(page.getByRole("link", { name: "Tickets" }));
+        await page.getByRole("img", { name: "2 deliveries by how they ended" }).waitFor();
+        await page.getByLabel("Answer").selectOption("2xx");
+        await page.getByText("No delivery is like this.").waitFor();
+        await visitor.expectAccessible();
+        await page.getByLabel("Answer").selectOption("5xx");
+        await page.getByRole("link", { name: "webhook.test" }).first().waitFor();
+        await page.getByLabel("Answer").selectOption("");
+
+        await page.getByRole("button", { name: "Deliver again" }).first().click();
+        await page.getByText("Queued anew.").waitFor();
+        await page.getByText("queued anew", { exact: true }).waitFor();
+        await until("the first delivery", () => receiver.received.length === 1);
+        await visitor.expectAccessible();
+        const other = (await admin.api.call("GET", "/webhooks/dead-letters")).body.data as {
+          deliveryId: string;
+          requeuedAt: string | null;
+        }[];
+        const waiting = other.find(({ requeuedAt }) => requeuedAt === null);
+        await visitor.open(`/webhooks/${webhook.id}/deliveries/${waiting?.deliveryId}`, /webhook\.test/);
+        await page.getByRole("button", { name: "Deliver again" }).click();
+        await page.getByText("Queued anew.").waitFor();
+        await until("the second delivery", () => receiver.received.length === 2);
+      } finally {
+        await receiver.close();
+      }
+    },
+  );
+
+  visit("a halted rollout says why, and goes on when its failures are forgiven", async (visitor) => {
+    const { cluster, page } = visitor;
+    const root = await operator(cluster);
+    const version = `0.0.3-${randomUUID().slice(0, 8)}`;
+    const artifact = { os: "linux", arch: "amd64", size: 1, sha256: "0".repeat(64), name: "helper" };
+    const manifest = JSON.stringify({ version, component: "helper", artifacts: [artifact] });
+    const urls = { helper: "https://releases.example.com/helper" };
+    expect((await root.call("POST", "/agent-versions", { manifest, urls })).status).toBe(201);
+    const made = await root.call("POST", "/agent-versions/rollouts", { component: "helper", version, percent: 1 });
+    expect(made.status).toBe(201);
+    const why = "3 of 10 devices failed: checksum_mismatch";
+    await asDatabaseOwner(
+      cluster,
+      "UPDATE agent_release.rollout SET state = 'halted', failed = 3, reason = $2 WHERE id = $1",
+      [made.body.id, why],
+    );
+    const admin = await enrolledAs(cluster, "platform-admin", {});
+    await visitor.signIn(admin, `/releases/rollouts/${made.body.id}`, admin.recoveryCodes[0]);
+    await page.getByText(`Halted: ${why}`).waitFor();
+    expect(await page.getByRole("button", { name: "Pause …" }).count()).toBe(0);
+    await visitor.expectAccessible();
+    await page.getByRole("button", { name: "Resume …" }).click();
+    await page.getByText(/Failures so far are forgiven/).waitFor();
+    await confirm(visitor, "Resume");
+    await page.getByText("The rollout goes on.").waitFor();
+    await page.getByText(/\(3 forgiven\)/).waitFor();
+    await page.getByText(`Halted: ${why}`).waitFor({ state: "detached" });
+    expect((await root.call("POST", `/agent-versions/rollouts/${made.body.id}/cancel`)).status).toBe(200);
+  });
+
+  visit("every link of every page leads to a page that shows something", async (visitor) => {
+    const { cluster, page, base } = visitor;
+    const { orgId, admin, partnerAdmin } = await tenantWithAdmins(cluster);
+    const siteId = await newSite(cluster, orgId);
+    const deviceId = await (await enroller(cluster))(orgId, { siteId, hostname: "linked" });
+    const create = async (path: string, body: object) => {
+      const reply = await admin.api.call("POST", path, { orgId, ...body });
+      expect({ path, status: reply.status }).toEqual({ path, status: 201 });
+      return String(reply.body.id);
+    };
+    const groupId = await create("/device-groups", { name: "Canaries" });
+    await admin.api.call("POST", `/device-groups/${groupId}/devices`, { deviceIds: [deviceId] });
+    await create("/api-keys", { name: "Inventory", scopes: ["devices:read"] });
+    await create("/service-principals", { name: "Backup", scopes: ["devices:read"] });
+    await create("/enrollment-keys", { name: "Fleet" });
+    await create("/roles", { name: "Night shift", permissions: ["devices:read"] });
+    await create("/sso/providers", { name: "Northwind ID", type: "oidc" });
+    const receiver = await startReceiver(cluster);
+    try {
+      const webhookId = await create("/webhooks", { name: "Tickets", url: receiver.url, events: ["*"] });
+      await admin.api.call("POST", `/webhooks/${webhookId}/test`);
+      await visitor.signIn(partnerAdmin, "/", partnerAdmin.recoveryCodes[0]);
+      // One page of each kind, however many records there are of it.
+      const kindOf = (path: string) => path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, ":id");
+      const seen = new Map<string, string>([["/", "/"]]);
+      for (const path of seen.values()) {
+        await visitor.go(path);
+        const heading = page.getByRole("heading", { level: 1 });
+        const alerts = (await page.getByRole("alert").allTextContents()).filter((text) => text !== "");
+        expect({ path, heading: await heading.textContent(), alerts }).toEqual({
+          path,
+          heading: expect.not.stringMatching(/^(No such page|)$/),
+          alerts: [],
+        });
+        const links = await page.locator("a[href]").evaluateAll((all) => all.map((each) => each.getAttribute("href")));
+        for (const link of links) {
+          const { origin, pathname } = new URL(link ?? "", `${base}${path}`);
+          // Docs and files of the API are no pages of the console.
+          if (origin !== base || /^\/(docs|api)/.test(pathname) || seen.has(kindOf(pathname))) continue;
+          seen.set(kindOf(pathname), pathname);
+        }
+      }
+      const kinds = [...seen.keys()].sort();
+      expect(kinds).toEqual(
+        expect.arrayContaining([
+          "/audit/:id",
+          "/devices/:id",
+          "/devices/:id/live",
+          "/keys/principals",
+          "/orgs/:id",
+          "/people/:id",
+          "/roles/:id",
+          "/settings/sso/:id",
+          "/sites/:id",
+          "/webhooks/:id",
+          "/webhooks/:id/deliveries/:id",
+        ]),
+      );
+      expect(kinds.length).toBeGreaterThan(25);
+      expect(seen.get("/devices/:id")).toBe(`/devices/${deviceId}`);
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  visit("each reason that an identity provider's sign-in may fail for is said in words of its own", async (visitor) => {
+    const { page } = visitor;
+    const reasons = ["session_expired", "token_invalid", "email_unverified", "domain_not_verified", "link_required"];
+    const more = ["invite_required", "user_disabled", "tenant_inactive", "no_org_access", "invalid_callback"];
+    const said = new Set<string>();
+    for (const reason of [...reasons, ...more]) {
+      await visitor.open(`/login?error=sso_error&reason=${reason}`, "Sign in");
+      const sentence = (await page.getByRole("alert").textContent()) ?? "";
+      expect({ reason, sentence }).toEqual({
+        reason,
+        sentence: expect.not.stringContaining("sign-in through the identity provider failed"),
+      });
+      said.add(sentence);
+    }
+    expect(said.size).toBe(reasons.length + more.length);
+    await visitor.open("/login?error=sso_error&reason=%3Cb%3E", "Sign in");
+    await page.getByText("The sign-in through the identity provider failed.").waitFor();
+    await visitor.expectAccessible();
+  });
+});

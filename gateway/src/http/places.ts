@@ -1,0 +1,44 @@
+import { type Caller, clientNetwork } from "@muster/kit";
+import type { Exchange, ExchangeOptions } from "./exchange.ts";
+import type { Sharer } from "./shedding.ts";
+
+/** Takes a place of the row's class. Throws AppError `overloaded`. */
+export function takePlace({ shedder }: ExchangeOptions, exchange: Exchange): void {
+  shedder.enter(exchange.served.load);
+  exchange.hasPlace = true;
+}
+
+/** Takes it from the share of whom the request is for. Throws AppError `overloaded`. */
+export function takeShare(options: ExchangeOptions, exchange: Exchange, caller: Caller | null): void {
+  if (exchange.served.load === "vital") return;
+  const owner = ownerOf(options, exchange, caller);
+  takeShareOf(options, exchange, owner, caller === null ? "network" : "organization");
+}
+
+export function takeShareOf({ shedder }: ExchangeOptions, exchange: Exchange, owner: string, who: Sharer): void {
+  shedder.enterShare(exchange.served.load, owner, who);
+  exchange.shareOf = owner;
+}
+
+/** Gives back the place of the class; what has none is unharmed. */
+export function leavePlace({ shedder }: ExchangeOptions, exchange: Exchange): void {
+  if (exchange.hasPlace) shedder.leave(exchange.served.load, exchange.shareOf);
+  exchange.hasPlace = false;
+  exchange.shareOf = null;
+}
+
+/** Gives back all that a request holds. */
+export function leavePlaces(options: ExchangeOptions, exchange: Exchange): void {
+  leavePlace(options, exchange);
+  if (exchange.placeOfAgent !== null) options.shedder.leaveAgent(exchange.placeOfAgent);
+  exchange.placeOfAgent = null;
+}
+
+/** Whose share it is: the organization's, else the partner's or the person's of the platform; of those not signed in, the network's. */
+export function ownerOf(options: ExchangeOptions, exchange: Exchange, caller: Caller | null): string {
+  return caller === null ? networkOf(options, exchange) : (caller.orgId ?? caller.partnerId ?? caller.actor.id);
+}
+
+export function networkOf({ clientAddress }: ExchangeOptions, { request, inbound }: Exchange): string {
+  return clientNetwork(clientAddress(request.socket.remoteAddress, inbound));
+}

@@ -1,0 +1,83 @@
+import { AppError } from "@muster/kit";
+import { toAppError } from "@muster/rpc";
+import { EdgeError } from "../errors.ts";
+import type { RouteRequest } from "../route.ts";
+import { cookieOf } from "./cookies.ts";
+import type { Exchange, ExchangeOptions } from "./exchange.ts";
+import { takePlace } from "./places.ts";
+import { isSameOrigin } from "./same-origin.ts";
+import {
+  checkCaller,
+  checkLength,
+  countAddress,
+  enterShare,
+  identify,
+  readAddress,
+  readBody,
+  receiveBody,
+  type Step,
+  waitTurn,
+} from "./steps.ts";
+import { metaOf, rpcOf } from "./upstream.ts";
+import { withField } from "./validate.ts";
+
+/** What comes before a row's handler, in this order. */
+const steps: readonly Step[] = [
+  checkLength,
+  countAddress,
+  takePlace,
+  identify,
+  enterShare,
+  checkCaller,
+  readAddress,
+  receiveBody,
+  waitTurn,
+  readBody,
+];
+
+/** Runs a row: its steps, then its handler. Resolves with the handler's result; throws AppError and EdgeError. */
+export async function runRow(options: ExchangeOptions, exchange: Exchange): Promise<unknown> {
+  for (const step of steps) {
+    const waiting = step(options, exchange);
+    if (waiting !== undefined) await waiting;
+  }
+  const { row } = exchange.served;
+  try {
+    const result = row.handle(requestOf(options, exchange), options.deps);
+    return result instanceof Promise ? await result : result;
+  } catch (thrown) {
+    const error = publicError(thrown);
+    throw error instanceof AppError ? withField(error, row) : error;
+  }
+}
+
+function requestOf(options: ExchangeOptions, exchange: Exchange): RouteRequest {
+  const { session, params, queryValues, body, bodyBytes, inbound } = exchange;
+  return {
+    session: session as never,
+    params,
+    query: queryValues,
+    body,
+    bodyBytes,
+    cookie: cookieFor(options, exchange),
+    conditions: () => inbound,
+    sameOrigin: () => isSameOrigin(inbound),
+    rpc: rpcOf(options, exchange),
+    meta: () => metaOf(options, exchange),
+  };
+}
+
+/** The value of the cookie that the row names; null for rows that name none. */
+function cookieFor({ deps }: ExchangeOptions, { inbound, served }: Exchange): string | null {
+  const { cookie } = served.row;
+  return cookie === undefined ? null : cookieOf(inbound.cookie, typeof cookie === "string" ? cookie : cookie(deps));
+}
+
+/** What a handler's failure means outside. */
+function publicError(thrown: unknown): AppError | EdgeError {
+  if (thrown instanceof EdgeError) return thrown;
+  const error = toAppError(thrown);
+  // A service that refuses our own caller token is a fault inside: the client's session is fine, and must not be thrown away.
+  if (thrown instanceof AppError || error.code !== "unauthenticated") return error;
+  return new AppError("unavailable", "Service is temporarily unavailable", { cause: error, retryAfterSeconds: 1 });
+}

@@ -1,0 +1,171 @@
+import { AppError } from "@muster/kit";
+import { callOptions } from "@muster/rpc";
+import { checkAccess, checkOwnId } from "../auth/authenticate.ts";
+import type { Credential } from "../auth/credential.ts";
+import type { Rate } from "../auth/rate-bucket.ts";
+import type { Inbound } from "../inbound/headers.ts";
+import { type Access, defaultBodyLimitBytes } from "../route.ts";
+import { checkAnnouncedLength, checkBodyHead, emptyBody, hasBody, readForm, readJson } from "./body.ts";
+import type { Exchange, ExchangeOptions } from "./exchange.ts";
+import { idempotencyKeyOf } from "./idempotency-key.ts";
+import { leavePlace, networkOf, ownerOf, takePlace, takeShare, takeShareOf } from "./places.ts";
+import { parseQuery } from "./query.ts";
+import { metaOf } from "./upstream.ts";
+import { validate, validateBody } from "./validate.ts";
+
+/** Judges a request or finds something out about it; throws AppError or EdgeError. Awaited only when it must wait. */
+export type Step = (options: ExchangeOptions, exchange: Exchange) => void | Promise<void>;
+
+const noteTimeoutMs = 5_000;
+const bodyLimitOf = ({ served }: Exchange) => served.row.bodyLimitBytes ?? defaultBodyLimitBytes;
+
+/** 413 for a length that is announced and too great. */
+export const checkLength: Step = (_options, exchange) => checkAnnouncedLength(exchange.request, bodyLimitOf(exchange));
+
+/** 429 for an address that asks too much of a row that counts addresses. */
+export const countAddress: Step = ({ clientAddress, addressRates }, { request, inbound, served }) => {
+  const { row, route } = served;
+  if (row.perAddressPerMinute === undefined) return;
+  addressRates.count(row.perAddressPerMinute, route, clientAddress(request.socket.remoteAddress, inbound));
+};
+
+/** 401, then 429: who calls, and that they did. Counted before anything else is judged. */
+export const identify: Step = (options, exchange) => {
+  const { request, inbound, served } = exchange;
+  if (!isAuthenticated(served.row.access, inbound)) return undefined;
+  const found = options.authenticate(inbound, request);
+  if (found instanceof Promise)
+    return whileUnknown(options, exchange, found).then((one) => count(options, exchange, one));
+  return count(options, exchange, found);
+};
+
+function count(options: ExchangeOptions, exchange: Exchange, session: Credential): void | Promise<void> {
+  exchange.session = session;
+  const counted = countRequest(options, session);
+  return counted instanceof Promise ? counted.then((rate) => admit(exchange, rate)) : admit(exchange, counted);
+}
+
+function admit(exchange: Exchange, rate: Rate): void {
+  exchange.rate = rate;
+  if (rate.admitted) return;
+  throw new AppError("rate_limited", "Rate limit exceeded", { retryAfterSeconds: rate.afterSeconds });
+}
+
+/** 503 for those whose share of the class is taken, an agent's own first. */
+export const enterShare: Step = (options, exchange) => {
+  const { session } = exchange;
+  if (session?.kind === "agent") {
+    options.shedder.enterAgent(session.id);
+    exchange.placeOfAgent = session.id;
+  }
+  takeShare(options, exchange, session?.caller ?? null);
+};
+
+/** 403 for those who may not call the row. */
+export const checkCaller: Step = (options, exchange) => {
+  const { session, served } = exchange;
+  if (session === null) return;
+  try {
+    checkAccess(served.row.access, session, options.accessRules, options.now);
+  } catch (refusal) {
+    noteRefusal(options, exchange, session, refusal);
+    throw refusal;
+  }
+};
+
+/** 400 for parameters, query and Idempotency-Key; 404 for an agent that names another. */
+export const readAddress: Step = (_options, exchange) => {
+  const { session, served, inbound } = exchange;
+  const { row } = served;
+  exchange.idempotencyKey = idempotencyKeyOf(row, inbound);
+  if (row.params) exchange.params = validate(row.params, exchange.rawParams);
+  if (session?.kind === "agent") checkOwnId(session, exchange.params);
+  if (row.query) exchange.queryValues = validate(row.query, parseQuery(exchange.query));
+};
+
+/** Receives the body, inflated; while it comes the request holds no place. */
+export const receiveBody: Step = (options, exchange) => {
+  const { request, served } = exchange;
+  if (served.row.method === "GET" || !hasBody(request)) return undefined;
+  return received(options, exchange);
+};
+
+async function received(options: ExchangeOptions, exchange: Exchange): Promise<void> {
+  const { request, response, inbound, served, session } = exchange;
+  const { form: isForm = false, gzip, access } = served.row;
+  const { isGzip } = checkBodyHead(inbound, { isForm, takesGzip: gzip ?? access.auth === "agent" });
+  const caller = session?.caller ?? null;
+  const limitBytes = bodyLimitOf(exchange);
+  leavePlace(options, exchange);
+  if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
+  const owner = ownerOf(options, exchange, caller);
+  const sent = await options.bodies.receive(request, owner, limitBytes);
+  exchange.sent = isGzip ? await options.bodies.inflate(sent, owner, limitBytes) : sent;
+  takePlace(options, exchange);
+  takeShare(options, exchange, caller);
+}
+
+/** Waits for its turn at a row that is begun for one at a time. */
+export const waitTurn: Step = ({ pacer, clientAddress }, { request, response, inbound, served }) => {
+  if (!served.row.paced) return undefined;
+  return pacer.turn(clientAddress(request.socket.remoteAddress, inbound), response) ?? undefined;
+};
+
+/** 400 for a body that is not what the row takes. */
+export const readBody: Step = (_options, exchange) => {
+  const { sent, served } = exchange;
+  const { row } = served;
+  if (row.method === "GET") return;
+  const read = sent === null ? emptyBody : row.form ? readForm(sent) : readJson(sent);
+  exchange.bodyBytes = read.bytes;
+  exchange.body = validateBody(row, read.value, parseQuery(exchange.query));
+};
+
+/** Until a credential is known its request counts to those of its network that are not known either. */
+async function whileUnknown(
+  options: ExchangeOptions,
+  exchange: Exchange,
+  found: Promise<Credential>,
+): Promise<Credential> {
+  // Refused for its share, the request no longer cares what the credential is.
+  found.catch(() => undefined);
+  takeShareOf(options, exchange, `unknown of ${networkOf(options, exchange)}`, "network");
+  const credential = await found;
+  leavePlace(options, exchange);
+  takePlace(options, exchange);
+  return credential;
+}
+
+function isAuthenticated({ auth }: Access, { authorization, apiKey }: Inbound): boolean {
+  return auth === "optional" ? authorization !== null || apiKey !== null : auth !== "none";
+}
+
+/** Counts before anything else is judged: a request that is refused afterwards was made, too. */
+function countRequest(options: ExchangeOptions, credential: Credential): Rate | Promise<Rate> {
+  const { rates, sessionRateLimit, agentRates } = options;
+  switch (credential.kind) {
+    case "key": {
+      const { id, rateLimit, generation } = credential.record;
+      return rates.count({ kind: "key", id, limit: rateLimit, generation });
+    }
+    case "agent":
+      return agentRates.count(credential.id);
+    case "session":
+      return rates.count({ kind: "session", id: credential.id, limit: sessionRateLimit, generation: 0 });
+    default:
+      return credential satisfies never;
+  }
+}
+
+/** A change refused to somebody who is known is for the audit trail; their answer does not wait for it. */
+function noteRefusal(options: ExchangeOptions, exchange: Exchange, credential: Credential, error: unknown): void {
+  const { audit, auditsRefusals } = exchange.served.row;
+  if (!auditsRefusals || audit === undefined || !(error instanceof AppError)) return;
+  if (!["permission_denied", "mfa_required", "user_session_required", "scope_not_allowed"].includes(error.code)) return;
+  const id = exchange.rawParams.id ?? "";
+  const meta = { ...metaOf(options, exchange), idempotencyKey: null };
+  const rpc = async () => {
+    return callOptions({ caller: credential.caller, meta, deadlineMs: performance.now() + noteTimeoutMs });
+  };
+  options.noteRefusal({ action: audit, id, credential, error, rpc });
+}

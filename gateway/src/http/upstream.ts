@@ -1,0 +1,41 @@
+import type { ServerResponse } from "node:http";
+import type { CallOptions } from "@connectrpc/connect";
+import { type RequestMeta, systemCaller } from "@muster/kit";
+import { callOptions } from "@muster/rpc";
+import { deadlinesMs } from "../route.ts";
+import type { Exchange, ExchangeOptions } from "./exchange.ts";
+
+/** The caller of what must be asked before anyone is authenticated. */
+const gatewayCaller = systemCaller("gateway");
+
+/** Makes the options of each call that is made for a request. */
+export function rpcOf(options: ExchangeOptions, exchange: Exchange): () => Promise<CallOptions> {
+  const { session, idempotencyKey } = exchange;
+  let shared: { meta: RequestMeta; signal: AbortSignal } | null = null;
+  return async () => {
+    shared ??= { meta: { ...metaOf(options, exchange), idempotencyKey }, signal: signalOf(exchange.response) };
+    const caller = session?.caller ?? gatewayCaller;
+    const deadlineMs = exchange.startedMs + deadlinesMs[exchange.served.row.deadline ?? "default"];
+    return callOptions({ caller, deadlineMs, ...shared });
+  };
+}
+
+/** Everything that goes upstream beside the caller: named here, nothing is copied from the request by itself. */
+export function metaOf(options: ExchangeOptions, { request, inbound, requestId }: Exchange): RequestMeta {
+  return {
+    requestId,
+    clientAddress: options.clientAddress(request.socket.remoteAddress, inbound),
+    userAgent: inbound.userAgent,
+    // Traces begin here: a stranger's sampling decision is not ours.
+    traceparent: null,
+  };
+}
+
+/** Aborted when the client leaves before its reply. */
+function signalOf(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  response.once("close", () => {
+    if (!response.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}

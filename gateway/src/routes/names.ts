@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { type Route, route } from "../route.ts";
+import { exampleId, id, idOut } from "./schemas.ts";
+
+const idsMax = 100;
+
+const name = z
+  .object({
+    id: idOut,
+    kind: z.enum(["partner", "organization", "site", "device", "device_group", "user"]),
+    name: z.string(),
+    partnerId: idOut.nullable(),
+    orgId: idOut.nullable(),
+  })
+  .meta({ id: "Name" });
+
+const list = route({
+  method: "GET",
+  path: "/names",
+  access: { auth: "session" },
+  tag: "Platform",
+  summary: "What ids are called",
+  description:
+    "Partners, organizations and sites for callers with `organizations:read`, devices and device groups with `devices:read`, people with `users:read`. " +
+    "What is missing or out of reach is left out. In no order.",
+  query: z.object({
+    ids: z
+      .string()
+      .max(idsMax * 37)
+      .transform((text) => [...new Set(text.split(",").filter((each) => each !== ""))])
+      .pipe(z.array(id).max(idsMax, `At most ${idsMax}`))
+      .optional()
+      .meta({ description: `Ids, comma-separated, at most ${idsMax}.`, example: exampleId }),
+  }),
+  reply: z.object({ data: z.array(name) }),
+  async handle({ query: { ids = [] }, session, rpc }, { services }) {
+    if (ids.length === 0) return { data: [] };
+    const mayReadPeople = session.caller.permissions.includes("users:read");
+    const [records, people] = await Promise.all([
+      services.names.listNames({ ids }, await rpc()),
+      mayReadPeople ? services.users.listUserNames({ ids }, await rpc()) : { names: [] },
+    ]);
+    return {
+      data: [...records.names, ...people.names.map((each) => ({ ...each, kind: "user" as const }))].map((each) => ({
+        id: each.id,
+        kind: name.shape.kind.parse(each.kind),
+        name: each.name,
+        partnerId: each.partnerId || null,
+        orgId: each.orgId || null,
+      })),
+    };
+  },
+});
+
+export const nameRoutes: readonly Route[] = [list];

@@ -1,0 +1,25 @@
+import { systemCaller } from "@muster/kit";
+import type { Database } from "./database.ts";
+import { relayStore } from "./relay-store.ts";
+import { sql } from "./statement.ts";
+
+export type Standing = { outboxWaiting: number; outboxOldestSeconds: number; deadLetters: number; openJobs: number };
+
+/** What waits in a service's own tables: messages to publish, those put aside, and long work. */
+export async function standingOf(db: Database): Promise<Standing> {
+  const who = { caller: systemCaller(db.name) };
+  const [backlog, [counts]] = await Promise.all([
+    relayStore(db, "status").backlog(),
+    db.read<{ letters: number; jobs: number }>(
+      who,
+      sql`select (select count(*) from dead_letter where requeued_at is null)::int as letters,
+                 (select count(*) from job where state in ('queued', 'running'))::int as jobs`,
+    ),
+  ]);
+  return {
+    outboxWaiting: backlog.rows,
+    outboxOldestSeconds: backlog.oldestSeconds,
+    deadLetters: counts?.letters ?? 0,
+    openJobs: counts?.jobs ?? 0,
+  };
+}

@@ -1,0 +1,48 @@
+import type { Database, Job, JobState } from "@muster/db";
+import { decodeCursor, encodeCursor, type Page, systemCaller } from "@muster/kit";
+import type { Range } from "../rules/range.ts";
+import { verifyKind } from "../rules/verification-job.ts";
+import { rangeText, Values } from "./conditions.ts";
+
+// Jobs are the system's own rows: the range of the caller is in each statement.
+const who = { caller: systemCaller("audit") };
+
+type Wanted = { range: Range; state: JobState | null; isSystem: boolean };
+
+/** A page of verifications, newest first (index job_verifications). */
+export async function listVerifications(
+  db: Database,
+  { range, state, isSystem }: Wanted,
+  page: Page,
+): Promise<{ rows: Job[]; total: number | null; nextCursor: string }> {
+  const values = new Values();
+  const parts = [`j.kind = '${verifyKind}'`, rangeText(values, range, "v")];
+  if (state) parts.push(`j.state = ${values.add(state)}`);
+  // A deleted organization is gone for its people.
+  if (!isSystem) {
+    parts.push("NOT EXISTS (SELECT FROM tenant t WHERE t.kind = 'organization' AND t.id = v.chain_id AND t.deleted)");
+  }
+  const from = `FROM job j CROSS JOIN LATERAL (SELECT (j.input->>'chainId')::uuid AS chain_id,
+                  (j.input->>'partnerId')::uuid AS partner_id) v WHERE ${parts.join(" AND ")}`;
+  const total = page.skipCount ? null : await countOf(db, from, [...values.list]);
+  // Their ids rise with time.
+  const [before] = page.cursor ? decodeCursor(page.cursor, ["uuid"]) : [];
+  const after = before ? ` AND j.id < ${values.add(before)}::uuid` : "";
+  const offset = after ? 0 : (page.page - 1) * page.limit;
+  const found = await db.read<Job>(who, {
+    text: `SELECT j.id, j.kind, j.state, j.input, j.cursor, j.result, j.error, j.attempts,
+             j.created_at AS "createdAt", j.finished_at AS "finishedAt"
+           ${from}${after} ORDER BY j.id DESC
+           OFFSET ${values.add(offset)} LIMIT ${values.add(page.limit + 1)}`,
+    values: values.list,
+  });
+  const rows = found.slice(0, page.limit);
+  const last = rows.at(-1);
+  const nextCursor = found.length > page.limit && last ? encodeCursor([last.id]) : "";
+  return { rows, total, nextCursor };
+}
+
+async function countOf(db: Database, from: string, values: unknown[]): Promise<number> {
+  const [row] = await db.read<{ total: number }>(who, { text: `SELECT count(*) AS total ${from}`, values });
+  return Number(row?.total ?? 0);
+}

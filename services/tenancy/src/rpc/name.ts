@@ -1,0 +1,37 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Database } from "@muster/db";
+import { isUuid, validationError } from "@muster/kit";
+import type { NameService } from "@muster/proto/muster/tenancy/v1/name_pb";
+import { callContext } from "@muster/rpc";
+import { requireOrganization, requirePerson } from "@muster/service";
+import { findNames } from "../store/names.ts";
+
+const idsMax = 100;
+
+/** What ids are called: of each kind only to those who may read its records. */
+export function nameService({ db }: { db: Database }): ServiceImpl<typeof NameService> {
+  return {
+    async listNames({ ids }, handler) {
+      const context = callContext(handler);
+      requirePerson(context);
+      requireOrganization(context);
+      if (ids.length > idsMax) throw validationError({ ids: [`At most ${idsMax}`] });
+      if (!ids.every(isUuid)) throw validationError({ ids: ["Must be UUIDs"] });
+      const { permissions } = context.caller;
+      const kinds = {
+        places: permissions.includes("organizations:read"),
+        devices: permissions.includes("devices:read"),
+      };
+      const rows = await findNames(db, context, ids, kinds);
+      return {
+        names: rows.map(({ id, kind, name, partner_id, org_id }) => ({
+          id,
+          kind,
+          name,
+          partnerId: partner_id,
+          orgId: org_id ?? "",
+        })),
+      };
+    },
+  };
+}
