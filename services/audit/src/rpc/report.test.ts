@@ -82,8 +82,8 @@ const lately = { from: day(10) };
 describe("a report", () => {
   it("without an end ends where a read replica does, and is read at the primary when it ends later", async () => {
     const { admin } = await fleet();
-    // It holds what was there two and a half days ago; nothing stands at its address.
-    const asOf = new Date(Date.now() - 2.5 * 86_400_000);
+    // It holds what was there between the rows of three and of two days ago; nothing stands at its address.
+    const asOf = timestampDate(day(2.5));
     const away = openDatabase({ url: "postgres://nobody@127.0.0.1:1/none", max: 1, name: "replica", log });
     const behind = await testPort("audit", [
       register(
