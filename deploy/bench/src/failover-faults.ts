@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type RunningStack, rotateClusterCertificates } from "@muster/local";
@@ -39,12 +39,15 @@ const natsPid = (running: RunningStack, n: number) => running.refresh().natsServ
 /** Where a server of the cluster keeps its streams, within the data folder. */
 export const natsStore = (n: number) => join(n === 0 ? "nats" : `nats-${n + 1}`, "store");
 
-/** It is started again at once, on the same folder. */
+/** The server is started again at once: its store goes before it is killed, or it would come back on half of it. */
 async function emptied(running: RunningStack, n: number): Promise<void> {
   const pid = natsPid(running, n);
+  const store = join(running.dataDir, natsStore(n));
+  const gone = `${store}.gone`;
+  renameSync(store, gone);
   process.kill(pid, "SIGKILL");
   while (existsSync(`/proc/${pid}/exe`)) await delay(2);
-  rmSync(join(running.dataDir, natsStore(n)), { recursive: true, force: true });
+  rmSync(gone, { recursive: true, force: true });
 }
 
 export const faults: Record<string, Fault> = {
