@@ -1,5 +1,4 @@
 import { AppError } from "@muster/kit";
-import { toAppError } from "@muster/rpc";
 import { z } from "zod";
 import { byteRange } from "../http/byte-range.ts";
 import { Answered, redirect, Streamed } from "../http/reply.ts";
@@ -61,8 +60,6 @@ const download = route({
   },
 });
 
-const systems = os.options.flatMap((each) => arch.options.map((one) => ({ os: each, arch: one })));
-
 const available = route({
   method: "GET",
   path: "/agents/downloads",
@@ -84,19 +81,15 @@ const available = route({
     ),
   }),
   async handle({ rpc }, { services, publicUrl }) {
-    const call = await rpc();
-    const found = systems.map(async (system) => {
-      try {
-        const file = await services.downloads.locate({ ...system, component: "agent", version: "" }, call);
-        const { version, name, sha256 } = file;
-        const path = `${apiPrefix}/agents/download/${system.os}/${system.arch}?version=${encodeURIComponent(version)}`;
-        return [{ ...system, version, name, url: `${publicUrl}${path}`, sizeBytes: Number(file.size), sha256 }];
-      } catch (error) {
-        if (toAppError(error).code === "agent_version_not_found") return [];
-        throw error;
-      }
-    });
-    return { data: (await Promise.all(found)).flat() };
+    const { downloads } = await services.downloads.listDownloads({ component: "agent" }, await rpc());
+    return {
+      data: downloads.map((file) => {
+        const [system, arched] = [os.parse(file.os), arch.parse(file.arch)];
+        const path = `${apiPrefix}/agents/download/${system}/${arched}?version=${encodeURIComponent(file.version)}`;
+        const { version, name, size, sha256 } = file;
+        return { os: system, arch: arched, version, name, url: `${publicUrl}${path}`, sizeBytes: Number(size), sha256 };
+      }),
+    };
   },
 });
 

@@ -3,16 +3,19 @@ import { type Database, sql } from "@muster/db";
 import { AppError, systemCaller, validationError } from "@muster/kit";
 import type { DownloadService } from "@muster/proto/muster/release/v1/download_pb";
 import { callContext } from "@muster/rpc";
+import { requirePerson } from "@muster/service";
 import { pieceBytes, type Storage } from "../clients/storage.ts";
 import { versionNotFound } from "../commands/promote.ts";
 import { service } from "../config.ts";
-import { isComponent } from "../rules/component.ts";
+import { type Component, isComponent } from "../rules/component.ts";
 import { parseVersion } from "../rules/version.ts";
 import { requireGateway } from "./guards.ts";
 
 export type DownloadDeps = { db: Database; storage: Storage | null; preferStore: boolean };
 
 type FileRow = {
+  os: string;
+  arch: string;
   version: string;
   name: string;
   size: number;
@@ -21,32 +24,60 @@ type FileRow = {
   stored: boolean;
 };
 
+const filesOf = (component: Component) =>
+  sql`SELECT a.os, a.arch, r.version, a.name, a.size, a.sha256, a.source_url, a.stored
+      FROM release r JOIN artifact a ON a.release_id = r.id
+      WHERE r.component = ${component} AND r.yanked_at IS NULL`;
+const isPromoted = (component: Component) =>
+  sql`r.id = (SELECT p.release_id FROM promotion p WHERE p.component = ${component})`;
+const noComponent = () => validationError({ component: ["Must be agent, watchdog or helper"] });
+
 /** Files of releases, for anybody: an installer has no credential yet. */
 export function downloadService({ db, storage, preferStore }: DownloadDeps): ServiceImpl<typeof DownloadService> {
   const who = { caller: systemCaller(service) };
+  /** Whether the bytes come from our store; else they have an address elsewhere, or nobody can have them. */
+  const isServedHere = ({ stored, source_url: url }: FileRow) =>
+    stored && storage !== null && (preferStore || url === null);
   return {
     async locate({ os, arch, component, version }, handler) {
-      // What anybody may download, a person may ask about.
-      const context = callContext(handler);
-      if (context.caller.actor.type !== "user") requireGateway(context);
-      if (!isComponent(component)) throw validationError({ component: ["Must be agent, watchdog or helper"] });
+      requireGateway(callContext(handler));
+      if (!isComponent(component)) throw noComponent();
       const wanted = version === "" ? null : parseVersion(version);
       if (wanted === null && version !== "") throw validationError({ version: ["Must be a semantic version"] });
       const [row] = await db.read<FileRow>(
         who,
-        sql`SELECT r.version, a.name, a.size, a.sha256, a.source_url, a.stored
-            FROM release r JOIN artifact a ON a.release_id = r.id
-            WHERE r.component = ${component} AND a.os = ${os} AND a.arch = ${arch} AND r.yanked_at IS NULL
+        sql`${filesOf(component)} AND a.os = ${os} AND a.arch = ${arch}
               AND CASE WHEN ${wanted}::text IS NULL
-                    THEN r.id = (SELECT p.release_id FROM promotion p WHERE p.component = ${component})
+                    THEN ${isPromoted(component)}
                     ELSE r.version = ${wanted}::text END`,
       );
       if (!row) throw versionNotFound();
-      const isServed = row.stored && storage !== null && (preferStore || row.source_url === null);
-      const location = isServed ? await storage.urlOf(row.sha256, row.name) : row.source_url;
-      if (!isServed && location === null) throw versionNotFound();
+      const isServed = isServedHere(row);
+      const location = isServed ? await storage?.urlOf(row.sha256, row.name) : row.source_url;
+      if (!isServed && row.source_url === null) throw versionNotFound();
       const { name, sha256 } = row;
       return { component, version: row.version, name, sha256, size: BigInt(row.size), location: location ?? "" };
+    },
+
+    async listDownloads({ component }, handler) {
+      requirePerson(callContext(handler));
+      if (!isComponent(component)) throw noComponent();
+      const rows = await db.read<FileRow>(
+        who,
+        sql`${filesOf(component)} AND ${isPromoted(component)} ORDER BY a.os, a.arch`,
+      );
+      return {
+        downloads: rows
+          .filter((row) => isServedHere(row) || row.source_url !== null)
+          .map(({ os, arch, version, name, size, sha256 }) => ({
+            os,
+            arch,
+            version,
+            name,
+            size: BigInt(size),
+            sha256,
+          })),
+      };
     },
 
     async *read({ sha256, start, end }, handler) {
