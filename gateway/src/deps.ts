@@ -7,6 +7,8 @@ import type { Rendered } from "./http/reply.ts";
 
 /** What handlers work with, opened once by main.ts. */
 export type Deps = {
+  /** The gateway's own, which is that of the release. */
+  version: string;
   services: Services;
   sessions: Pick<SessionCache, "revoked" | "forget">;
   /** Address at which clients reach this platform, without a trailing slash. */

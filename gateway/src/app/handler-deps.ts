@@ -22,6 +22,7 @@ export function createDeps(options: {
   const { config, version, routes, services, admission, updates } = options;
   let openApi: Rendered | null = null;
   return {
+    version,
     services,
     sessions: admission.sessions,
     publicUrl: config.PUBLIC_URL,

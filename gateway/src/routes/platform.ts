@@ -56,8 +56,7 @@ const status = route({
   description: "Of a service that does not answer all figures are null.",
   deadline: "health",
   reply: z.object({ version: z.string(), services: z.array(serviceStatus) }),
-  async handle({ rpc }, { services: { statuses }, health: askHealth }) {
-    const { version } = await askHealth();
+  async handle({ rpc }, { services: { statuses }, version }) {
     const services = serviceNames.map(async (service): Promise<z.input<typeof serviceStatus>> => {
       const away = { outbox: null, deadLetters: null, openJobs: null, deliveries: null };
       try {
