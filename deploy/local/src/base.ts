@@ -47,10 +47,10 @@ export async function startBase(options: Options): Promise<Base> {
   const { config } = options;
   const certificates = config.tls ? await clusterCertificates(certificateFolder(config.dataDir), parties) : null;
   // Fetching it holds the event loop for as long as a download takes: no answer of a database is awaited beside it.
-  const { natsUrl, natsBin, dataDir } = config;
-  const natsBinary = natsUrl
-    ? null
-    : await natsServer(natsBin, join(dataDir, "bin"), (line) => options.say(`  ${line}`));
+  const binFolder = join(config.dataDir, "bin");
+  const natsBinary = config.natsUrl
+    ? ""
+    : await natsServer(config.natsBin, binFolder, (line) => options.say(`  ${line}`));
   const parts = [startDatabase(options, certificates), startBus(options, certificates, natsBinary)] as const;
   // Both have ended, one way or the other, before a failure is told: nothing may start after the stop.
   await Promise.allSettled(parts);
@@ -121,12 +121,9 @@ async function startDatabase({ config, keys, ports, adopt, changed, say }: Optio
 async function startBus(
   { config, keys, ports, adopt, changed, say }: Options,
   certificates: Certificates | null,
-  binary: string | null,
+  binary: string,
 ) {
-  if (binary === null) {
-    const natsUrl = config.natsUrl ?? "";
-    return { natsUrl, natsAt: natsUrl, natsReplicas: 1 };
-  }
+  if (config.natsUrl) return { natsUrl: config.natsUrl, natsAt: config.natsUrl, natsReplicas: 1 };
   const { dataDir, restartWaitMaxMs: longestWaitMs } = config;
   const publicNkeys = Object.fromEntries(Object.entries(keys.nkeys).map(([name, key]) => [name, key.publicKey]));
   const names = natsNames(config.natsServers);
