@@ -1,9 +1,9 @@
-import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
 import type { Locator, Page } from "playwright-core";
 import { enroller } from "../../support/enroller.ts";
 import { totpAt } from "../../support/operator.ts";
-import { enrollTotp, newOrganization, newPartner, newSite, operator, signedInAs } from "../../support/people.ts";
+import { enrollTotp, newOrganization, newPartner, newSite, signedInAs } from "../../support/people.ts";
+import { newRollout } from "../../support/releases.ts";
 import { enrolledAs } from "../../support/tenant-with-admins.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
@@ -126,19 +126,12 @@ inChromium("sessions and limits in the console", (visit) => {
 
   visit("a rollout is watched, paused and resumed; a device says why it does not update", async (visitor) => {
     const { cluster, page } = visitor;
-    const root = await operator(cluster);
-    const version = `0.0.2-${randomUUID().slice(0, 8)}`;
-    const artifact = { os: "linux", arch: "amd64", size: 1, sha256: "0".repeat(64), name: "helper" };
-    const manifest = JSON.stringify({ version, component: "helper", artifacts: [artifact] });
-    const urls = { helper: "https://releases.example.com/helper" };
-    expect((await root.call("POST", "/agent-versions", { manifest, urls })).status).toBe(201);
-    const made = await root.call("POST", "/agent-versions/rollouts", { component: "helper", version, percent: 1 });
-    expect(made.status).toBe(201);
+    const rollout = await newRollout(cluster);
     const orgId = await newOrganization(cluster, await newPartner(cluster));
     const deviceId = await (await enroller(cluster))(orgId, { hostname: "why-not" });
     const admin = await enrolledAs(cluster, "platform-admin", {});
-    await visitor.signIn(admin, `/releases/rollouts/${made.body.id}`, admin.recoveryCodes[0]);
-    await page.getByRole("heading", { level: 1, name: new RegExp(version) }).waitFor();
+    await visitor.signIn(admin, `/releases/rollouts/${rollout.id}`, admin.recoveryCodes[0]);
+    await page.getByRole("heading", { level: 1, name: new RegExp(rollout.version) }).waitFor();
     await page.getByText("Nothing has been offered yet.").waitFor();
     for (const [verb, said] of [
       ["Pause", "The rollout is paused."],

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
 import { until } from "@muster/testing";
 import { agentMaker } from "../../support/agent-maker.ts";
@@ -7,6 +6,7 @@ import { enroller } from "../../support/enroller.ts";
 import { asDatabaseOwner } from "../../support/owner-rows.ts";
 import { newOrganization, newPartner, newSite, operator, signedInAs } from "../../support/people.ts";
 import { startReceiver } from "../../support/receiver.ts";
+import { newRollout } from "../../support/releases.ts";
 import { enrolledAs, tenantWithAdmins } from "../../support/tenant-with-admins.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
@@ -127,22 +127,15 @@ inChromium("records in the console", (visit) => {
 
   visit("a halted rollout says why, and goes on when its failures are forgiven", async (visitor) => {
     const { cluster, page } = visitor;
-    const root = await operator(cluster);
-    const version = `0.0.3-${randomUUID().slice(0, 8)}`;
-    const artifact = { os: "linux", arch: "amd64", size: 1, sha256: "0".repeat(64), name: "helper" };
-    const manifest = JSON.stringify({ version, component: "helper", artifacts: [artifact] });
-    const urls = { helper: "https://releases.example.com/helper" };
-    expect((await root.call("POST", "/agent-versions", { manifest, urls })).status).toBe(201);
-    const made = await root.call("POST", "/agent-versions/rollouts", { component: "helper", version, percent: 1 });
-    expect(made.status).toBe(201);
+    const rollout = await newRollout(cluster);
     const why = "3 of 10 devices failed: checksum_mismatch";
     await asDatabaseOwner(
       cluster,
       "UPDATE agent_release.rollout SET state = 'halted', failed = 3, reason = $2 WHERE id = $1",
-      [made.body.id, why],
+      [rollout.id, why],
     );
     const admin = await enrolledAs(cluster, "platform-admin", {});
-    await visitor.signIn(admin, `/releases/rollouts/${made.body.id}`, admin.recoveryCodes[0]);
+    await visitor.signIn(admin, `/releases/rollouts/${rollout.id}`, admin.recoveryCodes[0]);
     await page.getByText(`Halted: ${why}`).waitFor();
     expect(await page.getByRole("button", { name: "Pause …" }).count()).toBe(0);
     await visitor.expectAccessible();
@@ -152,7 +145,8 @@ inChromium("records in the console", (visit) => {
     await page.getByText("The rollout goes on.").waitFor();
     await page.getByText(/\(3 forgiven\)/).waitFor();
     await page.getByText(`Halted: ${why}`).waitFor({ state: "detached" });
-    expect((await root.call("POST", `/agent-versions/rollouts/${made.body.id}/cancel`)).status).toBe(200);
+    const root = await operator(cluster);
+    expect((await root.call("POST", `/agent-versions/rollouts/${rollout.id}/cancel`)).status).toBe(200);
   });
 
   visit("every link of every page leads to a page that shows something", async (visitor) => {

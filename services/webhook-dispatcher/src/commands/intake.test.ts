@@ -1,23 +1,15 @@
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { type Database, openDatabase } from "@muster/db";
 import { createLogger, uuidv7 } from "@muster/kit";
 import { outcome, until } from "@muster/testing";
 import { eventMessage } from "../testing/dispatcher.ts";
 import { createEgressStub } from "../testing/egress-stub.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
+import { ownSenders } from "../testing/own-senders.ts";
 
 const { dispatcher, receiver } = ownDispatcher();
 const log = createLogger("intake-test", "fatal");
-const senders: { stop(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const sender of senders.splice(0)) await sender.stop();
-  for (const each of dispatcher.receivers) each.answer((_request, response) => void response.end("ok"));
-});
-const start = (change = {}) => {
-  const sender = dispatcher.sender(change);
-  senders.push(sender);
-  return sender;
-};
+const start = ownSenders(dispatcher);
 const type = "device.online";
 const tenant = async (change: object = {}) => {
   const { orgId, admin } = await dispatcher.organization();

@@ -1,22 +1,14 @@
 import { createHmac } from "node:crypto";
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
 import { until } from "@muster/testing";
 import { eventMessage } from "../testing/dispatcher.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
+import { ownSenders } from "../testing/own-senders.ts";
 import type { Received, Receiver } from "../testing/receiver.ts";
 
 const { dispatcher, receiver } = ownDispatcher();
-const senders: { stop(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const sender of senders.splice(0)) await sender.stop();
-  for (const each of dispatcher.receivers) each.answer((_request, response) => void response.end("ok"));
-});
-const start = (change = {}) => {
-  const sender = dispatcher.sender(change);
-  senders.push(sender);
-  return sender;
-};
+const start = ownSenders(dispatcher);
 
 const seen = (to: Receiver, eventId: string, count = 1) =>
   until(`request ${count}`, () => (to.of(eventId).length >= count ? to.of(eventId) : null));

@@ -1,0 +1,19 @@
+import { randomUUID } from "node:crypto";
+import type { Cluster } from "./cluster.ts";
+import { operator } from "./people.ts";
+
+/** A new version of the helper, which nobody runs, and a staged rollout of it to one percent. */
+export async function newRollout(cluster: Cluster): Promise<{ id: string; version: string }> {
+  const root = await operator(cluster);
+  const made = async (path: string, body: object) => {
+    const reply = await root.call("POST", path, body);
+    if (reply.status !== 201) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
+    return reply.body;
+  };
+  const version = `0.0.2-${randomUUID().slice(0, 8)}`;
+  const artifact = { os: "linux", arch: "amd64", size: 1, sha256: "0".repeat(64), name: "helper" };
+  const manifest = JSON.stringify({ version, component: "helper", artifacts: [artifact] });
+  await made("/agent-versions", { manifest, urls: { helper: "https://releases.example.com/helper" } });
+  const { id } = await made("/agent-versions/rollouts", { component: "helper", version, percent: 1 });
+  return { id: String(id), version };
+}

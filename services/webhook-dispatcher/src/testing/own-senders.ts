@@ -1,0 +1,16 @@
+import { afterEach } from "@jest/globals";
+import type { TestDispatcher } from "./dispatcher.ts";
+
+/** Starts senders of a dispatcher for one test each: stopped after it, and receivers answer as before. */
+export function ownSenders(dispatcher: TestDispatcher): TestDispatcher["sender"] {
+  const senders: ReturnType<TestDispatcher["sender"]>[] = [];
+  afterEach(async () => {
+    for (const sender of senders.splice(0)) await sender.stop();
+    for (const each of dispatcher.receivers) each.answer((_request, response) => void response.end("ok"));
+  });
+  return (change) => {
+    const sender = dispatcher.sender(change);
+    senders.push(sender);
+    return sender;
+  };
+}
