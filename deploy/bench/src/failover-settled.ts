@@ -10,6 +10,20 @@ export type Written = {
   events: readonly { id: string; port: number }[];
 };
 
+export type Counted = Awaited<ReturnType<typeof settled>>;
+
+/** The columns of a table about it. */
+export const countedColumns = ({ missing, doubled, broken, undelivered, silent }: Counted) => ({
+  missing,
+  "missing or doubled audit": doubled,
+  "broken chains": broken,
+  "events lost": undelivered,
+  "silent repeats": silent,
+});
+
+/** How much is wrong in all. */
+export const faultsIn = (counted: Counted) => Object.values(counted).reduce((sum, count) => sum + count, 0);
+
 /** What is still wrong when nothing is any more, or after the time to settle. */
 export async function settled(load: Written, { databaseUrl, receiver }: { databaseUrl: string; receiver: Receiver }) {
   const client = new pg.Client({ connectionString: databaseUrl });

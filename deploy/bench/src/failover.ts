@@ -8,7 +8,7 @@ import { type Fault, faults, natsStore, type Place, type Struck } from "./failov
 import { type Load, startLoad } from "./failover-load.ts";
 import { pairBinaries, startPair } from "./failover-postgres.ts";
 import { haproxy } from "./failover-proxy.ts";
-import { settled, settleMs } from "./failover-settled.ts";
+import { countedColumns, faultsIn, settled, settleMs } from "./failover-settled.ts";
 import { host } from "./hooked-places.ts";
 import { loadAverage } from "./process-usage.ts";
 import { canMount, mountSmallDisk } from "./small-disk.ts";
@@ -20,11 +20,11 @@ const pairDiskMb = 1_024;
 const natsDiskMb = 64;
 
 /**
- * `npm run bench -- failover [rounds] [part of a fault's name] [haproxy]`: five clients at a cluster with a pair of PostgreSQL
- * servers (synchronous standby) and three NATS servers, while one thing is lost after the other. Then counts: every
- * acknowledged site there once with one audit row, every event at its webhook, chains whole, no revoked key admitted,
- * and the first write after. Status 1 when one of them does not hold. With `haproxy` the pair is reached through
- * deploy/ha/haproxy.cfg, else through an address that the bench moves.
+ * `npm run bench -- failover [rounds] [part of a fault's name] [haproxy]`: five clients at a cluster with a pair of
+ * PostgreSQL servers (synchronous standby) and three NATS servers, while one thing is lost after the other. Then
+ * counts: every acknowledged site there once with one audit row, every event at its webhook, chains whole, no revoked
+ * key admitted, and the first write after. Status 1 when one of them does not hold. With `haproxy` the pair is reached
+ * through deploy/ha/haproxy.cfg, else through an address that the bench moves.
  */
 export async function run([rounds = "1", only = "", via = ""]: string[] = []): Promise<void> {
   const bin = pairBinaries();
@@ -115,14 +115,7 @@ async function strike(fault: Fault, at: Struck & { receiver: Receiver; token: st
   const counted = await settled(load, { databaseUrl: at.running.refresh().databaseUrl, receiver: at.receiver });
   const first = Math.round(firstMs - fromMs);
   const readsMeanwhile = (times: number[]) => times.filter((ms) => ms > struckMs && ms < firstMs).length;
-  const wrong =
-    counted.missing +
-    counted.doubled +
-    counted.broken +
-    counted.undelivered +
-    counted.silent +
-    load.admitted +
-    Number(late);
+  const wrong = faultsIn(counted) + load.admitted + Number(late);
   if (wrong > 0 || first > withinMs) process.exitCode = 1;
   return {
     sites: load.sites.length,
@@ -136,11 +129,7 @@ async function strike(fault: Fault, at: Struck & { receiver: Receiver; token: st
     "heartbeat lost": late,
     revoked: load.revoked,
     "admitted after": load.admitted,
-    missing: counted.missing,
-    "missing or doubled audit": counted.doubled,
-    "broken chains": counted.broken,
-    "events lost": counted.undelivered,
-    "silent repeats": counted.silent,
+    ...countedColumns(counted),
     "settled s": Math.round((performance.now() - began) / 100) / 10,
   };
 }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { testCaFile } from "@muster/testing";
 import { newAdministrator, password } from "./administrator.ts";
-import { settled } from "./failover-settled.ts";
+import { type Counted, countedColumns, faultsIn, settled } from "./failover-settled.ts";
 import { enrollFleet } from "./fleet.ts";
 import { hookedPlaces, host, untilMade } from "./hooked-places.ts";
 import { loadAverage } from "./process-usage.ts";
@@ -77,7 +77,7 @@ async function rolled(stack: RollingStack, load: UpgradeLoad, old: Version, curr
   await phase("new leaves", () => stack.remove(current));
 }
 
-function report(commit: string, load: UpgradeLoad, counted: Awaited<ReturnType<typeof settled>>): void {
+function report(commit: string, load: UpgradeLoad, counted: Counted): void {
   console.log(`${commit} to this checkout and back, load average ${loadAverage()}`);
   console.table(
     [...load.sent].map(([phase, sent]) => ({
@@ -92,11 +92,7 @@ function report(commit: string, load: UpgradeLoad, counted: Awaited<ReturnType<t
       events: load.events.length,
       revoked: load.revoked,
       "admitted after": load.admitted,
-      missing: counted.missing,
-      "missing or doubled audit": counted.doubled,
-      "broken chains": counted.broken,
-      "events lost": counted.undelivered,
-      "silent repeats": counted.silent,
+      ...countedColumns(counted),
     },
   ]);
   const kinds = new Map<string, number>();
@@ -105,8 +101,7 @@ function report(commit: string, load: UpgradeLoad, counted: Awaited<ReturnType<t
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
   }
   for (const [kind, count] of [...kinds].slice(0, shownFailures)) console.log(`failed ${count} times: ${kind}`);
-  const wrong = Object.values(counted).reduce((sum, count) => sum + count, load.failures.length + load.admitted);
-  if (wrong > 0) process.exitCode = 1;
+  if (faultsIn(counted) + load.failures.length + load.admitted > 0) process.exitCode = 1;
 }
 
 /** The commit that CHANGELOG.md names. */
