@@ -1,6 +1,6 @@
-// node settings.mjs [--check]: what the chart and its readers know of each workload's settings, out of the compiled config.ts files:
-// charts/muster/files/settings.json (names, bounds, which are secrets: _validate.tpl refuses the rest) and docs/operations/settings.md.
-// --check: both are as the settings are.
+// node settings.mjs [--check]: what the chart and its readers know of each workload's settings, out of the compiled
+// config.ts files: charts/muster/files/settings.json (names, bounds, which are secrets: _validate.tpl refuses the rest)
+// and docs/operations/settings.md. --check: both are as the settings are.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";

@@ -1,6 +1,7 @@
-// node wrong-values.mjs CHART: writes CHART/tests/generated_test.yaml, tests for helm-unittest: a wrong value for each leaf of
-// values.schema.json, an unknown key for each object in it, and a value out of bounds for each setting of files/settings.json; each
-// must be refused by a message that names it. Fails when a refusal in the templates is expected by no test.
+// node wrong-values.mjs CHART: writes CHART/tests/generated_test.yaml, tests for helm-unittest: a wrong value for each
+// leaf of values.schema.json, an unknown key for each object in it, and a value out of bounds for each setting of
+// files/settings.json; each must be refused by a message that names it. Fails when a refusal in the templates is
+// expected by no test.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -33,7 +34,8 @@ function walk(node, path) {
   const at = `at '/${path.join("/")}'`;
   if (node.properties) {
     for (const [key, child] of Object.entries(node.properties)) {
-      // Every workload has the same keys: those of `defaults` are tried, and of each of the others that it has these keys.
+      // Every workload has the same keys: those of `defaults` are tried, and of each of the others that it has these
+      // keys.
       if (path[0] === "services" && path.length === 2 && !["service", "trustedProxyCidrs"].includes(key)) continue;
       walk(child, [...path, key]);
     }

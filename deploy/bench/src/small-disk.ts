@@ -12,7 +12,9 @@ export type SmallDisk = {
   unmount(): void;
 };
 
-/** A file system in memory (tmpfs) of so many megabytes in a folder, which is made. Throws where mounting is refused. */
+/**
+ * A file system in memory (tmpfs) of so many megabytes in a folder, which is made. Throws where mounting is refused.
+ */
 export function mountSmallDisk(folder: string, mb: number): SmallDisk {
   mkdirSync(folder, { recursive: true });
   const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${mb}m,mode=0711`, "tmpfs", folder], {

@@ -16,8 +16,8 @@ export type Plan = {
   hot: { tenant: number; share: number } | null;
 };
 /**
- * One posted event; times in milliseconds of the clock that all processes of a machine share, `acceptedMs` 0 unless it was answered 2xx;
- * `tellsWhen`: its answer had a Retry-After.
+ * One posted event; times in milliseconds of the clock that all processes of a machine share, `acceptedMs` 0 unless it
+ * was answered 2xx; `tellsWhen`: its answer had a Retry-After.
  */
 export type Posted = { tenant: number; sentMs: number; acceptedMs: number } & Answer;
 type Answer = { status: number; tellsWhen: boolean };
@@ -99,7 +99,10 @@ function requestOf({ port, tenants, run }: Plan, tenant: number, number: number)
 
 type Connection = { send(request: string): Promise<Answer>; close(): void };
 
-/** A keep-alive connection with one request at a time, which costs the machine less than any HTTP client; status 0 stands for no answer. */
+/**
+ * A keep-alive connection with one request at a time, which costs the machine less than any HTTP client; status 0
+ * stands for no answer.
+ */
 function createConnection(port: number): Connection {
   let socket: Socket | null = null;
   let answered: ((answer: Answer) => void) | null = null;

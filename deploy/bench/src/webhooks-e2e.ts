@@ -25,10 +25,11 @@ type Step = (typeof steps)[number];
 type Row = Record<string, string | number>;
 
 /**
- * `npm run bench -- webhooks-e2e [steps] [seconds] [rounds]`: the whole way of an event, through `POST /events` of a whole cluster to the
- * receiver, 50 organizations with 4 webhooks each, 600 bytes. Steps (`idle,rest,capacity,neighbour,hanging,kill`, all of them when not
- * said) for as many seconds (20) and rounds (1): nothing at all; 100 events a second; 16 connections as fast as they go; the same beside one
- * busy process of nice 10 per core; 100 a second of which 30 % go to a tenant with one endpoint that hangs; 200 a second while the dispatcher
+ * `npm run bench -- webhooks-e2e [steps] [seconds] [rounds]`: the whole way of an event, through `POST /events` of a
+ * whole cluster to the receiver, 50 organizations with 4 webhooks each, 600 bytes. Steps
+ * (`idle,rest,capacity,neighbour,hanging,kill`, all of them when not said) for as many seconds (20) and rounds (1):
+ * nothing at all; 100 events a second; 16 connections as fast as they go; the same beside one busy process of nice 10
+ * per core; 100 a second of which 30 % go to a tenant with one endpoint that hangs; 200 a second while the dispatcher
  * is killed −9 three times. Ends with status 1 when an accepted event was lost or repeated without saying so.
  */
 export async function run([wanted = steps.join(","), seconds = "20", rounds = "1"]: string[] = []): Promise<void> {

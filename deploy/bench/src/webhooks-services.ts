@@ -14,9 +14,10 @@ const types = ["device.enrolled", "device.online"] as const;
 type Arrival = { type: string; deviceId: string; atMs: number; eventMs: number };
 
 /**
- * `npm run bench -- webhooks-services [seconds]`: events that services emit by themselves. Five devices a second (for 20 seconds) enroll and send
- * their first heartbeat; a webhook gets `device.enrolled` and `device.online`. Prints the time from the event's own timestamp, which is
- * taken before its COMMIT, to the request at the receiver. Ends with status 1 when an event did not come within 10 seconds.
+ * `npm run bench -- webhooks-services [seconds]`: events that services emit by themselves. Five devices a second (for
+ * 20 seconds) enroll and send their first heartbeat; a webhook gets `device.enrolled` and `device.online`. Prints the
+ * time from the event's own timestamp, which is taken before its COMMIT, to the request at the receiver. Ends with
+ * status 1 when an event did not come within 10 seconds.
  */
 export async function run([seconds = "20"]: string[] = []): Promise<void> {
   const receiver = await startReceiver();

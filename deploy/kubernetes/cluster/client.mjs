@@ -93,8 +93,8 @@ export async function ask(...args) {
 export const keys = () => JSON.parse(readFileSync(join(dir, "keys", "keys.json"), "utf8"));
 
 /**
- * Begins `perSecond` calls a second, turn by turn over `calls`, also those that a busy machine made late; `slower(rate)`
- * changes that, `stop()` waits for the last and returns the figures.
+ * Begins `perSecond` calls a second, turn by turn over `calls`, also those that a busy machine made late;
+ * `slower(rate)` changes that, `stop()` waits for the last and returns the figures.
  */
 export function load(perSecond, calls) {
   const figures = { sent: 0, failed: [], slowestMs: 0 };
@@ -174,8 +174,8 @@ export function watchGateways() {
 }
 
 /**
- * Samples `kubectl top` every 10 s; `report()` returns a line per workload: MiB of a pod at the least, which is its rest,
- * and at most.
+ * Samples `kubectl top` every 10 s; `report()` returns a line per workload: MiB of a pod at the least, which is its
+ * rest, and at most.
  */
 export function watchMemory() {
   const seen = new Map();

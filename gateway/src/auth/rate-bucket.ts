@@ -38,7 +38,9 @@ export type Bucket = Counted & {
 const aheadMax = 50_000;
 /** Share of the hourly limit that may be in hand, so that another gateway finds something near its end. */
 const aheadLimitShare = 0.05;
-/** Shares of a grant's life: how long what is in hand is to last, and how long before its end it is followed by more. */
+/**
+ * Shares of a grant's life: how long what is in hand is to last, and how long before its end it is followed by more.
+ */
 const aheadShare = 0.8;
 const renewShare = 0.25;
 /** More is asked for when less than this share of what was asked for ahead is in hand. */

@@ -34,7 +34,10 @@ export function leavePlaces(options: ExchangeOptions, exchange: Exchange): void 
   exchange.placeOfAgent = null;
 }
 
-/** Whose share it is: the organization's, else the partner's or the person's of the platform; of those not signed in, the network's. */
+/**
+ * Whose share it is: the organization's, else the partner's or the person's of the platform; of those not signed in,
+ * the network's.
+ */
 export function ownerOf(options: ExchangeOptions, exchange: Exchange, caller: Caller | null): string {
   return caller === null ? networkOf(options, exchange) : (caller.orgId ?? caller.partnerId ?? caller.actor.id);
 }

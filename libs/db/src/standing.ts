@@ -12,8 +12,8 @@ export async function standingOf(db: Database): Promise<Standing> {
     relayStore(db, "status").backlog(),
     db.read<{ letters: number; jobs: number }>(
       who,
-      sql`select (select count(*) from dead_letter where requeued_at is null)::int as letters,
-                 (select count(*) from job where state in ('queued', 'running'))::int as jobs`,
+      sql`SELECT (SELECT count(*) FROM dead_letter WHERE requeued_at IS NULL)::int AS letters,
+                 (SELECT count(*) FROM job WHERE state IN ('queued', 'running'))::int AS jobs`,
     ),
   ]);
   return {

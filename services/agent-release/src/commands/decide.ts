@@ -178,7 +178,8 @@ function offerOf(
 ): Offer | null {
   const release = plan.catalogue[attempt.component as "agent"].releases.find(({ id }) => id === attempt.release_id);
   const rollout = release && [release.guard, ...release.staged].find(({ id }) => id === attempt.rollout_id);
-  // A rollout that has ended is in the plan no more: completed, its release is the promoted one; else it was called off.
+  // A rollout that has ended is in the plan no more: completed, its release is the promoted one; else it was called
+  // off.
   const isOn = rollout
     ? rollout.state === "running"
     : plan.catalogue[attempt.component as "agent"].promotedId === release?.id;

@@ -52,7 +52,10 @@ export function createPlanMemory(): PlanMemory {
   };
 }
 
-/** What counts at an epoch: what was known before, without what has changed since; all of it anew when that is not known. */
+/**
+ * What counts at an epoch: what was known before, without what has changed since; all of it anew when that is not
+ * known.
+ */
 async function heldAt(tx: Tx, epoch: number, before: Held | null): Promise<Held> {
   const changes = before && before.epoch < epoch ? await changesSince(tx, before.epoch, epoch, changesMax) : null;
   if (before === null || changes === null) return { epoch, catalogue: await readCatalogue(tx), partners: new Map() };

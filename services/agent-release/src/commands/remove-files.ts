@@ -9,8 +9,8 @@ const removals = counter("agent_release_file_removals_total", "Files taken out o
 const removingMs = 30_000;
 
 /**
- * Takes files out of the store that no release names any more. A failure leaves them there and is logged: the release is
- * gone all the same.
+ * Takes files out of the store that no release names any more. A failure leaves them there and is logged: the release
+ * is gone all the same.
  */
 export async function removeUnused(
   { db, storage, log }: { db: Database; storage: Storage | null; log: Logger },

@@ -10,7 +10,7 @@ const lookMs = 500;
 const idleMs = 5_000;
 const waitMs = 250;
 
-const behindGauge = gauge("muster_webhook_organizations_behind", "Organizations whose events are refused for now.");
+const behindGauge = gauge("muster_webhook_organizations_behind", "Organizations whose events are refused at present.");
 const refusedCounter = counter("muster_webhook_intake_refused_total", "Posted events refused because others wait.", [
   "code",
 ]);

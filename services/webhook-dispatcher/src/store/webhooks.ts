@@ -163,7 +163,9 @@ export async function findWebhook(
   return row ?? null;
 }
 
-/** A page of an organization's webhooks, or of all in sight, newest first (indexes webhooks_by_org, webhooks_newest). */
+/**
+ * A page of an organization's webhooks, or of all in sight, newest first (indexes webhooks_by_org, webhooks_newest).
+ */
 export function listWebhooks(
   db: Database,
   who: CallContext,

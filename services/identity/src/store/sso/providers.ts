@@ -138,7 +138,9 @@ export async function findActiveProvider(db: Database, place: SignInPlace): Prom
   return row ?? null;
 }
 
-/** What anybody may know of the provider that a place signs in through; `enforced` when one of the place's is in force. */
+/**
+ * What anybody may know of the provider that a place signs in through; `enforced` when one of the place's is in force.
+ */
 export type SignInProvider = { id: string; name: string; type: ProviderType; enforced: boolean };
 
 export async function findSignInProvider(db: Database, place: SignInPlace): Promise<SignInProvider | null> {
