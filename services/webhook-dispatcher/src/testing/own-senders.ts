@@ -1,12 +1,19 @@
 import { afterEach } from "@jest/globals";
+import { sql } from "@muster/db";
+import { systemCaller } from "@muster/kit";
 import type { TestDispatcher } from "./dispatcher.ts";
 
-/** Starts senders of a dispatcher for one test each: stopped after it, and receivers answer as before. */
+/**
+ * Starts senders of a dispatcher for one test each: stopped after it; receivers answer as before, and nothing it left
+ * in the queue takes slots of the next one.
+ */
 export function ownSenders(dispatcher: TestDispatcher): TestDispatcher["sender"] {
   const senders: ReturnType<TestDispatcher["sender"]>[] = [];
   afterEach(async () => {
     for (const sender of senders.splice(0)) await sender.stop();
     for (const each of dispatcher.receivers) each.answer((_request, response) => void response.end("ok"));
+    const who = { caller: systemCaller("webhook-dispatcher") };
+    await dispatcher.database.db.tx(who, (tx) => tx.execute(sql`DELETE FROM webhook_queue`));
   });
   return (change) => {
     const sender = dispatcher.sender(change);
