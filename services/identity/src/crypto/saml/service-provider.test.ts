@@ -23,6 +23,13 @@ const idp = { entityId: "https://idp.example/?a=1&b=<2>", ssoUrl: "https://idp.e
 const requestTo = (change: Partial<OwnEntity> = {}) =>
   authnRequest({ ...own, ...change }, idp, { state: "the-state", privateKey: key.privateKey });
 
+function isSignedBy(url: string, { certificate }: TestKey): boolean {
+  const query = url.slice(url.indexOf("SAMLRequest="));
+  const covered = query.slice(0, query.indexOf("&Signature="));
+  const signature = Buffer.from(new URL(url).searchParams.get("Signature") ?? "", "base64");
+  return createVerify("sha256").update(covered).verify(certificate.pem, signature);
+}
+
 describe("a request to sign in", () => {
   it("goes to the provider with our state, and asks for an e-mail address", () => {
     const { url, requestId } = requestTo();
@@ -42,13 +49,23 @@ describe("a request to sign in", () => {
     expect(requestTo().requestId).not.toBe(requestId);
   });
 
+  it("carries nothing of the request before, and follows each change of the provider and of our key", async () => {
+    const request = (ssoUrl: string, state: string, privateKey = key.privateKey) =>
+      authnRequest({ ...own, signsRequests: true }, { ...idp, ssoUrl }, { state, privateKey }).url;
+    const [one, two] = [request("https://idp.example/one", "a"), request("https://idp.example/two", "b")];
+    expect([new URL(one).pathname, new URL(two).pathname]).toEqual(["/one", "/two"]);
+    expect([one, two].map((url) => new URL(url).searchParams.get("RelayState"))).toEqual(["a", "b"]);
+    const other = await testKey();
+    const again = request("https://idp.example/one", "c", other.privateKey);
+    expect(new URL(again).searchParams.get("RelayState")).toBe("c");
+    expect(isSignedBy(again, other)).toBe(true);
+    expect(isSignedBy(again, key)).toBe(false);
+  });
+
   it("is signed where that is set", () => {
     const { url } = requestTo({ signsRequests: true });
-    const query = url.slice(url.indexOf("SAMLRequest="));
-    const covered = query.slice(0, query.indexOf("&Signature="));
-    const signature = Buffer.from(new URL(url).searchParams.get("Signature") ?? "", "base64");
     expect(new URL(url).searchParams.get("SigAlg")).toMatch(/rsa-sha256$/);
-    expect(createVerify("sha256").update(covered).verify(key.certificate.pem, signature)).toBe(true);
+    expect(isSignedBy(url, key)).toBe(true);
   });
 });
 

@@ -1,3 +1,4 @@
+import { BoundedMap } from "@muster/rpc";
 import { IdentityProvider, ServiceProvider } from "samlify";
 
 const binding = "urn:oasis:names:tc:SAML:2.0:bindings";
@@ -33,15 +34,17 @@ const serviceProvider = (
 /** Our metadata, for one identity provider to import. */
 export const ownMetadata = (own: OwnEntity): string => serviceProvider(own).getMetadata();
 
-/**
- * Where the browser goes to sign in (HTTP-Redirect binding), and the id that the answer has to name. `privateKey` signs
- * where that is set.
- */
-export function authnRequest(
-  own: OwnEntity,
-  idp: { entityId: string; ssoUrl: string },
-  { state, privateKey }: { state: string; privateKey: string },
-): { url: string; requestId: string } {
+type Idp = { entityId: string; ssoUrl: string };
+type Pair = { provider: ReturnType<typeof IdentityProvider>; us: ReturnType<typeof ServiceProvider> };
+
+/** The library writes and reads metadata for each entity, about 10 ms of CPU: too much at each anonymous request. */
+const pairs = new BoundedMap<string, Pair>(500);
+
+function pairOf(own: OwnEntity, idp: Idp, privateKey: string): Pair {
+  const signing = own.signsRequests ? privateKey : undefined;
+  const key = JSON.stringify([own, idp, signing]);
+  const known = pairs.get(key);
+  if (known) return known;
   const provider = IdentityProvider({
     entityID: idp.entityId,
     wantAuthnRequestsSigned: own.signsRequests,
@@ -49,8 +52,21 @@ export function authnRequest(
     // Not used: without one the library prints a warning at each sign-in.
     singleLogoutService: [{ Binding: `${binding}:HTTP-Redirect`, Location: idp.ssoUrl }],
   });
-  const { id, context } = serviceProvider(own, privateKey).createLoginRequest(provider, "redirect", {
-    relayState: state,
-  });
+  const pair = { provider, us: serviceProvider(own, signing) };
+  pairs.set(key, pair);
+  return pair;
+}
+
+/**
+ * Where the browser goes to sign in (HTTP-Redirect binding), and the id that the answer has to name. `privateKey` signs
+ * where that is set.
+ */
+export function authnRequest(
+  own: OwnEntity,
+  idp: Idp,
+  { state, privateKey }: { state: string; privateKey: string },
+): { url: string; requestId: string } {
+  const { provider, us } = pairOf(own, idp, privateKey);
+  const { id, context } = us.createLoginRequest(provider, "redirect", { relayState: state });
   return { url: context, requestId: id };
 }
