@@ -83,7 +83,8 @@ describe("the sender", () => {
     expect(gaps).toHaveLength(5);
     [1, 2, 4, 8, 16].forEach((wanted, i) => {
       expect(gaps[i]).toBeGreaterThanOrEqual(wanted - 0.05);
-      expect(gaps[i]).toBeLessThan(wanted + 0.5);
+      // Late on a busy machine, but never a step of the backoff later.
+      expect(gaps[i]).toBeLessThan(wanted + 0.9);
     });
     expect(failed).toMatchObject({ attempt: 6, error_message: "The receiver answered 500" });
     const client = dispatcher.deliveries(admin);
