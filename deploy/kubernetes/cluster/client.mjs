@@ -92,6 +92,9 @@ export async function ask(...args) {
 
 export const keys = () => JSON.parse(readFileSync(join(dir, "keys", "keys.json"), "utf8"));
 
+/** Of those under way, what stops each. */
+const loads = new Set();
+
 /**
  * Begins `perSecond` calls a second, turn by turn over `calls`, also those that a busy machine made late;
  * `slower(rate)` changes that, `stop()` waits for the last and returns the figures.
@@ -122,23 +125,27 @@ export function load(perSecond, calls) {
     }, 1_000 / each);
   };
   let timer = every(perSecond);
+  const stop = async () => {
+    clearInterval(timer);
+    loads.delete(stop);
+    await Promise.all(open);
+    return figures;
+  };
+  loads.add(stop);
   return {
     figures,
     slower(each) {
       clearInterval(timer);
       timer = every(each);
     },
-    async stop() {
-      clearInterval(timer);
-      await Promise.all(open);
-      return figures;
-    },
+    stop,
   };
 }
 
-/** Watches what the gateways say of themselves; `stop()` returns their longest event-loop lag and what they shed. */
+/** Watches what the gateways say of themselves; `stop()` returns it: their longest event-loop lag, and what they shed. */
 export function watchGateways() {
   const shedBy = new Map();
+  const reasons = new Set();
   let lagMs = 0;
   let going = true;
   const look = async (address) => {
@@ -146,7 +153,10 @@ export function watchGateways() {
     const [, lag = "0"] = /^gateway_event_loop_lag_p99_seconds ([0-9.e+-]+)/m.exec(text) ?? [];
     lagMs = Math.max(lagMs, Number(lag) * 1000);
     let shed = 0;
-    for (const [, count] of text.matchAll(/^gateway_shed_total\{[^}]*\} (\d+)/gm)) shed += Number(count);
+    for (const [, labels, count] of text.matchAll(/^gateway_shed_total\{([^}]*)\} (\d+)/gm)) {
+      shed += Number(count);
+      if (Number(count) > 0) reasons.add(labels);
+    }
     shedBy.set(address, shed);
   };
   const watching = (async () => {
@@ -169,7 +179,8 @@ export function watchGateways() {
   return async () => {
     going = false;
     await watching;
-    return { lagMs: Math.round(lagMs), shed: [...shedBy.values()].reduce((sum, each) => sum + each, 0) };
+    const shed = [...shedBy.values()].reduce((sum, each) => sum + each, 0);
+    return `gateways' lag ≤ ${Math.round(lagMs)} ms, ${[shed, ...reasons].join(" ")} shed`;
   };
 }
 
@@ -207,6 +218,16 @@ export async function noRestarts() {
     for (const { name, restartCount, lastState } of status.containerStatuses ?? []) {
       must(restartCount === 0, `${metadata.name}/${name} never started again (${JSON.stringify(lastState)})`);
     }
+  }
+}
+
+/** After a part that failed: its load has ended, and every deployment has its pods again, or is told of. */
+export async function settled() {
+  for (const stop of loads) await stop();
+  for (const name of workloads) {
+    await kubectl("rollout", "status", `deployment/muster-${name}`, "--timeout=120s").catch(({ message }) =>
+      say(message),
+    );
   }
 }
 

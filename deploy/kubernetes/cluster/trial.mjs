@@ -2,7 +2,7 @@
 // Runs on the node (in.sh), so that Services are reached by name and address.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { dir, helm, kubectl, noRestarts, root, say, watchMemory, workloads } from "./client.mjs";
+import { dir, helm, kubectl, noRestarts, root, say, settled, watchMemory, workloads } from "./client.mjs";
 import { dispatcher } from "./try-dispatcher.mjs";
 import { autoscaler, forced, rollout, upgrade } from "./try-operations.mjs";
 import { policy } from "./try-policy.mjs";
@@ -39,11 +39,20 @@ async function install() {
 if (!wanted.includes("installed")) await install();
 const memory = watchMemory();
 const session = {};
+const failed = [];
 for (const [name, part] of Object.entries(parts)) {
   if (name !== "smoke" && wanted.length > 0 && !wanted.includes(name)) continue;
-  await part(session);
-  await noRestarts();
+  try {
+    await part(session);
+    await noRestarts();
+  } catch (error) {
+    // Nothing else can be tried without the first; of the others each is told of in the same run.
+    if (name === "smoke") throw error;
+    failed.push(name);
+    say(`${name} FAILED: ${error.stack}`);
+    await settled();
+  }
 }
-say("all of it passed");
+say(failed.length === 0 ? "all of it passed" : `failed: ${failed.join(", ")}`);
 console.log(`Memory of a pod:\n${(await memory()).join("\n")}`);
-process.exit(0);
+process.exit(failed.length === 0 ? 0 : 1);
