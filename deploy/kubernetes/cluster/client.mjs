@@ -70,18 +70,27 @@ export async function until(what, look, ms = 60_000) {
 }
 
 export async function call(method, path, body, token) {
-  const response = await fetch(`${gateway}/api/v1${path}`, {
-    method,
-    headers: {
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...(token ? { authorization: `Bearer ${token}` } : {}),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(10_000),
+  const send = () =>
+    fetch(`${gateway}/api/v1${path}`, {
+      method,
+      headers: {
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(token ? { authorization: `Bearer ${token}` } : {}),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(10_000),
+    });
+  const response = await send().catch((error) => {
+    // As browsers and proxies do where a connection at rest was closed while they sent on it (RFC 9112, 9.3.1).
+    if (method !== "GET" || !closed.has(error.cause?.code)) throw error;
+    resent += 1;
+    return send();
   });
   const text = await response.text();
   return { status: response.status, body: text.startsWith("{") ? JSON.parse(text) : text };
 }
+const closed = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
+let resent = 0;
 
 /** As `call`, but anything other than 2xx throws. */
 export async function ask(...args) {
@@ -108,9 +117,9 @@ export function load(perSecond, calls) {
     const startedMs = performance.now();
     const done = each()
       .then(({ status, body }) => {
-        if (status >= 300) figures.failed.push(`${status} ${JSON.stringify(body).slice(0, 120)}`);
+        if (status >= 300) figures.failed.push(`${status} ${body?.code ?? body} of ${each.name}`);
       })
-      .catch((error) => figures.failed.push(`${error.message} ${error.cause?.code ?? ""}`))
+      .catch((error) => figures.failed.push(`${error.message} ${error.cause?.code ?? ""} of ${each.name}`))
       .finally(() => {
         figures.slowestMs = Math.max(figures.slowestMs, performance.now() - startedMs);
         open.delete(done);
@@ -125,11 +134,12 @@ export function load(perSecond, calls) {
     }, 1_000 / each);
   };
   let timer = every(perSecond);
+  const resentBefore = resent;
   const stop = async () => {
     clearInterval(timer);
     loads.delete(stop);
     await Promise.all(open);
-    return figures;
+    return { ...figures, resent: resent - resentBefore };
   };
   loads.add(stop);
   return {
@@ -140,6 +150,13 @@ export function load(perSecond, calls) {
     },
     stop,
   };
+}
+
+/** What failed, each kind once with its count. */
+export function kinds(failed) {
+  const counts = new Map();
+  for (const each of failed) counts.set(each, (counts.get(each) ?? 0) + 1);
+  return [...counts].map(([each, count]) => `${each} × ${count}`).join("; ");
 }
 
 /** Watches what the gateways say of themselves; `stop()` returns it: their longest event-loop lag, and what they shed. */
