@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { stopClusters } from "./global-teardown.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
 const built = join(root, "deploy", "local", "dist", "test-cluster.js");
@@ -26,6 +27,9 @@ export default async function globalSetup() {
   globalThis.musterTestCluster = cluster;
   // jest runs no teardown when it is interrupted. What a SIGKILL leaves is removed by the next run.
   for (const [name, status] of Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 })) {
-    process.once(name, () => cluster.stop().finally(() => process.exit(status)));
+    process.once(name, async () => {
+      await Promise.allSettled([stopClusters(process.env.MUSTER_E2E_DIR), cluster.stop()]);
+      process.exit(status);
+    });
   }
 }

@@ -11,19 +11,27 @@ const scan = new URL("../../../libs/testing/dist/secret-scan.js", import.meta.ur
  */
 export default async function globalTeardown() {
   const e2e = process.env.MUSTER_E2E_DIR;
-  const lent = e2e ? readdirSync(e2e).filter((name) => /^lent-\w+$/.test(name)) : [];
-  const clusters = e2e ? [e2e, ...lent.map((name) => join(e2e, name))] : [];
   const leaks = [];
   try {
-    for (const directory of clusters) leaks.push(...(await leaksOf(directory, await import(scan))));
+    for (const directory of clustersOf(e2e)) leaks.push(...(await leaksOf(directory, await import(scan))));
   } finally {
     if (e2e) {
-      await Promise.all(clusters.map((directory) => stopLauncher(join(directory, "launcher.pid"))));
+      await stopClusters(e2e);
       if (leaks.length === 0) rmSync(e2e, { recursive: true, force: true });
     }
     await globalThis.musterTestCluster?.stop();
   }
   if (leaks.length > 0) throw new Error(`Secrets were written down (${e2e} is kept):\n${leaks.join("\n")}`);
+}
+
+function clustersOf(e2e) {
+  const lent = e2e ? readdirSync(e2e).filter((name) => /^lent-\w+$/.test(name)) : [];
+  return e2e ? [e2e, ...lent.map((name) => join(e2e, name))] : [];
+}
+
+/** Ends the clusters of e2e suites whose folders are in there. */
+export async function stopClusters(e2e) {
+  await Promise.all(clustersOf(e2e).map((directory) => stopLauncher(join(directory, "launcher.pid"))));
 }
 
 async function stopLauncher(pidFile) {
