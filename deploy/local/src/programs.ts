@@ -18,8 +18,13 @@ import {
   workers,
 } from "./replicas.ts";
 
+/**
+ * MB of each half of V8's young generation. What a start fills of it is kept: 16, a large machine's own choice, are 15 to 35 MB more of
+ * each process at rest (docs/performance/memory.md); in a container of 256 MiB V8 chooses 1 by itself.
+ */
+export const semiSpaceMb = 4;
 /** Batches live longer than V8 expects of young objects: a tenth of what sealing costs (docs/decisions/0046). */
-const v8: Partial<Record<ProgramName, string[]>> = { audit: ["--max-semi-space-size=64"] };
+const ownSemiSpaceMb: Partial<Record<ProgramName, number>> = { audit: 64 };
 
 /** One process of the cluster: which program, its own name and its ports; workers have no `port` (0). */
 export type Instance = { name: string; program: ProgramName; port: number; opsPort: number };
@@ -222,7 +227,7 @@ export function runProgram(options: {
     // The data folder on the command line tells this cluster's processes from another's, for people and for the launcher.
     const args = [
       ...(traced ? ["--import", "@muster/kit/telemetry"] : []),
-      ...(v8[program] ?? []),
+      `--max-semi-space-size=${ownSemiSpaceMb[program] ?? semiSpaceMb}`,
       "--enable-source-maps",
       script,
     ];

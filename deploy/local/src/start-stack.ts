@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { freePort } from "./ports.ts";
 import { gone, signal } from "./process-table.ts";
+import { semiSpaceMb } from "./programs.ts";
 import { parseReplicas } from "./replicas.ts";
 import type { StackFile } from "./stack-file.ts";
 
@@ -41,7 +42,7 @@ export async function startStack(options: StartOptions = {}): Promise<RunningSta
   const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
   if (!existsSync(main)) throw new Error(`${main} is not built: run \`npm run build\` first`);
   const gateways = parseReplicas(options.env?.MUSTER_REPLICAS ?? process.env.MUSTER_REPLICAS ?? "").gateway;
-  const child = spawn(process.execPath, ["--enable-source-maps", main], {
+  const child = spawn(process.execPath, [`--max-semi-space-size=${semiSpaceMb}`, "--enable-source-maps", main], {
     env: {
       ...process.env,
       PORT: String(options.port ?? (await freePort(new Set(), gateways))),
