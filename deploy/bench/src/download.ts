@@ -7,18 +7,20 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startStack } from "@muster/local";
 import { administrator, password } from "./administrator.ts";
-import { loadAverage } from "./process-usage.ts";
+import { loadAverage, usageOf } from "./process-usage.ts";
 
 type Measured = { bytes: number; refused: number; seconds: number };
 
 const mebi = 1024 * 1024;
 const clientsMax = 64;
 const sampleMs = 50;
+const fileName = "muster-agent-linux-amd64";
+const path = "/api/v1/agents/download/linux/amd64?version=1.0.0";
 
 /**
  * `npm run bench -- download [MiB]`: 64 clients that download a binary (16 MiB when not said) from the platform's own store through one
- * gateway, twice each: MB/s, and how much the memory of gateway and agent-release grows meanwhile. One client before
- * them.
+ * gateway, twice each: MB/s, CPU per byte, and how much the memory of gateway and agent-release grows meanwhile. One
+ * client before them; and the same file from the least of node:http before and after.
  */
 export async function run(args: string[] = []): Promise<void> {
   const size = Math.min(Number(args[0] ?? 16), 512) * mebi;
@@ -38,22 +40,37 @@ export async function run(args: string[] = []): Promise<void> {
     const root = await administrator(url);
     const synced = await root("POST", "/agent-versions/sync-directory");
     if (synced.status !== 200) throw new Error(`the sync answered ${synced.status}: ${JSON.stringify(synced.body)}`);
+    const { port } = new URL(url);
     const pids = {
       gateway: running.stack.gateways[0]?.pid ?? 0,
       "agent-release": running.stack.services["agent-release"]?.pid ?? 0,
     };
+    const before = await baseline(join(folder, "1.0.0", fileName));
     const rows = [];
-    for (const clients of [1, clientsMax]) rows.push(await measure(new URL(url).port, clients, pids));
+    for (const clients of [1, clientsMax]) rows.push(await measure(port, clients, pids));
+    const after = await baseline(join(folder, "1.0.0", fileName));
     console.log(`a binary of ${size / mebi} MiB, load ${loadAverage()}`);
     console.table(rows);
+    const share = (100 * (rows.at(-1)?.["MB/s"] ?? 0)) / ((before + after) / 2);
+    console.log(`node:http alone ${before} and ${after} MB/s, ${clientsMax} clients; of that ${share.toFixed(0)} %`);
   } finally {
     await running.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
+/** MB/s of a server of one hop, without anything that a product needs. */
+async function baseline(file: string): Promise<number> {
+  const server = fork(fileURLToPath(new URL("./download-baseline.js", import.meta.url)), [file]);
+  const [{ port }] = (await once(server, "message")) as [{ port: number }];
+  try {
+    return (await measure(String(port), clientsMax, {}))["MB/s"];
+  } finally {
+    server.kill();
+  }
+}
+
 async function measure(port: string, clients: number, pids: Record<string, number>) {
-  const path = "/api/v1/agents/download/linux/amd64?version=1.0.0";
   const client = fork(fileURLToPath(new URL("./download-client.js", import.meta.url)), [port, path, String(clients)]);
   await once(client, "message");
   try {
@@ -63,8 +80,14 @@ async function measure(port: string, clients: number, pids: Record<string, numbe
     const sampling = setInterval(() => {
       for (const each of before) each.most = Math.max(each.most, rssOf(each.pid));
     }, sampleMs);
+    const groups = Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, [pid]]));
+    const used = usageOf(groups);
     const { bytes, refused, seconds } = await round(client, 2);
     clearInterval(sampling);
+    const cpu = [...usageOf(groups)].map(([name, { cpuMs }]) => {
+      const perByte = (cpuMs - (used.get(name)?.cpuMs ?? 0)) / (bytes / 1e6);
+      return [`${name} CPU ms/MB`, perByte.toFixed(2)];
+    });
     const memory = before.flatMap(({ name, rss, most }) => [
       [`${name} MiB before`, Math.round(rss / mebi)],
       [`${name} MiB more`, Math.round((most - rss) / mebi)],
@@ -74,6 +97,7 @@ async function measure(port: string, clients: number, pids: Record<string, numbe
       "MB/s": Math.round(bytes / 1e6 / seconds),
       refused,
       seconds: seconds.toFixed(1),
+      ...Object.fromEntries(cpu),
       ...Object.fromEntries(memory),
     };
   } finally {
@@ -93,7 +117,7 @@ function rssOf(pid: number): number {
 function publish(folder: string, size: number): void {
   const block = randomBytes(mebi);
   const bytes = Buffer.concat(Array.from({ length: size / mebi }, () => block));
-  const name = "muster-agent-linux-amd64";
+  const name = fileName;
   const file = { os: "linux", arch: "amd64", size, sha256: createHash("sha256").update(bytes).digest("hex"), name };
   mkdirSync(join(folder, "1.0.0"));
   writeFileSync(join(folder, "1.0.0", name), bytes);

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createHttp2Server, type IncomingHttpHeaders } from "node:http2";
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, createClient } from "@connectrpc/connect";
@@ -343,6 +344,21 @@ describe("the transport", () => {
       .echo({})
       .catch(toAppError);
     expect(error).toMatchObject({ code });
+  });
+
+  it("asks for streams that are not compressed", async () => {
+    const asked = deferred<IncomingHttpHeaders>();
+    const server = createHttp2Server();
+    server.on("stream", (stream, headers) => {
+      asked.resolve(headers);
+      stream.respond({ ":status": 503 }, { endStream: true });
+    });
+    const client = createClient(ProbeService, transportTo([await listen(server)], { patienceMs: 0 }));
+    const answers = client.echoStream({ message: "once", count: 1 })[Symbol.asyncIterator]();
+    await expect(answers.next()).rejects.toMatchObject({ code: Code.Unavailable });
+    const headers = await asked.promise;
+    expect(headers[":path"]).toMatch(/EchoStream$/);
+    expect(headers).not.toHaveProperty("connect-accept-encoding");
   });
 
   it("refuses base URLs that are none", () => {

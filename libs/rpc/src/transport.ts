@@ -172,6 +172,8 @@ export function createTransport(options: TransportOptions): RpcTransport {
         useBinaryFormat: true,
         idleConnectionTimeoutMs: clientTtlMs,
         readMaxBytes: maxResponseBytes,
+        // Compressing costs a server ten times the rest of a stream, and binaries do not shrink.
+        acceptCompression: [],
         ...(tls ? { nodeOptions: { secureContext: tls.context() } } : {}),
       }),
     );
