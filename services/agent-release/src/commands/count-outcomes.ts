@@ -2,12 +2,15 @@ import type { Tx } from "@muster/db";
 import { counter, type Logger } from "@muster/kit";
 import { asItself, auditRelease, auditTenant } from "../emits/audit.ts";
 import { isOverThreshold } from "../rules/rollout.ts";
-import type { AttemptRow, AttemptState } from "../store/attempts.ts";
+import { type AttemptRow, type AttemptState, failuresByOrganization } from "../store/attempts.ts";
 import { bumpPlan } from "../store/plan.ts";
 import { countersOf, limitsOf, lockRollouts, type RolloutRow, updateRollout } from "../store/rollouts.ts";
 
 const outcomes = counter("agent_release_attempts_total", "Ended update attempts by outcome.", ["component", "outcome"]);
 const haltedCounter = counter("agent_release_halted_total", "Rollouts that halted themselves.");
+
+/** Organizations that a halt's audit row names, those with the most failures first. */
+const namedOrganizations = 10;
 
 /** An attempt that has ended in this transaction, or one that failed and has succeeded after all (`late`). */
 export type Outcome = { attempt: AttemptRow; state: AttemptState; reason: string | null; late?: true };
@@ -42,7 +45,7 @@ export async function countOutcomes(
   let halted = false;
   for (const rollout of rollouts.values()) {
     if (rollout.state === "running" && isOverThreshold(limitsOf(rollout), countersOf(rollout))) {
-      halt(tx, rollout, reasons.get(rollout.id) ?? "failed", now);
+      await halt(tx, rollout, reasons.get(rollout.id) ?? "failed", now);
       log.warn(
         { rolloutId: rollout.id, failed: rollout.failed, succeeded: rollout.succeeded },
         "rollout halted itself",
@@ -54,15 +57,20 @@ export async function countOutcomes(
   if (halted) await bumpPlan(tx, { scope: "all" });
 }
 
-function halt(tx: Tx, rollout: RolloutRow, lastReason: string, now: Date): void {
+async function halt(tx: Tx, rollout: RolloutRow, lastReason: string, now: Date): Promise<void> {
+  // One organization alone may have failed by its own fault, or will: who resumes must see it. Partners read the
+  // reason, too, so that the names are in the audit row alone.
+  const failing = await failuresByOrganization(tx, rollout.id);
+  const whose = failing.length === 1 ? ", all of one organization" : "";
   rollout.state = "halted";
-  rollout.reason = `${rollout.failed - rollout.forgiven} failures, the last: ${lastReason}`;
+  rollout.reason = `${rollout.failed - rollout.forgiven} failures${whose}, the last: ${lastReason}`;
   haltedCounter.inc();
   const details = {
     failed: rollout.failed,
     succeeded: rollout.succeeded,
     inFlight: rollout.in_flight,
     reason: rollout.reason,
+    organizations: failing.slice(0, namedOrganizations).map(({ org_id: id, failed }) => ({ id, failed })),
   };
   auditRelease(
     tx,

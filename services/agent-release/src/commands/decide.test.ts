@@ -72,6 +72,25 @@ describe("decisions", () => {
     expect(offered(await service.decide(...many(5)))).toBe(0);
   });
 
+  it.each([
+    ["one organization", 1, "3 failures, all of one organization, the last: failed"],
+    ["two organizations", 2, "3 failures, the last: failed"],
+  ])("say whether a rollout was halted by devices of %s", async (_, organizations, reason) => {
+    const version = `2.3.${organizations}`;
+    await service.release(version, { haltFailures: 2 });
+    const { orgId, partnerId } = service.question().device;
+    const own = { orgId, partnerId };
+    for (const place of [own, own, organizations === 1 ? own : {}]) {
+      const question = service.question({}, place);
+      expect(offered(await service.decide(question))).toBe(1);
+      await service.decide(running(question, "1.0.0", failed(version)));
+    }
+    expect(await service.rollout(version)).toMatchObject({ state: "halted", failed: 3, reason });
+    const [first, ...others] = (await service.lastHalt()).organizations;
+    expect(first).toEqual({ id: orgId, failed: 4 - organizations });
+    expect(others).toHaveLength(organizations - 1);
+  });
+
   it("count a device that returns late as a success after all", async () => {
     await service.release("2.4.0");
     const question = service.question();

@@ -118,6 +118,13 @@ export function lockDue(tx: Tx, limit: number): Promise<AttemptRow[]> {
     ORDER BY deadline LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED`);
 }
 
+/** Failures of a rollout by organization, most first. */
+export function failuresByOrganization(tx: Tx, rolloutId: string): Promise<{ org_id: string; failed: number }[]> {
+  return tx.query<{ org_id: string; failed: number }>(sql`
+    SELECT org_id, count(*)::int AS failed FROM update_attempt WHERE rollout_id = ${rolloutId}::uuid AND state = 'failed'
+    GROUP BY org_id ORDER BY failed DESC, org_id`);
+}
+
 /** The newest attempts of a device, whatever became of them. */
 export function newestAttempts(tx: Tx, deviceId: string, limit: number): Promise<AttemptRow[]> {
   return tx.query<AttemptRow>(sql`

@@ -1,6 +1,8 @@
 import { fileURLToPath } from "node:url";
+import { fromBinary } from "@bufbuild/protobuf";
 import { sql, type Tx } from "@muster/db";
 import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
+import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { tenantMigrations } from "@muster/service";
 import { testDatabase } from "@muster/testing";
 import { type DecideDeps, decideForDevices, type Question } from "../commands/decide.ts";
@@ -11,6 +13,7 @@ import { asItself } from "../emits/audit.ts";
 import { bumpPlan } from "../store/plan.ts";
 import { insertRollout, type NewRollout } from "../store/rollouts.ts";
 
+type Counted = { state: string; in_flight: number; succeeded: number; failed: number; reason: string | null };
 export type TestRelease = Awaited<ReturnType<typeof startRelease>>;
 
 /** An agent of that version, for one platform. */
@@ -82,12 +85,18 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
       });
     },
     async rollout(version: string) {
-      const [row] = await db.read<{ state: string; in_flight: number; succeeded: number; failed: number }>(
+      const [row] = await db.read<Counted>(
         who,
-        sql`SELECT t.state, t.in_flight, t.succeeded, t.failed FROM rollout t JOIN release r ON r.id = t.release_id
+        sql`SELECT t.state, t.in_flight, t.succeeded, t.failed, t.reason FROM rollout t JOIN release r ON r.id = t.release_id
             WHERE r.version = ${version} AND t.kind = 'guard'`,
       );
       return row;
+    },
+    /** Details of the audit row of the newest halt. */
+    async lastHalt(): Promise<{ organizations: { id: string; failed: number }[] }> {
+      const rows = await db.read<{ body: Buffer }>(who, sql`SELECT body FROM outbox ORDER BY id DESC`);
+      const events = rows.map(({ body }) => fromBinary(AuditEventSchema, body));
+      return JSON.parse(events.find(({ action }) => action === "agent_update.rollout.halt")?.detailsJson ?? "");
     },
     async execute(statement: ReturnType<typeof sql>) {
       await db.tx(who, (tx) => tx.execute(statement));
