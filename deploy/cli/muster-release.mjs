@@ -18,6 +18,8 @@ Ends with 0 when all is well, 1 when something is wrong, 2 on wrong usage.
 `;
 
 const spki = Buffer.from("302a300506032b6570032100", "hex");
+const semver = /^v?(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/;
+const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 const [command, ...rest] = process.argv.slice(2);
 
 try {
@@ -58,6 +60,8 @@ async function makeManifest(args) {
     if (!path) throw new Error(`"${given}" is not FILE=OS/ARCH`);
     artifacts.push({ os, arch, size: (await stat(path)).size, sha256: await digestOf(path), name: basename(path) });
   }
+  const faults = [...faultsOf(values), ...faultsOfFiles(artifacts)];
+  if (faults.length > 0) throw new Error(faults.join("; "));
   const manifest = {
     version: values.version.replace(/^v/, ""),
     component: values.component,
@@ -70,6 +74,30 @@ async function makeManifest(args) {
   const file = `${values.component}.manifest`;
   await writeFile(file, `${text}\n${lineOf(text)}`);
   process.stdout.write(`${file}: ${artifacts.length} files of ${values.component} ${manifest.version}\n`);
+}
+
+/** What the platform would refuse: better before it is signed than when it is published. */
+function faultsOf({ component, version, counter = "0", expires, minimum }) {
+  const faults = [];
+  if (!["agent", "watchdog", "helper"].includes(component)) faults.push("--component is agent, watchdog or helper");
+  if (!semver.test(version)) faults.push(`--version ${version} is not a semantic version`);
+  if (!/^\d{1,15}$/.test(counter)) faults.push(`--counter ${counter} is not a whole number`);
+  if (minimum && !semver.test(minimum)) faults.push(`--minimum ${minimum} is not a semantic version`);
+  if (expires && !(time.test(expires) && new Date(expires) > new Date()))
+    faults.push(`--expires ${expires} is not a time to come, 2027-01-01T00:00:00Z for example`);
+  return faults;
+}
+
+function faultsOfFiles(artifacts) {
+  const faults = [];
+  const seen = new Set();
+  for (const { os, arch, name, size } of artifacts) {
+    if (size === 0) faults.push(`${name} is empty`);
+    if (!/^[A-Za-z0-9][A-Za-z0-9._+-]{0,199}$/.test(name)) faults.push(`"${name}" is no name of a published file`);
+    for (const each of [`called ${name}`, `for ${os}/${arch}`])
+      if (seen.size === seen.add(each).size) faults.push(`two files are ${each}`);
+  }
+  return faults;
 }
 
 /** What makes signature lines with RELEASE_SIGNING_KEY. */

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -47,6 +47,36 @@ describe("muster-release", () => {
       artifacts: [{ os: "linux", arch: "amd64", size: 6, name: "muster-agent-linux-amd64" }],
     });
     expect(noteKeys(privateKey).signer.text).toBe(publicKey);
+  });
+
+  const file = "muster-agent-linux-amd64=linux/amd64";
+  it.each([
+    ["another component", ["--component", "agnet", "--version", "1.4.0", file], "--component is agent"],
+    ["a version of two numbers", ["--component", "helper", "--version", "1.4", file], "not a semantic version"],
+    ["a counter that is none", ["--component", "helper", "--version", "1.4.0", "--counter", "x", file], "whole number"],
+    [
+      "a time gone by",
+      ["--component", "helper", "--version", "1.4.0", "--expires", "2020-01-01T00:00:00Z", file],
+      "to come",
+    ],
+    [
+      "one platform twice",
+      ["--component", "helper", "--version", "1.4.0", file, "other=linux/amd64"],
+      "for linux/amd64",
+    ],
+    [
+      "one name twice",
+      ["--component", "helper", "--version", "1.4.0", file, "dist/muster-agent-linux-amd64=linux/arm64"],
+      "called",
+    ],
+    ["an empty file", ["--component", "helper", "--version", "1.4.0", "empty=linux/386"], "empty is empty"],
+  ])("signs nothing that the platform would refuse: %s", (_, args, why) => {
+    mkdirSync(join(folder, "dist"), { recursive: true });
+    for (const name of ["other", "dist/muster-agent-linux-amd64"]) writeFileSync(join(folder, name), "binary");
+    writeFileSync(join(folder, "empty"), "");
+    const { status, stderr } = run(["manifest", ...args], { RELEASE_SIGNING_KEY: privateKey });
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining(why) });
+    expect(existsSync(join(folder, "helper.manifest"))).toBe(false);
   });
 
   it("verifies manifest and binaries, and refuses what was changed or signed by another key", () => {
