@@ -94,6 +94,15 @@ describe("days", () => {
     expect(open).toEqual([]);
   });
 
+  it("of deliveries leave room in each page for the outcomes that follow", async () => {
+    const filled = await dispatcher.rows<{ fillfactor: string }>(
+      `SELECT DISTINCT option_value AS fillfactor FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+       CROSS JOIN pg_options_to_table(c.reloptions)
+       WHERE i.inhparent = 'webhook_deliveries'::regclass AND option_name = 'fillfactor'`,
+    );
+    expect(filled).toEqual([{ fillfactor: "45" }]);
+  });
+
   it("cannot be made without end, nor today's be dropped, whoever asks", async () => {
     for (const call of [
       "SELECT ensure_webhook_days('1000-01-01', '2999-01-01')",
