@@ -173,10 +173,15 @@ export function startSender(deps: SenderDeps): Sender {
     let isVain = false;
     for (let failures = 0; !stopping.signal.aborted; ) {
       try {
+        if (!rung && isVain) {
+          // What is due may not be claimable yet: no look before a while has passed, and no claim before that look.
+          isVain = false;
+          await pause(busyPollMs, () => rung);
+          continue;
+        }
         if (!rung) {
           // The look only reads: a cluster at rest writes nothing.
-          const restMs = isVain ? busyPollMs : await db.tx(who(), (tx) => nextDueMs(tx, pollMs), { readOnly: true });
-          isVain = false;
+          const restMs = await db.tx(who(), (tx) => nextDueMs(tx, pollMs), { readOnly: true });
           await pause(restMs, () => rung);
           if (!rung && restMs === pollMs) continue;
         }
