@@ -137,6 +137,15 @@ describe("a webhook over HTTP", () => {
       await until(`a delivery of ${type}`, () => about(type, "userId", person.id), patienceMs);
     }
     expect(receiver.received.some(({ body }) => body.includes(stranger.id))).toBe(false);
+    // What the catalogue shows is what arrives.
+    const { body: catalogue } = await admin.call("GET", "/webhooks/event-types");
+    const known = catalogue.data as { type: string; source: string; example: { data: object } }[];
+    const fieldsOf = (data: object) => Object.keys(data).sort();
+    for (const { type, example } of known.filter(({ source }) => source === "platform")) {
+      const ours = ofType(type).filter(({ body }) => body.includes(deviceId) || body.includes(person.id));
+      for (const fields of ours.map((each) => fieldsOf(envelopeOf(each).data)))
+        expect({ type, fields }).toEqual({ type, fields: fieldsOf(example.data) });
+    }
   }, 180_000);
 });
 

@@ -273,6 +273,13 @@ describe("a webhook", () => {
     expect([empty.status, empty.body.error]).toEqual([400, "No updates provided"]);
     const events = await admin.call("GET", "/webhooks/event-types");
     expect(events.body.data).toHaveLength(30);
+    expect(events.body.data?.[1]).toMatchObject({
+      type: "device.online",
+      group: "device",
+      description: "A device that was not online has sent a heartbeat.",
+      source: "platform",
+      example: { type: "device.online", orgId: expect.any(String), data: { hostname: "web-01", status: "online" } },
+    });
     const test = await admin.call("POST", "/events", { type: "webhook.test", data: {} });
     expect([test.status, test.body.code]).toEqual([400, "unknown_event_type"]);
     const retried = await admin.call("POST", `/webhooks/${id}/retry/${randomUUID()}`);

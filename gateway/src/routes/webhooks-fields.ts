@@ -1,7 +1,7 @@
 import { isEventType } from "@muster/kit";
 import { z } from "zod";
 import type { CodedFault } from "../http/validate.ts";
-import { id, idOut, nameIn, timeOut } from "./schemas.ts";
+import { id, idOut, nameIn, objectOut, timeOut } from "./schemas.ts";
 
 export const status = z.enum(["active", "paused", "failed"]);
 
@@ -68,6 +68,20 @@ export const health = z
       .meta({ description: "Why it was marked `failed`: it answered 410, or no delivery ended well for days." }),
   })
   .meta({ id: "WebhookHealth" });
+
+export const eventType = z
+  .object({
+    type: z.string(),
+    group: z.string(),
+    description: z.string().meta({ description: "What the event says, in one sentence." }),
+    source: z.enum(["platform", "posted"]).meta({
+      description: "`posted`: it comes through `POST /events` alone, and its `data` is what was posted there.",
+    }),
+    example: z
+      .object({ id: idOut, type: z.string(), timestamp: timeOut, orgId: idOut, data: objectOut })
+      .meta({ description: "A body as a receiver gets it." }),
+  })
+  .meta({ id: "EventType" });
 
 // Where a name leads is for the dispatcher to judge; what the text tells stands beside the other faults of the body.
 const urlFault = (text: string): string | null => {

@@ -1,6 +1,7 @@
 import { eventTypes } from "@muster/kit";
 import { z } from "zod";
 import { type Route, route } from "../route.ts";
+import { eventTypeOf } from "./event-type-examples.ts";
 import { maskOf } from "./field-mask.ts";
 import {
   exampleId,
@@ -15,7 +16,17 @@ import {
   timeOut,
 } from "./schemas.ts";
 
-import { deliveryStats, health, newWebhook, patch, paths, secret, status, webhook } from "./webhooks-fields.ts";
+import {
+  deliveryStats,
+  eventType,
+  health,
+  newWebhook,
+  patch,
+  paths,
+  secret,
+  status,
+  webhook,
+} from "./webhooks-fields.ts";
 import { healthOf, webhookOf } from "./webhooks-replies.ts";
 
 const tag = "Webhooks";
@@ -99,9 +110,9 @@ const types = route({
   path: "/webhooks/event-types",
   access: read,
   tag,
-  summary: "Event types that a webhook can subscribe to",
-  reply: z.object({ data: z.array(z.object({ type: z.string(), group: z.string() })) }),
-  handle: () => ({ data: eventTypes.map((type) => ({ type, group: type.slice(0, type.indexOf(".")) })) }),
+  summary: "Event types that a webhook can subscribe to, each with a sentence and an example",
+  reply: z.object({ data: z.array(eventType) }),
+  handle: () => ({ data: eventTypes.map(eventTypeOf) }),
 });
 
 const get = route({

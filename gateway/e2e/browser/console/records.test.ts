@@ -104,6 +104,12 @@ inChromium("records in the console", (visit) => {
         await page.getByLabel("Answer").selectOption("5xx");
         await page.getByRole("link", { name: "webhook.test" }).first().waitFor();
         await page.getByLabel("Answer").selectOption("");
+        await page.getByRole("combobox", { name: "Example of" }).selectOption("device.offline");
+        await page.getByText("A device has missed several heartbeats.").waitFor();
+        await page
+          .getByRole("region", { name: "Example of device.offline" })
+          .getByText('"hostname": "web-01"')
+          .waitFor();
 
         await page.getByRole("button", { name: "Deliver again" }).first().click();
         await page.getByText("Queued anew.").waitFor();

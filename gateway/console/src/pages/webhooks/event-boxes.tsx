@@ -20,11 +20,12 @@ export function EventBoxes({ chosen = ["*"], faultsOf }: { chosen?: readonly str
         All events, also those of later versions
       </label>
       {isAll ? null : (
-        <fieldset className={styles.choices}>
+        <fieldset className={styles.sentences}>
           <legend>Events</legend>
-          {(types.data?.data ?? []).map(({ type }) => (
+          {(types.data?.data ?? []).map(({ type, description }) => (
             <label key={type}>
               <input type="checkbox" name="events" value={type} defaultChecked={chosen.includes(type)} /> {type}
+              <span className="soft">{description}</span>
             </label>
           ))}
         </fieldset>

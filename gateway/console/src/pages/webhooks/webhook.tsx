@@ -17,6 +17,7 @@ import { ChangeWebhook } from "./change-webhook.tsx";
 import { DeadLetters } from "./dead-letters.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { DeliveryChart } from "./delivery-chart.tsx";
+import { EventExamples } from "./event-examples.tsx";
 import { Replays } from "./replays.tsx";
 
 /** One webhook: its endpoint's health, its deliveries, and what can be done with it. */
@@ -114,6 +115,7 @@ export function WebhookPage() {
         </>
       ) : null}
       <Replays id={id} onDone={say} />
+      <EventExamples subscribed={data.events} />
       {asking === "change" ? (
         <ChangeWebhook
           of={data}

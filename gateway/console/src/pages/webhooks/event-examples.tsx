@@ -1,0 +1,35 @@
+import { useState } from "react";
+import { useGet } from "../../api/queries.ts";
+import { Controls, Json, Section } from "../../parts/facts.tsx";
+import { Options } from "../../parts/options.tsx";
+
+/** What the events of a webhook say, with a body as its receiver gets it. */
+export function EventExamples({ subscribed }: { subscribed: readonly string[] }) {
+  const types = useGet("/api/v1/webhooks/event-types");
+  const [chosen, choose] = useState("");
+  const isAll = subscribed.includes("*");
+  const known = (types.data?.data ?? []).filter(({ type }) => isAll || subscribed.includes(type));
+  const shown = known.find(({ type }) => type === chosen) ?? known[0];
+  if (!shown) return null;
+  return (
+    <Section
+      title="What its events say"
+      action={
+        <Controls>
+          <label>
+            Example of{" "}
+            <select value={shown.type} onChange={({ target }) => choose(target.value)}>
+              <Options of={known.map(({ type }) => type)} />
+            </select>
+          </label>
+        </Controls>
+      }
+    >
+      <p>
+        {shown.description}
+        {shown.source === "posted" ? " It comes from programs of yours (POST /events); data is what they send." : ""}
+      </p>
+      <Json value={shown.example} label={`Example of ${shown.type}`} />
+    </Section>
+  );
+}

@@ -1,0 +1,102 @@
+import type { EventType } from "@muster/kit";
+import { exampleId, exampleTime } from "./schemas.ts";
+
+/** What an event says, in one sentence, and its `data`. */
+type Told = { description: string; data: Readonly<Record<string, unknown>> };
+
+const device = {
+  deviceId: exampleId,
+  siteId: exampleId,
+  groupIds: [],
+  hostname: "web-01",
+  os: "linux",
+  arch: "amd64",
+  agentVersion: "1.4.2",
+  watchdogVersion: null,
+  status: "online",
+  lastSeenAt: exampleTime,
+  lastIpAddress: "192.0.2.1",
+};
+const alert = { alertId: exampleId, deviceId: exampleId, name: "Disk full", severity: "critical" };
+const script = { scriptId: exampleId, deviceId: exampleId, name: "Clear caches" };
+const automation = { automationId: exampleId, name: "Nightly restart" };
+const policy = { policyId: exampleId, deviceId: exampleId, name: "Disks are encrypted" };
+const patch = { patchId: exampleId, deviceId: exampleId, name: "KB5034441" };
+const remote = { remoteSessionId: exampleId, deviceId: exampleId, userId: exampleId };
+const person = { userId: exampleId, email: "ada@example.com", name: "Ada" };
+const client = { ipAddress: "192.0.2.1", userAgent: "Mozilla/5.0" };
+
+/** Of types that this platform emits itself: `data` has exactly these fields. */
+const emitted = {
+  "device.enrolled": {
+    description: "An agent has enrolled a device.",
+    data: { ...device, lastSeenAt: null, lastIpAddress: null },
+  },
+  "device.online": { description: "A device that was not online has sent a heartbeat.", data: device },
+  "device.offline": {
+    description: "A device has missed several heartbeats.",
+    data: { ...device, status: "offline" },
+  },
+  "device.updated": { description: "A device's site, groups, name, agent or settings have changed.", data: device },
+  "device.decommissioned": {
+    description: "A device was decommissioned: its agent is refused from now on.",
+    data: { ...device, status: "decommissioned" },
+  },
+  "user.login": {
+    description: "A person of the organization has signed in.",
+    data: { ...person, sessionId: exampleId, mfa: true, ...client },
+  },
+  "user.logout": {
+    description: "A person of the organization has signed out.",
+    data: { ...person, sessionId: exampleId, ...client },
+  },
+  "session.login": {
+    description: "A session has begun.",
+    data: { sessionId: exampleId, userId: exampleId, mfa: true, expiresAt: exampleTime, ...client },
+  },
+  "session.logout": {
+    description: "A session has ended, by its person or for them; `reason` says why.",
+    data: { sessionId: exampleId, userId: exampleId, reason: "revoked" },
+  },
+} satisfies Partial<Record<EventType, Told>>;
+
+/** Of types that come through `POST /events` alone: `data` is what was posted, this is one way. */
+const posted: Readonly<Record<Exclude<EventType, keyof typeof emitted>, Told>> = {
+  "alert.triggered": { description: "A condition that somebody watches for has come true.", data: alert },
+  "alert.acknowledged": { description: "Somebody has taken an alert on.", data: { ...alert, userId: exampleId } },
+  "alert.resolved": { description: "The cause of an alert has gone.", data: alert },
+  "alert.escalated": { description: "An alert that nobody took on went to the next in line.", data: alert },
+  "script.started": { description: "A script has begun on a device.", data: script },
+  "script.completed": { description: "A script has ended well.", data: { ...script, exitCode: 0 } },
+  "script.failed": { description: "A script has ended with an error.", data: { ...script, exitCode: 1 } },
+  "automation.started": { description: "An automation has begun.", data: automation },
+  "automation.completed": { description: "All steps of an automation have ended well.", data: automation },
+  "automation.failed": { description: "A step of an automation has failed.", data: { ...automation, step: 2 } },
+  "policy.evaluated": { description: "A device was compared with a policy.", data: { ...policy, compliant: true } },
+  "policy.violation": { description: "A device does not meet a policy.", data: policy },
+  "policy.compliant": { description: "A device that did not meet a policy meets it again.", data: policy },
+  "patch.available": { description: "There is a patch that a device lacks.", data: patch },
+  "patch.approved": { description: "Somebody has approved a patch.", data: { ...patch, userId: exampleId } },
+  "patch.installed": { description: "A patch was installed on a device.", data: patch },
+  "patch.failed": { description: "A patch could not be installed on a device.", data: { ...patch, error: "no space" } },
+  "patch.rollback": { description: "A patch was taken off a device.", data: patch },
+  "security.score_changed": {
+    description: "The security score of a device has changed.",
+    data: { deviceId: exampleId, before: 71, after: 84 },
+  },
+  "remote.session.started": { description: "A person has begun to work on a device remotely.", data: remote },
+  "remote.session.ended": { description: "Remote work on a device has ended.", data: remote },
+};
+
+/** An event type with its sentence and a body as a receiver gets it. */
+export function eventTypeOf(type: EventType) {
+  const told: Readonly<Record<EventType, Told>> = { ...emitted, ...posted };
+  const { description, data } = told[type];
+  return {
+    type,
+    group: type.slice(0, type.indexOf(".")),
+    description,
+    source: type in emitted ? ("platform" as const) : ("posted" as const),
+    example: { id: exampleId, type, timestamp: exampleTime, orgId: exampleId, data },
+  };
+}
