@@ -207,6 +207,26 @@ describe("the list of devices", () => {
     expect(walked).toEqual(ids);
   });
 
+  it("is sorted by host name or by the last sign of life, both ways", async () => {
+    const { orgId } = await newTenant(root);
+    const made: Record<string, string> = {};
+    for (const hostname of ["b", "C", "a"]) made[hostname] = await enroll(orgId, { hostname });
+    const sorted = async (sort: string, more = "") =>
+      (await root.call("GET", `/devices?orgId=${orgId}&sort=${sort}${more}`)).body;
+    const named = (...names: string[]) => names.map((name) => made[name]);
+    expect(idsOf(await sorted("hostname"))).toEqual(named("a", "b", "C"));
+    expect(idsOf(await sorted("-hostname"))).toEqual(named("C", "b", "a"));
+    // None was seen: each stands where it enrolled.
+    const newest = idsOf((await root.call("GET", `/devices?orgId=${orgId}`)).body);
+    expect(idsOf(await sorted("-lastSeenAt"))).toEqual(newest);
+    expect(idsOf(await sorted("lastSeenAt"))).toEqual(newest.toReversed());
+    const first = await sorted("hostname", "&limit=2");
+    const { nextCursor } = first.pagination as { nextCursor: string };
+    expect(idsOf(await sorted("hostname", `&limit=2&cursor=${nextCursor}`))).toEqual(named("C"));
+    const other = await root.call("GET", `/devices?orgId=${orgId}&sort=lastSeenAt&cursor=${nextCursor}`);
+    expect([other.status, other.body.code]).toEqual([400, "validation_failed"]);
+  });
+
   it.each([
     ["limit=0", 1],
     ["limit=1000", 100],
@@ -219,6 +239,7 @@ describe("the list of devices", () => {
 
   it.each([
     ["status=broken", 400],
+    ["sort=status", 400],
     ["orgId=x", 400],
     ["siteId=1", 400],
     ["groupId=", 400],

@@ -39,6 +39,7 @@ export const deviceRows: AreaRows = {
       { permission: "devices:write" },
       `
     PATCH /devices/:id
+    POST /devices/bulk-update
     POST /device-groups
     PATCH /device-groups/:id
     POST /device-groups/:id/devices
@@ -50,6 +51,7 @@ export const deviceRows: AreaRows = {
       { permission: "devices:delete" },
       `
     DELETE /devices/:id
+    POST /devices/bulk-decommission
     DELETE /device-groups/:id`,
     ),
     ...rows(7, open, "POST /agents/enroll"),

@@ -42,11 +42,15 @@ const elsewhere = [
   "POST /sso/link/start/:providerId",
   "DELETE /sso/link/:providerId",
 ];
+/** A row for each device: e2e/devices/bulk.test.ts looks at them. */
+const ofSeveral = ["POST /devices/bulk-update", "POST /devices/bulk-decommission"];
 /** May leave a row of more than one component: e2e/releases looks at them. */
 const ofReleases = [...ofPublishedReleases, "POST /agent-versions/rollouts/:id/complete"];
 const operations = changing
   .filter(({ path }) => !ownSession(path) && !path.startsWith("/agents/"))
-  .filter(({ method, path }) => ![...unaudited, ...ofReleases, ...elsewhere].includes(`${method} ${path}`))
+  .filter(
+    ({ method, path }) => ![...unaudited, ...ofReleases, ...ofSeveral, ...elsewhere].includes(`${method} ${path}`),
+  )
   .map((row) => [`${row.method} ${row.path}`, row] as const);
 
 const onRecords = knownSubjects(changing)

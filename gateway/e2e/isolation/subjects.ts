@@ -78,6 +78,9 @@ const selfRows = [
 const openRows = [
   // Without ids; gateway/e2e/tenants/names.test.ts names some.
   "GET /names",
+  // Without ids, too: e2e/devices/bulk.test.ts tries them with everybody's.
+  "POST /devices/bulk-update",
+  "POST /devices/bulk-decommission",
   "GET /agents/downloads",
   "GET /platform/status",
   "GET /sso/presets",

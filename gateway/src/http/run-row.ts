@@ -1,10 +1,9 @@
 import { AppError } from "@muster/kit";
-import { toAppError } from "@muster/rpc";
-import { EdgeError } from "../errors.ts";
 import type { RouteRequest } from "../route.ts";
 import { cookieOf } from "./cookies.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { takePlace } from "./places.ts";
+import { publicError } from "./public-error.ts";
 import { isSameOrigin } from "./same-origin.ts";
 import {
   checkCaller,
@@ -71,14 +70,4 @@ function requestOf(options: ExchangeOptions, exchange: Exchange): RouteRequest {
 function cookieFor({ deps }: ExchangeOptions, { inbound, served }: Exchange): string | null {
   const { cookie } = served.row;
   return cookie === undefined ? null : cookieOf(inbound.cookie, typeof cookie === "string" ? cookie : cookie(deps));
-}
-
-/** What a handler's failure means outside. */
-function publicError(thrown: unknown): AppError | EdgeError {
-  if (thrown instanceof EdgeError) return thrown;
-  const error = toAppError(thrown);
-  // A service that refuses our own caller token is a fault inside: the client's session is fine, and must not be thrown
-  // away.
-  if (thrown instanceof AppError || error.code !== "unauthenticated") return error;
-  return new AppError("unavailable", "Service is temporarily unavailable", { cause: error, retryAfterSeconds: 1 });
 }

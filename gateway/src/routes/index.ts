@@ -19,6 +19,7 @@ import { deviceGroupRoutes } from "./device-groups.ts";
 import { deviceLogRoutes } from "./device-logs.ts";
 import { deviceUpdateRoutes } from "./device-updates.ts";
 import { deviceRoutes } from "./devices.ts";
+import { deviceBulkRoutes } from "./devices-bulk.ts";
 import { enrollmentKeyRoutes } from "./enrollment-keys.ts";
 import { eventRoutes } from "./events.ts";
 import { liveLogRoutes } from "./live-logs.ts";
@@ -70,6 +71,7 @@ export const routes: readonly Route[] = [
   ...agentVersionRolloutRoutes,
   ...agentUpdateRoutes,
   ...deviceRoutes,
+  ...deviceBulkRoutes,
   ...deviceUpdateRoutes,
   ...deviceGroupRoutes,
   ...agentLogRoutes,

@@ -3,6 +3,8 @@ import { Failed } from "./queries.ts";
 
 /** Requests under way at a time. */
 const atATime = 6;
+/** Records of one call that takes several. */
+const together = 100;
 
 export type EachResult = { done: string[]; refused: { id: string; failure: Failure }[] };
 
@@ -32,3 +34,34 @@ export async function forEach(
   await Promise.all(Array.from({ length: atATime }, worker));
   return result;
 }
+
+type Told = { id: string; code: string | null; error: string | null };
+
+/**
+ * Does the same to all of the records by calls that take several and tell of each what happened. A call that fails
+ * altogether is a refusal of each of its records.
+ */
+export async function forAll(
+  ids: readonly string[],
+  call: (ids: string[]) => Promise<{ results: readonly Told[] }>,
+  onProgress: (through: number) => void,
+): Promise<EachResult> {
+  const result: EachResult = { done: [], refused: [] };
+  for (let at = 0; at < ids.length; at += together) {
+    const part = ids.slice(at, at + together);
+    try {
+      for (const { id, code, error } of (await call(part)).results) {
+        if (code === null) result.done.push(id);
+        else result.refused.push({ id, failure: { ...ofOne, code, error: error ?? code } });
+      }
+    } catch (error) {
+      if (!(error instanceof Failed)) throw error;
+      for (const id of part) result.refused.push({ id, failure: error.failure });
+    }
+    onProgress(result.done.length + result.refused.length);
+  }
+  return result;
+}
+
+/** A refusal within a call that was answered. */
+const ofOne = { status: 200, requestId: "", retryAfterSeconds: null };

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { type EachResult, forEach } from "../api/each.ts";
+import type { EachResult } from "../api/each.ts";
 import { failureSentence } from "../rules/failure-sentence.ts";
 import { Dialog, DialogActions } from "./dialog.tsx";
 import { PlainTable } from "./plain-table.tsx";
@@ -16,7 +16,8 @@ type BulkActionProps = {
   /** A word to type before what cannot be undone. */
   typed?: string;
   isDisabled?: boolean;
-  work(id: string): Promise<unknown>;
+  /** Does it to all of them; hears how many are through. */
+  work(ids: readonly string[], onProgress: (through: number) => void): Promise<EachResult>;
   /** Called when the dialog is left after work was done. */
   onDone(): void;
   onClose(): void;
@@ -32,13 +33,8 @@ export function BulkAction(props: BulkActionProps) {
   const [text, setText] = useState("");
   const run = async () => {
     setThrough(0);
-    setResult(
-      await forEach(
-        items.map(({ id }) => id),
-        work,
-        setThrough,
-      ),
-    );
+    const ids = items.map(({ id }) => id);
+    setResult(await work(ids, setThrough));
   };
   if (result) {
     const nameOf = (id: string) => items.find((item) => item.id === id)?.name ?? id;

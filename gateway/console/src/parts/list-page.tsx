@@ -59,7 +59,9 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   const query = Object.fromEntries(names.map((name) => [name, filters[name]]));
   const params = { ...(at ? { path: at } : {}), query };
   const isAsked = notAllowed === null;
-  const list = useList(path, { params }, { ...(everyMs ? { everyMs } : {}), enabled: isAsked, isStill: true });
+  // In another order than the newest first nobody could say which rows are new.
+  const polled = everyMs && !query.sort ? { everyMs } : {};
+  const list = useList(path, { params }, { ...polled, enabled: isAsked, isStill: true });
   const [columnChoice, chooseColumns] = useColumnChoice(path);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const keyOf = (row: ItemOf<P>) => String((row as { id: string }).id);
@@ -74,7 +76,10 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
       </>
     );
   }
-  const inForce = names.filter((name) => name !== "orgId" && filters[name]);
+  const inForce = names.filter((name) => name !== "orgId" && name !== "sort" && filters[name]);
+  const order = names.includes("sort")
+    ? { order: { inForce: filters.sort, change: (sort: string | undefined) => change({ sort }) } }
+    : {};
   return (
     <>
       <ListHead
@@ -121,6 +126,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           rows={list.rows}
           keyOf={keyOf}
           {...(bulk ? { selection: { chosen, change: setChosen } } : {})}
+          {...order}
           total={list.total}
           hasMore={list.hasMore}
           isLoadingMore={list.isLoadingMore}

@@ -1,5 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
+import { ChevronDown, ChevronsUpDown, ChevronUp } from "lucide-react";
 import { type CSSProperties, type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import { nextSort, sortedBy } from "../rules/sort.ts";
 import { useShortcut } from "./shortcuts.ts";
 import styles from "./table.module.css";
 
@@ -11,6 +13,8 @@ export type Column<Row> = {
   width?: string;
   /** Left out on narrow screens. */
   isMinor?: true;
+  /** The API's name for an order by this column. */
+  sort?: string;
 };
 
 type TableProps<Row> = {
@@ -26,6 +30,8 @@ type TableProps<Row> = {
   isStale?: boolean;
   loadMore(): void;
   selection?: Selection;
+  /** The order in force, as the API names it, and another one; undefined is the list's own. */
+  order?: { inForce: string | undefined; change(sort: string | undefined): void };
 };
 
 /** Rows that are selected, by their keys. */
@@ -40,7 +46,19 @@ const widthOf = (width: string | undefined) => (width ? ({ "--column-width": wid
  * cell has the row's link.
  */
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, columns, rows, keyOf, total, hasMore, isLoadingMore, isStale = false, loadMore, selection } = props;
+  const {
+    label,
+    columns,
+    rows,
+    keyOf,
+    total,
+    hasMore,
+    isLoadingMore,
+    isStale = false,
+    loadMore,
+    selection,
+    order,
+  } = props;
   const scroller = useRef<HTMLElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -104,9 +122,25 @@ export function Table<Row>(props: TableProps<Row>) {
                 />
               </th>
             ) : null}
-            {columns.map(({ id, title, isMinor }) => (
-              <th key={id} scope="col" className={isMinor ? styles.minor : undefined}>
-                {title}
+            {columns.map(({ id, title, isMinor, sort }) => (
+              <th
+                key={id}
+                scope="col"
+                className={isMinor ? styles.minor : undefined}
+                aria-sort={sort && order ? sortedBy(sort, order.inForce) : undefined}
+              >
+                {sort && order ? (
+                  <button
+                    type="button"
+                    className={styles.sort}
+                    onClick={() => order.change(nextSort(sort, order.inForce))}
+                  >
+                    {title}
+                    {sortIcons[sortedBy(sort, order.inForce)]}
+                  </button>
+                ) : (
+                  title
+                )}
               </th>
             ))}
           </tr>
@@ -152,6 +186,12 @@ export function Table<Row>(props: TableProps<Row>) {
     </section>
   );
 }
+
+const sortIcons = {
+  none: <ChevronsUpDown size={14} aria-hidden />,
+  ascending: <ChevronUp size={14} aria-hidden />,
+  descending: <ChevronDown size={14} aria-hidden />,
+};
 
 const Space = ({ height, columns }: { height: number; columns: number }) => (
   <tr className={styles.space} style={{ height }}>

@@ -126,6 +126,44 @@ inChromium("the console's pages", (visit) => {
     },
   );
 
+  visit("sort devices by a title, move several at once, and name the one that was refused", async (visitor) => {
+    const { cluster, page } = visitor;
+    const orgId = await newOrganization(cluster, await newPartner(cluster));
+    const siteId = await newSite(cluster, orgId, { name: "Berlin" });
+    const enroll = await enroller(cluster);
+    const ids: Record<string, string> = {};
+    for (const hostname of ["web-02", "web-01", "db-01"]) ids[hostname] = await enroll(orgId, { hostname });
+    const admin = await signedInAs(cluster, "org-admin", { orgId });
+    await visitor.signIn(admin, "/devices");
+    const rowAt = (index: number, name: string) =>
+      page.locator(`tr[data-index="${index}"]`).getByRole("link", { name }).waitFor();
+    const sorted = async (direction: string, names: string[]) => {
+      await page.getByRole("button", { name: "Host", exact: true }).click();
+      await page.locator(`th[aria-sort="${direction}"]`, { hasText: "Host" }).waitFor();
+      for (const [index, name] of names.entries()) await rowAt(index, name);
+    };
+    await rowAt(0, "db-01");
+    await sorted("ascending", ["db-01", "web-01", "web-02"]);
+    await sorted("descending", ["web-02", "web-01", "db-01"]);
+    expect(new URL(page.url()).search).toBe("?sort=-hostname");
+    await visitor.expectAccessible();
+    // Somebody else was faster with one of them.
+    expect((await admin.api.call("DELETE", `/devices/${ids["web-01"]}`)).status).toBe(200);
+    await page.getByRole("checkbox", { name: "Select all rows that are loaded" }).check();
+    await page.getByRole("button", { name: "Move to site …" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("To the site").selectOption({ label: "Berlin" });
+    await dialog.getByRole("button", { name: "Move", exact: true }).click();
+    await dialog.getByText("2 of 3 done.").waitFor();
+    await dialog.getByRole("row", { name: /^web-01 .*decommissioned/ }).waitFor();
+    await visitor.expectAccessible();
+    await dialog.getByRole("button", { name: "Close", exact: true }).click();
+    await dialog.waitFor({ state: "detached" });
+    const placed = await admin.api.call("GET", `/devices?siteId=${siteId}&sort=hostname`);
+    const names = (placed.body.data as { hostname: string }[]).map(({ hostname }) => hostname);
+    expect(names).toEqual(["db-01", "web-02"]);
+  });
+
   visit("show who changed what, verify the chain, and say when an id is not there", async (visitor) => {
     const { cluster, page } = visitor;
     const { orgId, admin } = await tenantWithAdmins(cluster);

@@ -2,7 +2,7 @@ import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import type { ListDevicesRequest } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { deviceStatuses, deviceSystems, idField } from "../rules/device.ts";
 import { type Checks, checks } from "../rules/fields.ts";
-import type { DeviceFilter, DevicePlaces } from "../store/device-list.ts";
+import { type DeviceFilter, type DevicePlaces, deviceSorts } from "../store/device-list.ts";
 
 /** Filters as the store takes them, empty ones left empty; throws `validation_failed` naming each bad one. */
 export function deviceFilter(request: ListDevicesRequest): DeviceFilter {
@@ -17,6 +17,7 @@ export function deviceFilter(request: ListDevicesRequest): DeviceFilter {
     seenAfter: instantOf("seenAfter", request.seenAfter, check),
     seenBefore: instantOf("seenBefore", request.seenBefore, check),
     search: check.text("search", request.search, 255),
+    sort: request.sort === "" ? null : check.oneOf("sort", request.sort, deviceSorts),
   };
   check.done();
   return filter;

@@ -270,6 +270,64 @@ describe("listing devices", () => {
   });
 });
 
+describe("a sorted list of devices", () => {
+  it("walks by host name or by the last sign of life, both ways, without repeating or skipping", async () => {
+    const tenant = await fleet.tenant();
+    const names = ["web-2", "Web-1", "db", "web-2", "APP"];
+    const made: { id: string; hostname: string }[] = [];
+    for (const hostname of names) made.push({ hostname, id: await fleet.device(tenant.orgId, { hostname }) });
+    const client = as(admin(tenant));
+    const walk = async (sort: string) => {
+      const ids: string[] = [];
+      let cursor = "";
+      do {
+        const listed = await client.listDevices({ sort, page: { limit: 2, cursor } });
+        ids.push(...idsOf(listed));
+        expect(Number(listed.page?.total)).toBe(names.length);
+        cursor = listed.page?.nextCursor ?? "";
+      } while (cursor !== "");
+      return ids;
+    };
+    const byName = await walk("hostname");
+    expect(byName.map((id) => made.find((each) => each.id === id)?.hostname)).toEqual([
+      "APP",
+      "db",
+      "Web-1",
+      "web-2",
+      "web-2",
+    ]);
+    expect(new Set(byName).size).toBe(names.length);
+    expect(await walk("-hostname")).toEqual(byName.toReversed());
+    // None was seen: each stands where it enrolled.
+    const enrolled = idsOf(await client.listDevices({})).toReversed();
+    expect(await walk("last_seen")).toEqual(enrolled);
+    expect(await walk("-last_seen")).toEqual(enrolled.toReversed());
+    const second = await client.listDevices({ sort: "hostname", page: { page: 2, limit: 2 } });
+    expect(idsOf(second)).toEqual(byName.slice(2, 4));
+  });
+
+  it("takes cursors of its own order alone, and known orders", async () => {
+    const tenant = await fleet.tenant();
+    for (const hostname of ["a", "b"]) await fleet.device(tenant.orgId, { hostname });
+    const client = as(admin(tenant));
+    const cursorOf = async (sort: string) =>
+      (await client.listDevices({ sort, page: { limit: 1 } })).page?.nextCursor ?? "";
+    const sorts = ["", "hostname", "-hostname", "last_seen", "-last_seen"];
+    for (const made of sorts) {
+      const cursor = await cursorOf(made);
+      for (const sort of sorts) {
+        const answered = await outcome(client.listDevices({ sort, page: { cursor } }));
+        expect({ made, sort, answered }).toEqual({
+          made,
+          sort,
+          answered: made === sort ? "ok" : "validation_failed cursor",
+        });
+      }
+    }
+    expect(await outcome(client.listDevices({ sort: "created_at" }))).toBe("validation_failed sort");
+  });
+});
+
 describe("what other services ask of devices", () => {
   it("is answered as their newest events say it, to services alone", async () => {
     const tenant = await fleet.tenant();

@@ -1,27 +1,32 @@
 import { type Query, sql, type Tx } from "@muster/db";
-import { decodeCursor, encodeCursor, type Page } from "@muster/kit";
+import { decodeCursor, encodeCursor, foreignCursor, type Page } from "@muster/kit";
 import type { NamePage } from "./name-page.ts";
 
 /** Rows that are counted one by one; a longer list's total is the planner's estimate. */
 const exactCount = 50_000;
 
-/** A list, newest first: an index begins with the columns of `where` and goes on with (created_at, id). */
-export type NewestList = { table: Query; columns: Query; where: Query };
+/** What a list is ordered by besides id: an expression without nulls, and its name, which stands in cursors. */
+export type Order = { name: string; key: Query; holds: "time" | "text"; isDescending: boolean };
 
-/** One page and the total. Throws `validation_failed` on a cursor that is not of such a list. */
+const newestFirst: Order = { name: "newest", key: sql`created_at`, holds: "time", isDescending: true };
+
+/** A list, newest first: an index begins with the columns of `where` and goes on with (created_at, id). */
+export type NewestList = { table: Query; columns: Query; where: Query; order?: Order };
+
+/** One page and the total. Throws `validation_failed` on a cursor that is not of such a list, in this order. */
 export async function readNewestPage<R extends { id: string; created_at: Date }>(
   tx: Tx,
   list: NewestList,
   page: Page,
 ): Promise<NamePage<R>> {
-  const rows = await tx.query<R>(pageQuery(list, page));
+  const rows = await tx.query<R & { sort_key: Date | string }>(pageQuery(list, page));
   const complete = page.cursor === null && page.page === 1 && rows.length <= page.limit;
   // A search that finds little has read everything already: it is not made to do so twice.
   const known = complete ? { count: rows.length, isEstimate: false } : null;
   const total = page.skipCount ? null : (known ?? (await countUpToMany(tx, list)));
   const shown = rows.slice(0, page.limit);
   const last = shown.at(-1);
-  const nextCursor = rows.length > page.limit && last ? encodeCursor([last.created_at, last.id]) : "";
+  const nextCursor = rows.length > page.limit && last ? cursorAt(last, list.order) : "";
   return { rows: shown, total: total?.count ?? null, totalIsEstimate: total?.isEstimate ?? false, nextCursor };
 }
 
@@ -36,20 +41,36 @@ export async function countUpToMany(
 }
 
 /** The page's ids come from an index alone, also behind filters and offsets; only then rows are read. */
-function pageQuery({ table, columns, where }: NewestList, page: Page): Query {
-  const from = page.cursor === null ? sql`true` : behind(page.cursor);
+function pageQuery({ table, columns, where, order = newestFirst }: NewestList, page: Page): Query {
+  const from = page.cursor === null ? sql`true` : behind(page.cursor, order);
   const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
+  const direction = order.isDescending ? sql`DESC` : sql`ASC`;
+  const sorted = sql`ORDER BY ${order.key} ${direction}, id ${direction}`;
   return sql`
     WITH page AS MATERIALIZED (
-      SELECT id FROM ${table} WHERE ${where} AND ${from}
-      ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1} OFFSET ${offset}
+      SELECT id FROM ${table} WHERE ${where} AND ${from} ${sorted} LIMIT ${page.limit + 1} OFFSET ${offset}
     )
-    SELECT ${columns} FROM ${table} WHERE id IN (SELECT id FROM page) ORDER BY created_at DESC, id DESC`;
+    SELECT ${columns}, ${order.key} AS sort_key FROM ${table} WHERE id IN (SELECT id FROM page) ${sorted}`;
 }
 
-function behind(cursor: string): Query {
-  const [createdAt, id] = decodeCursor(cursor, ["time", "uuid"]);
-  return sql`(created_at, id) < (${createdAt}::timestamptz, ${id}::uuid)`;
+function cursorAt(row: { id: string; sort_key: Date | string }, order: Order = newestFirst): string {
+  return encodeCursor([...(order === newestFirst ? [] : [order.name]), row.sort_key, row.id]);
+}
+
+function behind(cursor: string, order: Order): Query {
+  const { key, isDescending } = order;
+  const than = isDescending ? sql`<` : sql`>`;
+  const [value, id] = positionOf(cursor, order);
+  return value instanceof Date
+    ? sql`(${key}, id) ${than} (${value}::timestamptz, ${id}::uuid)`
+    : sql`(${key}, id) ${than} (${value}::text, ${id}::uuid)`;
+}
+
+function positionOf(cursor: string, { name, holds }: Order): [value: Date | string, id: string] {
+  if (name === newestFirst.name) return decodeCursor(cursor, ["time", "uuid"]);
+  const [found, value, id] = decodeCursor(cursor, ["text", holds, "uuid"]);
+  if (found !== name) throw foreignCursor();
+  return [value, id];
 }
 
 async function count(tx: Tx, { table, where }: Pick<NewestList, "table" | "where">): Promise<number> {

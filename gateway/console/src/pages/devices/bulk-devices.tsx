@@ -1,6 +1,7 @@
 import type { ItemOf } from "@muster/client";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
+import { type EachResult, forAll, forEach } from "../../api/each.ts";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { BulkAction } from "../../parts/bulk-action.tsx";
 import { Field } from "../../parts/field.tsx";
@@ -8,6 +9,7 @@ import { Operation } from "../../parts/operation.tsx";
 import { NamedOptions } from "../../parts/options.tsx";
 
 type Device = ItemOf<"/api/v1/devices">;
+type Change = { siteId?: string | null; autoUpdateEnabled?: boolean };
 type Asking = "move" | "group" | "updatesOn" | "updatesOff" | "decommission" | null;
 
 /** What can be done with several devices at once. */
@@ -35,7 +37,24 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
     },
   };
   const count = `${devices.length.toLocaleString()} ${devices.length === 1 ? "device" : "devices"}`;
-  const path = (id: string) => ({ path: { id } });
+  const changing =
+    (change: Change) =>
+    (ids: readonly string[], onProgress: (through: number) => void): Promise<EachResult> =>
+      forAll(
+        ids,
+        (deviceIds) => dataOf(api.POST("/api/v1/devices/bulk-update", { body: { deviceIds, change } })),
+        onProgress,
+      );
+  const decommission = (deviceIds: string[]) =>
+    dataOf(api.POST("/api/v1/devices/bulk-decommission", { body: { deviceIds } }));
+  // One by one: a group takes all devices of a call, or none.
+  const join = (id: string) =>
+    dataOf(
+      api.POST("/api/v1/device-groups/{id}/devices", {
+        params: { path: { id: placeId } },
+        body: { deviceIds: [id] },
+      }),
+    );
   const chooser = (label: string, places: readonly { id: string; name: string }[] | undefined, none?: string) =>
     isOneOrganization ? (
       <Field label={label}>
@@ -49,19 +68,19 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
     );
   return (
     <>
-      <Operation name="PATCH /api/v1/devices/{id}" onClick={() => open("move")}>
+      <Operation name="POST /api/v1/devices/bulk-update" onClick={() => open("move")}>
         Move to site …
       </Operation>
       <Operation name="POST /api/v1/device-groups/{id}/devices" onClick={() => open("group")}>
         Add to group …
       </Operation>
-      <Operation name="POST /api/v1/devices/{id}/auto-update" onClick={() => open("updatesOn")}>
+      <Operation name="POST /api/v1/devices/bulk-update" onClick={() => open("updatesOn")}>
         Updates on …
       </Operation>
-      <Operation name="POST /api/v1/devices/{id}/auto-update" onClick={() => open("updatesOff")}>
+      <Operation name="POST /api/v1/devices/bulk-update" onClick={() => open("updatesOff")}>
         Updates off …
       </Operation>
-      <Operation name="DELETE /api/v1/devices/{id}" onClick={() => open("decommission")}>
+      <Operation name="POST /api/v1/devices/bulk-decommission" onClick={() => open("decommission")}>
         Decommission …
       </Operation>
       {asking === "move" ? (
@@ -70,9 +89,7 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
           title={`Move ${count}`}
           verb="Move"
           isDisabled={!isOneOrganization}
-          work={(id) =>
-            dataOf(api.PATCH("/api/v1/devices/{id}", { params: path(id), body: { siteId: placeId || null } }))
-          }
+          work={changing({ siteId: placeId || null })}
         >
           {chooser("To the site", sites.data?.data, "none: out of their sites")}
         </BulkAction>
@@ -83,9 +100,7 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
           title={`Add ${count} to a group`}
           verb="Add"
           isDisabled={placeId === ""}
-          work={(id) =>
-            dataOf(api.POST("/api/v1/device-groups/{id}/devices", { params: path(placeId), body: { deviceIds: [id] } }))
-          }
+          work={(ids, onProgress) => forEach(ids, join, onProgress)}
         >
           {chooser("Group", groups.data?.data)}
         </BulkAction>
@@ -95,10 +110,7 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
           {...shared}
           title={`Turn agent updates ${asking === "updatesOn" ? "on" : "off"}`}
           verb={asking === "updatesOn" ? "Turn on" : "Turn off"}
-          work={(id) => {
-            const body = { enabled: asking === "updatesOn" };
-            return dataOf(api.POST("/api/v1/devices/{id}/auto-update", { params: path(id), body }));
-          }}
+          work={changing({ autoUpdateEnabled: asking === "updatesOn" })}
         >
           <p>
             {asking === "updatesOn"
@@ -113,7 +125,7 @@ export function BulkDevices({ devices, onDone }: { devices: readonly Device[]; o
           title={`Decommission ${count}?`}
           verb="Decommission"
           typed={count}
-          work={(id) => dataOf(api.DELETE("/api/v1/devices/{id}", { params: path(id) }))}
+          work={(ids, onProgress) => forAll(ids, decommission, onProgress)}
         >
           <p>
             The tokens of their agents are refused at once and for ever; records, logs and audit rows stay. They no

@@ -32,7 +32,7 @@ export function Devices() {
       title="Devices"
       section="devices"
       path="/api/v1/devices"
-      filters={["orgId", "siteId", "groupId", "status", "os", "agentVersion", "label", "seenBefore", "search"]}
+      filters={["orgId", "siteId", "groupId", "status", "os", "agentVersion", "label", "seenBefore", "search", "sort"]}
       text={{ name: "search", label: "Host name" }}
       choices={[
         { name: "status", label: "Status", options: statuses },
@@ -52,6 +52,7 @@ export function Devices() {
         {
           id: "host",
           title: "Host",
+          sort: "hostname",
           cell: ({ id, hostname }) => (
             <Link to="/devices/$id" params={{ id }} search={{ orgId } as never}>
               {hostname}
@@ -79,7 +80,13 @@ export function Devices() {
         },
         { id: "address", title: "Address", width: "10rem", isMinor: true, cell: ({ lastIpAddress }) => lastIpAddress },
         { id: "labels", title: "Labels", isMinor: true, cell: ({ labels }) => <Labels of={labels} /> },
-        { id: "seen", title: "Last seen", width: "9rem", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+        {
+          id: "seen",
+          title: "Last seen",
+          width: "9rem",
+          sort: "lastSeenAt",
+          cell: ({ lastSeenAt }) => <Time at={lastSeenAt} />,
+        },
       ]}
       empty={
         <EmptyState title="No device has enrolled yet.">

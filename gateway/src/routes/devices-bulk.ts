@@ -1,0 +1,103 @@
+import { AppError } from "@muster/kit";
+import { z } from "zod";
+import { errorReply } from "../errors.ts";
+import { publicError } from "../http/public-error.ts";
+import { type Route, route } from "../route.ts";
+import { maskOf } from "./field-mask.ts";
+import { exampleId, id, idOut } from "./schemas.ts";
+
+const tag = "Devices";
+
+/** Devices of one call, and how many of them are under way at a time: one caller does not fill tenancy's pool. */
+const devicesMax = 100;
+const atATime = 4;
+
+const deviceIds = z
+  .array(id)
+  .min(1)
+  .max(devicesMax)
+  .meta({ description: `At most ${devicesMax}; one that stands there twice counts once.` });
+
+const reply = z.object({
+  results: z
+    .array(
+      z.object({
+        id: idOut,
+        code: z
+          .string()
+          .nullable()
+          .meta({ description: "Null: it is done. Else the error's code, as a call for it alone." }),
+        error: z.string().nullable(),
+      }),
+    )
+    .meta({ description: "One for each device, in the order of the call." }),
+});
+
+const change = z.object({
+  siteId: id.nullish().meta({ description: "A site of their organization; null takes them out of their sites." }),
+  autoUpdateEnabled: z.boolean().optional(),
+});
+const paths = { siteId: "site_id", autoUpdateEnabled: "auto_update_enabled" };
+
+const update = route({
+  method: "POST",
+  path: "/devices/bulk-update",
+  audit: "device.update",
+  access: { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] },
+  tag,
+  summary: "Change several devices, each on its own",
+  description:
+    "Not all or none: `results` says of each what happened. Each that changes has its event and its audit row.",
+  body: z.object({ deviceIds, change }),
+  example: { deviceIds: [exampleId], change: { autoUpdateEnabled: false } },
+  reply,
+  errors: ["no_updates"],
+  async handle({ body, rpc }, { services }) {
+    const updateMask = maskOf(body.change, paths);
+    const device = { ...body.change, siteId: body.change.siteId ?? "" };
+    if (updateMask.paths.length === 0) throw new AppError("no_updates", "No updates provided");
+    return ofEach(body.deviceIds, async (each) =>
+      services.devices.updateDevice({ id: each, updateMask, device }, await rpc()),
+    );
+  },
+});
+
+const decommission = route({
+  method: "POST",
+  path: "/devices/bulk-decommission",
+  audit: "device.delete",
+  access: { auth: "session", permission: "devices:delete", keyScopes: ["devices:write"] },
+  tag,
+  summary: "Decommission several devices, each on its own",
+  description: "As `DELETE /devices/:id` for each; `results` says of each what happened.",
+  body: z.object({ deviceIds }),
+  example: { deviceIds: [exampleId] },
+  reply,
+  async handle({ body, rpc }, { services }) {
+    return ofEach(body.deviceIds, async (each) => {
+      await services.devices.decommissionDevice({ id: each }, await rpc());
+      await services.agents.endAgent({ deviceId: each }, await rpc());
+    });
+  },
+});
+
+/** Does the same to each device, a few at a time; a refusal concerns its device alone. */
+async function ofEach(ids: readonly string[], work: (id: string) => Promise<unknown>): Promise<z.input<typeof reply>> {
+  const wanted = [...new Set(ids)];
+  const faults = new Map<string, { code: string; error: string }>();
+  const waiting = wanted.values();
+  const worker = async () => {
+    for (const each of waiting) {
+      try {
+        await work(each);
+      } catch (thrown) {
+        const { code, body } = errorReply(publicError(thrown), "");
+        faults.set(each, { code, error: (JSON.parse(body) as { error: string }).error });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: atATime }, worker));
+  return { results: wanted.map((each) => ({ id: each, code: null, error: null, ...faults.get(each) })) };
+}
+
+export const deviceBulkRoutes: readonly Route[] = [update, decommission];
