@@ -6,7 +6,7 @@ import { queryClient } from "./api/queries.ts";
 import { restore } from "./api/session.ts";
 import { notePrefixes } from "./parts/shortcuts.ts";
 import { applyTheme } from "./parts/theme.ts";
-import { router } from "./router.tsx";
+import { loadPageOf, router } from "./router.tsx";
 
 applyTheme();
 
@@ -18,6 +18,7 @@ const loginPath = () => {
 async function start(): Promise<void> {
   // A provider's code belongs to the sign-in page, which judges it.
   if (location.hash.startsWith("#ssoCode=")) return location.replace(`${loginPath()}${location.hash}`);
+  loadPageOf(location.pathname);
   // While nothing can be asked the page opens and says so itself.
   const token = await restore().catch(() => "unknown");
   if (token === null) return location.replace(loginPath());

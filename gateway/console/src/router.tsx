@@ -1,4 +1,10 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import {
+  type AsyncRouteComponent,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+} from "@tanstack/react-router";
 import { Loading } from "./parts/states.tsx";
 import { parseSearch, stringifySearch } from "./rules/search-params.ts";
 import { NotFound } from "./shell/not-found.tsx";
@@ -63,6 +69,12 @@ export const router = createRouter({
   defaultErrorComponent: PageCrash,
   scrollRestoration: true,
 });
+
+/** Begins to load the file of this page, beside what must be asked before it can be shown. */
+export function loadPageOf(path: string): void {
+  const [routes] = router.getMatchedRoutes(path);
+  void (routes.at(-1)?.options.component as AsyncRouteComponent<object> | undefined)?.preload?.();
+}
 
 declare module "@tanstack/react-router" {
   interface Register {

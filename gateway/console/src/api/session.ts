@@ -55,9 +55,17 @@ export function renewed(stale: string | null): Promise<string | null> {
 export async function restore(): Promise<string | null> {
   if (!maySessionExist()) return null;
   tabs.postMessage({ kind: "ask" } satisfies Message);
-  const until = performance.now() + neighbourMs;
+  const until = performance.now() + ((await isOnlyTab()) ? 0 : neighbourMs);
   while (access === null && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
   return accessToken();
+}
+
+/** Whether no other tab is open, where the browser can say so. From now on others hear of this one. */
+async function isOnlyTab(): Promise<boolean> {
+  if (!("locks" in navigator)) return false;
+  const { held } = await navigator.locks.query();
+  void navigator.locks.request("muster.tab", { mode: "shared" }, () => new Promise(() => undefined));
+  return !held?.some(({ name }) => name === "muster.tab");
 }
 
 /** Ends the session everywhere and in every tab. */
