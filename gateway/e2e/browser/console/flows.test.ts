@@ -88,6 +88,34 @@ inChromium("sessions and limits in the console", (visit) => {
     },
   );
 
+  visit("tabs that slept for a night go on without a sign-in; who was disabled meanwhile does not", async (visitor) => {
+    const { cluster, page, context, base } = visitor;
+    const orgId = await newOrganization(cluster, await newPartner(cluster));
+    const admin = await enrolledAs(cluster, "org-admin", { orgId });
+    const person = await signedInAs(cluster, "org-viewer", { orgId });
+    const enroll = await enroller(cluster);
+    await enroll(orgId, { hostname: "before" });
+    // The pages' clock, not the server's: what a page holds has ended by its own time, as after a closed lid.
+    await context.clock.install();
+    await visitor.signIn(person, "/devices");
+    const tab = await context.newPage();
+    await tab.goto(`${base}/devices`);
+    for (const each of [page, tab]) await each.getByRole("link", { name: "before" }).waitFor();
+    await enroll(orgId, { hostname: "overnight" });
+    await context.clock.fastForward("08:00:00");
+    for (const each of [page, tab]) {
+      await each.getByRole("button", { name: /^As of/ }).click();
+      await each.getByRole("link", { name: "overnight" }).waitFor();
+      expect(await each.getByRole("dialog").count()).toBe(0);
+    }
+    expect((await admin.api.call("POST", `/users/${person.id}/disable`)).status).toBe(200);
+    await context.clock.fastForward("08:00:00");
+    for (const each of [page, tab]) {
+      const ended = each.getByRole("dialog", { name: "Your session has ended" });
+      await ended.or(each.getByText("You are signed out.")).waitFor();
+    }
+  });
+
   visit("nothing is offered that is refused: viewer, person of one site, partner with a list", async (visitor) => {
     const { cluster, page, context, base } = visitor;
     const partnerId = await newPartner(cluster);
