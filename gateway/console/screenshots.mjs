@@ -116,10 +116,17 @@ for (const [path, button] of pages) {
   if (!opened.includes(name)) continue;
   const first = page.locator("main tbody a").first();
   if ((await first.count()) === 0) continue;
+  const before = await page.locator("main h1").first().elementHandle();
   await first.click();
   await page.waitForURL((url) => url.pathname !== path.split("?")[0]);
+  // The list stays until its record has been loaded.
+  await before.waitForElementState("hidden");
   await page.locator("main h1").first().waitFor();
   await page.waitForLoadState("networkidle");
+  await page
+    .getByText(/^Loading/)
+    .first()
+    .waitFor({ state: "detached" });
   await take(`${name}-one`);
 }
 await browser.close();

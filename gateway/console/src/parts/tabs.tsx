@@ -2,15 +2,17 @@ import { Link } from "@tanstack/react-router";
 import { useMe } from "../api/me.tsx";
 import { type SectionName, tabsFor } from "./sections.ts";
 import styles from "./tabs.module.css";
+import { useCurrentInSight } from "./use-current-in-sight.ts";
 import { useFilters } from "./use-filters.ts";
 
 /** The pages of a section beside this one; none when there is no other. */
 export function Tabs({ section, label }: { section: SectionName; label: string }) {
   const tabs = tabsFor(useMe(), section);
   const [{ orgId }] = useFilters();
+  const row = useCurrentInSight<HTMLElement>();
   if (tabs.length < 2) return null;
   return (
-    <nav aria-label={label} className={styles.tabs}>
+    <nav ref={row} aria-label={label} className={styles.tabs}>
       {tabs.map(({ to, title }) => (
         <Link key={to} to={to} search={{ orgId } as never} activeOptions={{ exact: true, includeSearch: false }}>
           {title}

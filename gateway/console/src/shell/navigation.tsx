@@ -14,6 +14,7 @@ import {
 import type { Me } from "../api/me.tsx";
 import { type SectionName, sections, type Tab, tabsFor } from "../parts/sections.ts";
 import { useShortcut } from "../parts/shortcuts.ts";
+import { useCurrentInSight } from "../parts/use-current-in-sight.ts";
 import { useFilters } from "../parts/use-filters.ts";
 import styles from "./shell.module.css";
 
@@ -47,9 +48,10 @@ export const pagesFor = (me: Me): readonly Tab[] => entries.flatMap(({ section }
 export function Navigation({ me }: { me: Me }) {
   const [{ orgId }] = useFilters();
   const { pathname } = useLocation();
+  const row = useCurrentInSight<HTMLUListElement>();
   return (
     <nav aria-label="Main">
-      <ul className={styles.nav}>
+      <ul ref={row} className={styles.nav}>
         {entriesFor(me).map((entry) => (
           <li key={entry.section}>
             <Link

@@ -100,7 +100,7 @@ export function Audit() {
           cell: ({ resource }) => `${resource.type} ${resource.name ?? ""}`,
         },
         { id: "result", title: "Result", width: "7rem", isMinor: true, cell: ({ result }) => <Status of={result} /> },
-        { id: "time", title: "Time", width: "13rem", cell: ({ timestamp }) => <Instant at={timestamp} /> },
+        { id: "time", title: "Time", width: "16rem", cell: ({ timestamp }) => <Instant at={timestamp} /> },
       ]}
       empty={<EmptyState title="Nothing has been recorded yet." />}
     />

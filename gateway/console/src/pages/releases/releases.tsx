@@ -97,7 +97,11 @@ export function Rollouts() {
         { id: "done", title: "Updated", width: "7rem", cell: ({ succeeded }) => succeeded.toLocaleString() },
         { id: "failed", title: "Failed", width: "6rem", cell: ({ failed }) => failed.toLocaleString() },
       ]}
-      empty={<EmptyState title="No rollout yet." />}
+      empty={
+        <EmptyState title="No rollout yet.">
+          <p>One begins when a release is promoted, or is started through the API for a part of the devices.</p>
+        </EmptyState>
+      }
     />
   );
 }

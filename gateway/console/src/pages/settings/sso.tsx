@@ -46,7 +46,7 @@ export function SingleSignOn() {
           {
             id: "type",
             title: "Type",
-            width: "9rem",
+            width: "11rem",
             isMinor: true,
             cell: ({ type }) => (type === "saml" ? "SAML 2.0" : "OpenID Connect"),
           },
