@@ -100,6 +100,9 @@ process.on("message", ({ ms }: { ms: number }) => {
     const at = (quantile: number) => sorted[Math.min(made - 1, Math.floor(made * quantile))] ?? 0;
     process.send?.({ requests: made, seconds, p50: at(0.5), p95: at(0.95), p99: at(0.99) });
   };
-  for (const lane of lanes) send(lane);
+  for (const lane of lanes) {
+    if (lane.socket.destroyed) fail("a connection was closed between rounds");
+    send(lane);
+  }
 });
 process.on("disconnect", () => process.exit());

@@ -23,18 +23,19 @@ export async function gateways(): Promise<Step[]> {
     const login = { email: "admin@muster.local", password };
     const { body } = await callAt(gateways[0]?.url ?? "", null, "POST", "/auth/login", login);
     for (const { pid } of gateways) shares.begun(pid ?? 0);
-    const clients = await Promise.all(gateways.map(({ url }) => client(url, String(body.accessToken))));
+    const clients: Awaited<ReturnType<typeof client>>[] = [];
     const steps: Step[] = [];
-    for (let replicas = 1; replicas <= most; replicas++) {
-      const some = clients.slice(0, replicas);
+    for (const [n, { url }] of gateways.entries()) {
+      // Not before: a gateway closes connections on which nothing comes.
+      clients.push(await client(url, String(body.accessToken)));
       const round = async (ms: number) => {
-        const made = await Promise.all(some.map((each) => each.round(ms)));
+        const made = await Promise.all(clients.map((each) => each.round(ms)));
         return made.reduce((sum, { requests, seconds }) => sum + requests / seconds, 0);
       };
       await round(warmMs);
       const figures: number[] = [];
-      for (let n = 0; n < rounds; n++) figures.push(await round(measureMs));
-      steps.push({ replicas, perSecond: figures.reduce((sum, each) => sum + each, 0) / rounds });
+      for (let turn = 0; turn < rounds; turn++) figures.push(await round(measureMs));
+      steps.push({ replicas: n + 1, perSecond: figures.reduce((sum, each) => sum + each, 0) / rounds });
     }
     for (const each of clients) each.stop();
     return steps;
