@@ -19,12 +19,15 @@ const bucketPercent = 50;
 const cap = 1_000;
 const haltFailures = 50;
 const decideMs = 5_000;
+/** Both rollouts together: a run that takes longer has failed, and says how far it came. */
+const boundMs = 8 * 60_000;
+const sayEveryMs = 15_000;
 
 /**
  * `npm run bench -- rollout [agents]`: a fleet (50,000 when not said) that speaks to tenancy and agent-release as a gateway does. A release
  * that fails on 5 % of its devices is rolled out to rings, a bucket of 50 %, and organizations with a closed window or
  * a manual policy; then a good one to everybody. Ends with status 1 when the bad one fails on twice its threshold, or
- * anybody is offered what is not theirs. Then devices a second that agent-release decides about.
+ * anybody is offered what is not theirs, or after eight minutes. Then devices a second that agent-release decides about.
  */
 export async function run(args: string[] = []): Promise<void> {
   const count = Math.min(Number(args[0] ?? 50_000), 100_000);
@@ -53,10 +56,20 @@ export async function run(args: string[] = []): Promise<void> {
     await put(root, closed, { windowDays: [day] });
     await put(root, manual, { updatePolicy: "manual" });
 
+    const endMs = performance.now() + boundMs;
     const ring = { name: "first", orgIds: [open, alsoOpen, closed, manual] };
     const bad = await stage(root, "1.1.0", { rings: [ring], percent: bucketPercent });
     const isTheirs = ({ id, orgId }: Sim) => [open, alsoOpen].includes(orgId) && inBucket(bad.id, id);
-    const badRun = await drive({ gateway, database, fleet, rollout: bad, failing: badPercent, isTheirs, sweeps: 3 });
+    const badRun = await drive({
+      gateway,
+      database,
+      fleet,
+      rollout: bad,
+      failing: badPercent,
+      isTheirs,
+      sweeps: 3,
+      endMs,
+    });
 
     for (const orgId of [closed, manual]) await put(root, orgId, {});
     await order(root, "POST", `/agent-versions/rollouts/${bad.id}/cancel`);
@@ -69,6 +82,7 @@ export async function run(args: string[] = []): Promise<void> {
       failing: 0,
       isTheirs: () => true,
       sweeps: 40,
+      endMs,
     });
     console.log(
       `${count} agents in 5 organizations, batches of ${batchSize}, ${together} at a time; load ${loadAverage()}`,
@@ -108,14 +122,17 @@ async function drive(of: {
   failing: number;
   isTheirs(agent: Sim): boolean;
   sweeps: number;
+  /** On the clock of performance.now(). */
+  endMs: number;
 }) {
-  const { gateway, database, fleet, rollout, failing, isTheirs, sweeps } = of;
+  const { gateway, database, fleet, rollout, failing, isTheirs, sweeps, endMs } = of;
   const waiting = [...fleet];
   const busy: Sim[] = [];
   const offers = new Map<string, number>();
   let [outside, afterHalt, mostInFlight, heard] = [0, 0, 0, 0];
   let state = { state: "running", in_flight: 0, succeeded: 0, failed: 0 };
   const startedMs = performance.now();
+  let sayMs = startedMs + sayEveryMs;
 
   const act = (agent: Sim, { answer }: Heard) => {
     agent.report = null;
@@ -147,7 +164,11 @@ async function drive(of: {
     heard > sweeps * fleet.length;
   let haltedAtHeard = Number.POSITIVE_INFINITY;
   while (!isOver() || heard < haltedAtHeard + (state.state === "halted" ? fleet.length : 0)) {
-    if (heard > (sweeps + 1) * fleet.length) break;
+    if (heard > (sweeps + 1) * fleet.length || performance.now() > endMs) break;
+    if (performance.now() > sayMs) {
+      sayMs += sayEveryMs;
+      console.error(`${rollout.version}: ${heard} heartbeats, ${JSON.stringify(state)}`);
+    }
     await Promise.all(Array.from({ length: together }, one));
     const { rows } = await database.query(
       "SELECT state, in_flight, succeeded, failed FROM agent_release.rollout WHERE id = $1",
