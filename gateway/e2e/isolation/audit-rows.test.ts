@@ -11,7 +11,7 @@ import { type Actor, ofPlatform } from "./model.ts";
 import { ofPublishedReleases } from "./releases.ts";
 import { type Performed, perform } from "./run.ts";
 import { sessionOperations } from "./session-operations.ts";
-import { knownSubjects, type Subject, subjectOf } from "./subjects.ts";
+import { knownSubjects, ofSeveralDevices, type Subject, subjectOf } from "./subjects.ts";
 import { makeWorld, type World } from "./targets.ts";
 
 type Row = {
@@ -42,14 +42,13 @@ const elsewhere = [
   "POST /sso/link/start/:providerId",
   "DELETE /sso/link/:providerId",
 ];
-/** A row for each device: e2e/devices/bulk.test.ts looks at them. */
-const ofSeveral = ["POST /devices/bulk-update", "POST /devices/bulk-decommission"];
 /** May leave a row of more than one component: e2e/releases looks at them. */
 const ofReleases = [...ofPublishedReleases, "POST /agent-versions/rollouts/:id/complete"];
 const operations = changing
   .filter(({ path }) => !ownSession(path) && !path.startsWith("/agents/"))
   .filter(
-    ({ method, path }) => ![...unaudited, ...ofReleases, ...ofSeveral, ...elsewhere].includes(`${method} ${path}`),
+    ({ method, path }) =>
+      ![...unaudited, ...ofReleases, ...ofSeveralDevices, ...elsewhere].includes(`${method} ${path}`),
   )
   .map((row) => [`${row.method} ${row.path}`, row] as const);
 

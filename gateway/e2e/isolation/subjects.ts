@@ -75,12 +75,14 @@ const selfRows = [
   "GET /orgs/partners/me/agent-updates",
   "PUT /orgs/partners/me/agent-updates",
 ];
+
+/** Answer for each of several devices: e2e/devices/bulk.test.ts tries them with everybody's, and looks at their rows. */
+export const ofSeveralDevices = ["POST /devices/bulk-update", "POST /devices/bulk-decommission"];
+
 const openRows = [
   // Without ids; gateway/e2e/tenants/names.test.ts names some.
   "GET /names",
-  // Without ids, too: e2e/devices/bulk.test.ts tries them with everybody's.
-  "POST /devices/bulk-update",
-  "POST /devices/bulk-decommission",
+  ...ofSeveralDevices,
   "GET /agents/downloads",
   "GET /platform/status",
   "GET /sso/presets",
