@@ -133,7 +133,14 @@ describe("a sync from a GitHub-style host", () => {
   it("that is asked for three times at once is done once, and answered thrice", async () => {
     publish("v4.0.0");
     const wanted = { version: "4.0.0", synced: ["agent:linux/amd64"] };
-    expect(await Promise.all([sync(), sync(), sync()])).toEqual([wanted, wanted, wanted]);
+    let asked = 0;
+    // Work begins when all three have asked: who asks after its end begins another.
+    const ask = () =>
+      syncReleases(deps, context(), { source: "github", version: null }, () => {
+        asked += 1;
+        if (asked === 3) void syncOnce(deps);
+      });
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual([wanted, wanted, wanted]);
     expect(host.asked.filter(({ path }) => path.endsWith(`/files/v4.0.0/${binary}`))).toHaveLength(1);
     const count = sql`SELECT count(*)::int AS n FROM outbox WHERE subject LIKE 'audit.%'`;
     const [before] = await service.deps.db.read<{ n: number }>(asItself(), count);
