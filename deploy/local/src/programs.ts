@@ -23,8 +23,17 @@ import {
  * each process at rest (docs/performance/memory.md); in a container of 256 MiB V8 chooses 1 by itself.
  */
 export const semiSpaceMb = 4;
-/** Batches live longer than V8 expects of young objects: a tenth of what sealing costs (docs/decisions/0046). */
-const ownSemiSpaceMb: Partial<Record<ProgramName, number>> = { audit: 64 };
+/**
+ * What serves most requests keeps V8's own choice: 4 cost a sixth of a read (docs/performance/memory.md). Audit's batches
+ * live longer than V8 expects of young objects: a tenth of what sealing costs (docs/decisions/0046).
+ */
+const ownSemiSpaceMb: Partial<Record<ProgramName, number>> = {
+  gateway: 16,
+  identity: 16,
+  tenancy: 16,
+  "webhook-dispatcher": 16,
+  audit: 64,
+};
 
 /** One process of the cluster: which program, its own name and its ports; workers have no `port` (0). */
 export type Instance = { name: string; program: ProgramName; port: number; opsPort: number };
