@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
+export const endpointsOfTenant = 4;
 /** What a tenant's events are posted with; the body is prefix + data + suffix. */
 export type Tenant = { headers: Record<string, string>; prefix: string; suffix: string };
 export type Plan = {

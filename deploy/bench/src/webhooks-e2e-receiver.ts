@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { endpointsOfTenant } from "./webhooks-e2e-load.ts";
 
-export const endpointsOfTenant = 4;
 /** When each delivery arrived first, in milliseconds of the monotonic clock that all processes of a machine share; 0: not yet. */
 export type Arrivals = { at: Float64Array; counts: Counts };
 type Counts = { arrivals: number; repeats: number; silentRepeats: number; others: number };

@@ -8,8 +8,9 @@ import { type RunningStack, startStack } from "@muster/local";
 import { administrator, type Call, password } from "./administrator.ts";
 import { type Groups, loadAverage, type Usage, usageOf } from "./process-usage.ts";
 import { percentiles } from "./webhooks-cluster.ts";
-import { clockMs, type Plan, type Posted, post, type Tenant } from "./webhooks-e2e-load.ts";
-import { type Arrivals, endpointsOfTenant, type ReceiverAsk } from "./webhooks-e2e-receiver.ts";
+import { clockMs, endpointsOfTenant, type Plan, type Posted, post, type Tenant } from "./webhooks-e2e-load.ts";
+// Types alone: the module is the receiver's program, and listens.
+import type { Arrivals, ReceiverAsk } from "./webhooks-e2e-receiver.ts";
 
 const tenantCount = 50;
 const connections = 16;
@@ -33,6 +34,8 @@ type Row = Record<string, string | number>;
  * is killed −9 three times. Ends with status 1 when an accepted event was lost or repeated without saying so.
  */
 export async function run([wanted = steps.join(","), seconds = "20", rounds = "1"]: string[] = []): Promise<void> {
+  const unknown = wanted.split(",").filter((each) => !steps.some((step) => step === each));
+  if (unknown.length > 0) throw new Error(`Not a step: ${unknown.join(", ")}`);
   const receiver = await startReceiver();
   const name = "receiver.test";
   const running = await startStack({
