@@ -89,6 +89,8 @@ export async function sendStream(
     }
     response.end();
   } catch (error) {
+    // The client has gone, perhaps with all of it, and that cancelled the source: nobody has failed.
+    if (response.destroyed) return;
     response.destroy();
     throw error;
   } finally {

@@ -1,4 +1,6 @@
-import { request } from "node:http";
+import { once } from "node:events";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { z } from "zod";
@@ -6,7 +8,7 @@ import { route } from "../route.ts";
 import { type FakeServices, startFakeServices } from "../testing/fake-services.ts";
 import { openSocket } from "../testing/raw-http.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
-import { Streamed } from "./reply.ts";
+import { Streamed, sendStream } from "./reply.ts";
 
 let made = 0;
 let ended = 0;
@@ -113,6 +115,29 @@ describe("a streamed reply", () => {
     await until("the first bytes", () => made > 0);
     socket.destroy();
     await until("the source to be ended", () => ended === 1);
+  });
+
+  it("is no failure when its client leaves, though its source is cancelled by that", async () => {
+    async function* cancelled(left: Promise<unknown>) {
+      yield Buffer.from("all that there is");
+      await left;
+      throw new Error("cancelled");
+    }
+    const server = createServer();
+    const failed = new Promise((resolve) => {
+      server.once("request", (_request, response) => {
+        const source = new Streamed("text/plain", [], cancelled(once(response, "close")));
+        sendStream(response, 200, "1", source, null, 4_000).then(() => resolve(null), resolve);
+      });
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const socket = await openSocket((server.address() as AddressInfo).port);
+    const answered = once(socket, "data");
+    socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    await answered;
+    socket.destroy();
+    expect(await failed).toBeNull();
+    server.close();
   });
 
   it("that fails on its way does not look whole", async () => {
