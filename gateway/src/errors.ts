@@ -191,6 +191,13 @@ export function errorReply(error: unknown, requestId: string): ErrorReply {
   return render("internal", "", requestId, {}, undefined);
 }
 
+/** What is said of an error inside another reply: its code and its sentence. */
+export function toldOf(error: AppError | EdgeError): { code: PublicCode; error: string } {
+  return { code: error.code, error: textOf(error.code, error.message) };
+}
+
+const textOf = (code: PublicCode, message: string): string => table[code].text ?? message;
+
 function render(
   code: PublicCode,
   message: string,
@@ -199,7 +206,7 @@ function render(
   retryAfterSeconds: number | undefined,
 ): ErrorReply {
   const known = table[code];
-  const body = { ...(known.bare ? {} : facts), error: known.text ?? message, code, requestId };
+  const body = { ...(known.bare ? {} : facts), error: textOf(code, message), code, requestId };
   const headers: string[] = [];
   if (known.challenge) headers.push("WWW-Authenticate", known.challenge);
   const retryAfter = retryAfterSeconds ?? known.retryAfterSeconds;

@@ -24,10 +24,11 @@ const boundMs = 8 * 60_000;
 const sayEveryMs = 15_000;
 
 /**
- * `npm run bench -- rollout [agents]`: a fleet (50,000 when not said) that speaks to tenancy and agent-release as a gateway does. A release
- * that fails on 5 % of its devices is rolled out to rings, a bucket of 50 %, and organizations with a closed window or
- * a manual policy; then a good one to everybody. Ends with status 1 when the bad one fails on twice its threshold, or
- * anybody is offered what is not theirs, or after eight minutes. Then devices a second that agent-release decides about.
+ * `npm run bench -- rollout [agents]`: a fleet (50,000 when not said) that speaks to tenancy and agent-release as a
+ * gateway does. A release that fails on 5 % of its devices is rolled out to rings, a bucket of 50 %, and organizations
+ * with a closed window or a manual policy; then a good one to everybody. Ends with status 1 when the bad one fails on
+ * twice its threshold, or anybody is offered what is not theirs, or after eight minutes. Then devices a second that
+ * agent-release decides about.
  */
 export async function run(args: string[] = []): Promise<void> {
   const count = Math.min(Number(args[0] ?? 50_000), 100_000);

@@ -159,7 +159,9 @@ export function kinds(failed) {
   return [...counts].map(([each, count]) => `${each} × ${count}`).join("; ");
 }
 
-/** Watches what the gateways say of themselves; `stop()` returns it: their longest event-loop lag, and what they shed. */
+/**
+ * Watches what the gateways say of themselves; `stop()` returns it: their longest event-loop lag, and what they shed.
+ */
 export function watchGateways() {
   const shedBy = new Map();
   const reasons = new Set();

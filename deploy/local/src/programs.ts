@@ -19,13 +19,13 @@ import {
 } from "./replicas.ts";
 
 /**
- * MB of each half of V8's young generation. What a start fills of it is kept: 16, a large machine's own choice, are 15 to 35 MB more of
- * each process at rest (docs/performance/memory.md); in a container of 256 MiB V8 chooses 1 by itself.
+ * MB of each half of V8's young generation. What a start fills of it is kept: 16, a large machine's own choice, are 15
+ * to 35 MB more of each process at rest (docs/performance/memory.md); in a container of 256 MiB V8 chooses 1 by itself.
  */
 export const semiSpaceMb = 4;
 /**
- * What serves most requests keeps V8's own choice: 4 cost a sixth of a read (docs/performance/memory.md). Audit's batches
- * live longer than V8 expects of young objects: a tenth of what sealing costs (docs/decisions/0046).
+ * What serves most requests keeps V8's own choice: 4 cost a sixth of a read (docs/performance/memory.md). Audit's
+ * batches live longer than V8 expects of young objects: a tenth of what sealing costs (docs/decisions/0046).
  */
 const ownSemiSpaceMb: Partial<Record<ProgramName, number>> = {
   gateway: 16,

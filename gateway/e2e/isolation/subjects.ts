@@ -76,7 +76,9 @@ const selfRows = [
   "PUT /orgs/partners/me/agent-updates",
 ];
 
-/** Answer for each of several devices: e2e/devices/bulk.test.ts tries them with everybody's, and looks at their rows. */
+/**
+ * Answer for each of several devices: e2e/devices/bulk.test.ts tries them with everybody's, and looks at their rows.
+ */
 export const ofSeveralDevices = ["POST /devices/bulk-update", "POST /devices/bulk-decommission"];
 
 const openRows = [

@@ -1,6 +1,6 @@
 import { AppError } from "@muster/kit";
 import { z } from "zod";
-import { errorReply } from "../errors.ts";
+import { toldOf } from "../errors.ts";
 import { publicError } from "../http/public-error.ts";
 import { type Route, route } from "../route.ts";
 import { maskOf } from "./field-mask.ts";
@@ -91,8 +91,7 @@ async function ofEach(ids: readonly string[], work: (id: string) => Promise<unkn
       try {
         await work(each);
       } catch (thrown) {
-        const { code, body } = errorReply(publicError(thrown), "");
-        faults.set(each, { code, error: (JSON.parse(body) as { error: string }).error });
+        faults.set(each, toldOf(publicError(thrown)));
       }
     }
   };

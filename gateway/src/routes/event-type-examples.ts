@@ -88,9 +88,10 @@ const posted: Readonly<Record<Exclude<EventType, keyof typeof emitted>, Told>> =
   "remote.session.ended": { description: "Remote work on a device has ended.", data: remote },
 };
 
+const told: Readonly<Record<EventType, Told>> = { ...emitted, ...posted };
+
 /** An event type with its sentence and a body as a receiver gets it. */
 export function eventTypeOf(type: EventType) {
-  const told: Readonly<Record<EventType, Told>> = { ...emitted, ...posted };
   const { description, data } = told[type];
   return {
     type,

@@ -35,6 +35,9 @@ export async function forEach(
   return result;
 }
 
+/** A refusal within a call that was answered. */
+const ofOne = { status: 200, requestId: "", retryAfterSeconds: null };
+
 type Told = { id: string; code: string | null; error: string | null };
 
 /**
@@ -62,6 +65,3 @@ export async function forAll(
   }
   return result;
 }
-
-/** A refusal within a call that was answered. */
-const ofOne = { status: 200, requestId: "", retryAfterSeconds: null };

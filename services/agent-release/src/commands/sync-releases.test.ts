@@ -46,8 +46,8 @@ const context = (): CallContext => ({
   deadlineMs: performance.now() + 30_000,
   signal: new AbortController().signal,
 });
-const sync = (version: string | null = null) =>
-  syncReleases(deps, context(), { source: "github", version }, () => void syncOnce(deps));
+const sync = (version: string | null = null, wake: () => void = () => void syncOnce(deps)) =>
+  syncReleases(deps, context(), { source: "github", version }, wake);
 const publish = (tag: string, more: object = {}) =>
   host.releases.push({ tag_name: tag, files: releaseFiles(tag.replace(/^v/, ""), signer), ...more });
 const rows = (version: string) =>
@@ -135,12 +135,11 @@ describe("a sync from a GitHub-style host", () => {
     const wanted = { version: "4.0.0", synced: ["agent:linux/amd64"] };
     let asked = 0;
     // Work begins when all three have asked: who asks after its end begins another.
-    const ask = () =>
-      syncReleases(deps, context(), { source: "github", version: null }, () => {
-        asked += 1;
-        if (asked === 3) void syncOnce(deps);
-      });
-    expect(await Promise.all([ask(), ask(), ask()])).toEqual([wanted, wanted, wanted]);
+    const wake = () => {
+      asked += 1;
+      if (asked === 3) void syncOnce(deps);
+    };
+    expect(await Promise.all([sync(null, wake), sync(null, wake), sync(null, wake)])).toEqual([wanted, wanted, wanted]);
     expect(host.asked.filter(({ path }) => path.endsWith(`/files/v4.0.0/${binary}`))).toHaveLength(1);
     const count = sql`SELECT count(*)::int AS n FROM outbox WHERE subject LIKE 'audit.%'`;
     const [before] = await service.deps.db.read<{ n: number }>(asItself(), count);

@@ -1,6 +1,4 @@
 import { afterEach } from "@jest/globals";
-import { sql } from "@muster/db";
-import { systemCaller } from "@muster/kit";
 import type { TestDispatcher } from "./dispatcher.ts";
 
 /**
@@ -12,8 +10,7 @@ export function ownSenders(dispatcher: TestDispatcher): TestDispatcher["sender"]
   afterEach(async () => {
     for (const sender of senders.splice(0)) await sender.stop();
     for (const each of dispatcher.receivers) each.answer((_request, response) => void response.end("ok"));
-    const who = { caller: systemCaller("webhook-dispatcher") };
-    await dispatcher.database.db.tx(who, (tx) => tx.execute(sql`DELETE FROM webhook_queue`));
+    await dispatcher.change("DELETE FROM webhook_queue");
   });
   return (change) => {
     const sender = dispatcher.sender(change);
