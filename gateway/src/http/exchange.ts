@@ -67,9 +67,18 @@ export type Exchange = Found & {
 const nothing = Object.freeze({});
 const noBytes = new Uint8Array(0);
 
+// Every key in one place, without a spread: one hidden class for all requests, made at once.
 export function beginExchange(found: Found): Exchange {
+  const { request, response, inbound, served, rawParams, query, requestId, startedMs } = found;
   return {
-    ...found,
+    request,
+    response,
+    inbound,
+    served,
+    rawParams,
+    query,
+    requestId,
+    startedMs,
     session: null,
     rate: null,
     hasPlace: false,
