@@ -41,9 +41,9 @@ export function createHeartbeats(options: {
   return async (heartbeat, report) => {
     const knownVersion = report === null ? updates.knownVersion(heartbeat.deviceId) : 0n;
     const updateEnded = report !== null && endings.includes(report.state);
-    const { status, facts, ...heard } = await record({ ...heartbeat, knownVersion, updateEnded });
-    if (!facts) return { ...heard, status, offers: [] };
+    const { status, facts, ...heard } = await record({ knownVersion, updateEnded, ...heartbeat });
+    if (!facts) return { status, offers: [], ...heard };
     const answer = await updates.ask(facts, report);
-    return { ...heard, status: answer?.updating ? "updating" : status, offers: answer?.offers ?? [] };
+    return { status: answer?.updating ? "updating" : status, offers: answer?.offers ?? [], ...heard };
   };
 }

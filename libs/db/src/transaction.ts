@@ -74,7 +74,9 @@ export function openTransaction(
       execute: async (statement) => (await ask(statement)).rowCount ?? 0,
       emit(message) {
         if (over) throw new Error("a message was emitted after the end of its transaction");
-        messages.push({ ...message, traceparent: message.traceparent ?? activeTraceparent() ?? traceparent });
+        const { subject, msgId, body } = message;
+        const parent = message.traceparent ?? activeTraceparent() ?? traceparent;
+        messages.push({ subject, msgId, body, traceparent: parent });
       },
     },
     async commit() {
@@ -117,9 +119,9 @@ function sender(client: PoolClient, prepare: boolean, silence: Silence): (query:
       "db.query.text": text,
     });
     // Extended, so that a text is always one statement. (Missing in @types/pg, hence no literal in the call.)
-    const query = { text, values: values as unknown[], queryMode: "extended" };
     const name = prepare ? statementName(text) : undefined;
-    const answer = client.query(name === undefined ? query : { ...query, name });
+    const query = { name, text, values: values as unknown[], queryMode: "extended" };
+    const answer = client.query(query);
     if (span) traceAnswer(span, answer);
     silence.asked(answer);
     return answer;

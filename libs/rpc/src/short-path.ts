@@ -1,18 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
-import {
-  create,
-  type DescMessage,
-  type DescMethodUnary,
-  fromBinary,
-  type MessageInitShape,
-  type MessageShape,
-  toBinary,
-} from "@bufbuild/protobuf";
+import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes, parseTimeout } from "@connectrpc/connect/protocol-connect";
 import { AppError } from "@muster/kit";
+import { decode, encode } from "./codec/codec.ts";
 import { toConnectError } from "./errors.ts";
 import type { Guard } from "./guard.ts";
 import { LeanContext } from "./lean-context.ts";
@@ -119,8 +112,8 @@ async function serve(
     const answer = await route.guard.call(context, () => {
       const answered = route.handle(parse(route.method, bytes), context);
       return "then" in answered && typeof answered.then === "function"
-        ? (answered as Promise<Answer>).then((message) => encode(route.method, message))
-        : encode(route.method, answered as Answer);
+        ? (answered as Promise<Answer>).then((message) => encode(route.method.output, message))
+        : encode(route.method.output, answered as Answer);
     });
     if (answer.length >= limits.compressMinBytes && context.header("accept-encoding")?.includes("gzip")) {
       answerBytes(response, context, await deflate(answer), true);
@@ -134,14 +127,10 @@ async function serve(
 
 function parse(method: DescMethodUnary, bytes: Uint8Array): MessageShape<DescMessage> {
   try {
-    return fromBinary(method.input, bytes);
+    return decode(method.input, bytes);
   } catch (cause) {
     throw new AppError("validation_failed", "The request message is malformed", { cause });
   }
-}
-
-function encode(method: DescMethodUnary, message: Answer): Uint8Array {
-  return toBinary(method.output, create(method.output, message));
 }
 
 async function inflateBody(body: Buffer, limits: PortLimits): Promise<Buffer> {

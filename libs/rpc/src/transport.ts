@@ -1,11 +1,4 @@
-import {
-  create,
-  type DescMessage,
-  type DescMethodStreaming,
-  type DescMethodUnary,
-  type MessageInitShape,
-  toBinary,
-} from "@bufbuild/protobuf";
+import type { DescMessage, DescMethodStreaming, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
 import {
   type CallOptions,
   Code,
@@ -28,6 +21,7 @@ import {
 } from "@muster/kit";
 import type { Span } from "@opentelemetry/api";
 import type { Dispatcher } from "undici";
+import { encode } from "./codec/codec.ts";
 import { toAppError, toConnectError } from "./errors.ts";
 import { maxTimeoutMs } from "./limits.ts";
 import { callerKey, metadataNames } from "./metadata.ts";
@@ -117,7 +111,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
         path: described.path,
         method: "POST",
         headers,
-        body: toBinary(method.input, create(method.input, input)),
+        body: encode(method.input, input),
       };
       const targets = allowedMs > longCallMs ? longCalls : shortCalls;
       let target = targets.next();

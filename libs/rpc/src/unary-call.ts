@@ -1,7 +1,8 @@
-import { type DescMessage, type DescMethodUnary, fromBinary, type MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type UnaryResponse } from "@connectrpc/connect";
 import { codeFromHttpStatus, errorFromJsonBytes, trailerDemux } from "@connectrpc/connect/protocol-connect";
 import type { Dispatcher } from "undici";
+import { decode } from "./codec/codec.ts";
 import type { Patience } from "./patience.ts";
 import type { RpcMethod } from "./rpc-method.ts";
 
@@ -133,7 +134,7 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
     const { method } = this.#options;
     const contentType = rawHeader(this.#rawHeaders, "content-type");
     if (this.#status === 200 && contentType === "application/proto") {
-      return new LeanAnswer(method, fromBinary(method.output, body), this.#rawHeaders);
+      return new LeanAnswer(method, decode(method.output, body), this.#rawHeaders);
     }
     const fallback = new ConnectError(`HTTP ${this.#status}`, codeFromHttpStatus(this.#status));
     if (this.#status === 200 || !contentType?.startsWith("application/json")) throw fallback;

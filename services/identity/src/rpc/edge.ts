@@ -114,13 +114,13 @@ function requireGateway(handler: HandlerContext): void {
 
 function wantOf({ kind, id, limit, waiting, ahead }: ReserveRequest_Want) {
   if (![limit, waiting, ahead].every((n) => n >= 0)) throw validationError({ wants: ["Counts must not be negative"] });
-  return { ...refOf(kind, id), limit, waiting, ahead };
+  return { limit, waiting, ahead, ...refOf(kind, id) };
 }
 
 function useOf({ kind, id, slot, unspent, used, lastUsedAt, generation }: SettleRequest_Use): Use {
   if (unspent < 0 || used < 0) throw validationError({ uses: ["Counts must not be negative"] });
   const at = lastUsedAt ? timestampDate(lastUsedAt) : new Date(0);
-  return { ...refOf(kind, id), slot: Number(slot), unspent, used, lastUsedAt: at, generation };
+  return { slot: Number(slot), unspent, used, lastUsedAt: at, generation, ...refOf(kind, id) };
 }
 
 function refOf(kind: string, id: string): CredentialRef {

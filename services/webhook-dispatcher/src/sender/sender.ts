@@ -122,7 +122,7 @@ export function startSender(deps: SenderDeps): Sender {
     count(each.host, 1);
     try {
       const outcome = await traced(each, payload, () =>
-        attempt({ ...deps, ending: ending.signal }, each, endpoint, payload),
+        attempt({ ending: ending.signal, ...deps }, each, endpoint, payload),
       );
       count(each.host, -1);
       if (outcome) finisher.add(outcome);
@@ -232,7 +232,7 @@ export function startSender(deps: SenderDeps): Sender {
       underWay: (host) => hosts.get(host) ?? 0,
       open: (tx, claims) => endpoints.load(tx, claims),
       begin(leases, committedMs) {
-        const opened = leases.map((lease) => ({ ...lease, endpoint: endpoints.get(lease.claim.webhook_id) }));
+        const opened = leases.map((lease) => ({ endpoint: endpoints.get(lease.claim.webhook_id), ...lease }));
         if (performance.now() - committedMs > lateMs && opened.length > 0) void confirm(opened);
         else begin(opened);
       },

@@ -1,0 +1,8 @@
+/**
+ * What a compiled codec throws at anything that it was not compiled for: an unknown field, another wire type, a value
+ * of another type. The library then does the work, or says what is wrong.
+ */
+export class Unusual extends Error {}
+
+/** Thrown as it is: nobody reads its stack, which is the dear part of an error. */
+export const unusual = new Unusual("left to @bufbuild/protobuf");
