@@ -8,14 +8,20 @@ import { openTransaction } from "./transaction.ts";
 const plain = { begin: "BEGIN", prepare: true, silentMs: 12_000, traceparent: null };
 const settings = { text: "select settings", values: [] };
 
+type Asked = { text: string; callback(error: Error | null, result?: object): void };
+
 /** A connection that notes what it is asked and answers at once. */
 function fakeClient(answer: (text: string) => { command: string }): { client: PoolClient; asked: string[] } {
   const asked: string[] = [];
   const client = Object.assign(new EventEmitter(), {
     connection: { stream: new PassThrough() },
-    query: async ({ text }: { text: string }) => {
+    query: ({ text, callback }: Asked) => {
       asked.push(text);
-      return { rows: [], rowCount: 0, ...answer(text) };
+      const answered = async () => ({ rows: [], rowCount: 0, ...answer(text) });
+      answered().then(
+        (result) => callback(null, result),
+        (error: Error) => callback(error),
+      );
     },
   });
   return { client: client as unknown as PoolClient, asked };

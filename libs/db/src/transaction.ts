@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import { endSpan, SpanKind, startSampledChild } from "@muster/kit";
-import type { PoolClient, QueryResult } from "pg";
+import pg, { type PoolClient, type QueryResult } from "pg";
 import { isConnectionFailure, unavailable } from "./failures.ts";
 import { activeTraceparent, type OutboxMessage, outboxInserts } from "./outbox.ts";
 import { type Query, type Statement, toQuery } from "./statement.ts";
@@ -118,14 +118,26 @@ function sender(client: PoolClient, prepare: boolean, silence: Silence): (query:
       "db.system.name": "postgresql",
       "db.query.text": text,
     });
-    // Extended, so that a text is always one statement. (Missing in @types/pg, hence no literal in the call.)
     const name = prepare ? statementName(text) : undefined;
-    const query = { name, text, values: values as unknown[], queryMode: "extended" };
-    const answer = client.query(query);
+    const answer = new Promise<QueryResult>((resolve, reject) => {
+      const query = new pg.Query(text, values as unknown[], (error, result) => {
+        if (error) reject(error);
+        else resolve(result);
+      });
+      // Extended, so that a text is always one statement. Set here: pg would copy a configuration by its descriptors.
+      Object.assign(query, { name, queryMode: "extended" });
+      client.query(query);
+    }).catch(rethrowFromHere);
     if (span) traceAnswer(span, answer);
     silence.asked(answer);
     return answer;
   };
+}
+
+/** With a stack that leads to who asked, in place of the socket's. */
+function rethrowFromHere(error: Error): never {
+  Error.captureStackTrace(error);
+  throw error;
 }
 
 type Silence = { asked(answer: Promise<unknown>): void; end(): void };
