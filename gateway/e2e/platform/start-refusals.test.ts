@@ -23,17 +23,17 @@ afterAll(async () => {
 });
 
 /** The real process. */
-const start = (env: Record<string, string>) =>
-  runProcess(join(folder, "dist", "main.js"), {
-    ...serviceEnv(database, keysDir),
-    ...env,
-  });
+const start = (env: Record<string, string>, look?: () => Promise<void>) =>
+  runProcess(join(folder, "dist", "main.js"), { ...serviceEnv(database, keysDir), ...env }, look);
 
-async function asSuperuser(...statements: string[]): Promise<void> {
+/** Rows of the last statement. */
+async function asSuperuser(...statements: string[]): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: database.superuserUrl });
   await client.connect();
   try {
-    for (const statement of statements) await client.query(statement);
+    let rows: unknown[] = [];
+    for (const statement of statements) ({ rows } = await client.query(statement));
+    return rows;
   } finally {
     await client.end();
   }
@@ -43,6 +43,17 @@ describe("a service process", () => {
   it("starts with its own role and ends on SIGTERM", async () => {
     const { status, output } = await start({});
     expect(output).toContain('"msg":"ready"');
+    expect(status).toBe(0);
+  });
+
+  it("has all of its connections to the database when it says that it is ready", async () => {
+    let connections: unknown[] = [];
+    const { status } = await start({ DATABASE_POOL_MAX: "7" }, async () => {
+      connections = await asSuperuser(
+        `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND usename = '${roles.app}'`,
+      );
+    });
+    expect(connections).toHaveLength(7);
     expect(status).toBe(0);
   });
 

@@ -19,22 +19,28 @@ export function serviceEnv(database: TestDatabase, publicKeysDir: string): Recor
   };
 }
 
-/** Runs a service's compiled program with that environment alone until it ends; SIGTERM ends it once it is ready. */
+/**
+ * Runs a service's compiled program with that environment alone until it ends; once it is ready `look` looks at it, and
+ * SIGTERM ends it.
+ */
 export async function runProcess(
   program: string,
   env: Record<string, string>,
+  look: () => Promise<void> = async () => undefined,
 ): Promise<{ status: number | null; output: string }> {
   const child = spawn(process.execPath, [program], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { PATH: process.env.PATH, ...env },
   });
   let output = "";
+  let looked: Promise<void> | undefined;
   const collect = (chunk: Buffer) => {
     output += chunk.toString();
-    if (output.includes('"msg":"ready"')) child.kill("SIGTERM");
+    if (output.includes('"msg":"ready"')) looked ??= look().finally(() => child.kill("SIGTERM"));
   };
   child.stdout.on("data", collect);
   child.stderr.on("data", collect);
   const status = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  await looked;
   return { status, output };
 }

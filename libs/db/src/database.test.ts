@@ -278,6 +278,41 @@ describe("emit", () => {
 });
 
 describe("the pool", () => {
+  it("has all of its connections before the first request once it was warmed up, and serves with those", async () => {
+    const warm = openDatabase({ url: test.appUrl, max: 3, name: "warm", log });
+    await warm.warmUp();
+    const open = await withClient(test.superuserUrl, async (admin) => {
+      const { rows } = await admin.query("select pid from pg_stat_activity where application_name = 'warm'");
+      return rows.map(({ pid }) => pid as number);
+    });
+    let inside = 0;
+    let all: () => void = () => {};
+    const together = new Promise<void>((resolve) => {
+      all = resolve;
+    });
+    const used = await Promise.all(
+      [1, 2, 3].map(() =>
+        warm.tx(anyone, async (t) => {
+          const [row] = await t.query<{ pid: number }>(sql`select pg_backend_pid() as pid`);
+          inside += 1;
+          if (inside === 3) all();
+          await together;
+          return row?.pid;
+        }),
+      ),
+    );
+    await warm.close();
+    expect(open).toHaveLength(3);
+    expect(used.sort()).toEqual(open.sort());
+  });
+
+  it("is not held up by warming up where no connection can be had", async () => {
+    const nowhere = openDatabase({ url: "postgres://a:b@127.0.0.1:1/x", max: 5, name: "nowhere", log });
+    await nowhere.warmUp();
+    await expect(nowhere.read(anyone, sql`select 1`)).rejects.toMatchObject({ code: "unavailable" });
+    await nowhere.close();
+  });
+
   it("answers overloaded when no connection came free in 2 s, and goes on afterwards", async () => {
     let release: () => void = () => {};
     const held = new Promise<void>((resolve) => {

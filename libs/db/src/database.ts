@@ -31,6 +31,11 @@ export type Database = {
     who: Who,
     statements: { readonly [I in keyof Rows]: Statement },
   ): Promise<{ [I in keyof Rows]: Rows[I][] }>;
+  /**
+   * Opens all connections of the pool, as far as they can be had: a process that has just started is busy, and whoever
+   * waited for a connection to be opened then could wait in vain.
+   */
+  warmUp(): Promise<void>;
   /** "ok", or what is wrong. */
   check(): Promise<string>;
   /** Waits for transactions under way, then disconnects. */
@@ -154,6 +159,7 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
       return rows;
     },
     readAll,
+    warmUp: () => pool.fill(),
     async check() {
       try {
         await tx({ caller: null, deadlineMs: performance.now() + checkTimeoutMs }, (t) => t.query(sql`select 1`));

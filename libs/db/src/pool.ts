@@ -21,10 +21,13 @@ export type ConnectionPool = {
    * before.
    */
   release(client: pg.PoolClient, error?: unknown): void;
+  /** Opens connections until there are `max`; fewer when three could not be had. */
+  fill(): Promise<void>;
   close(): Promise<void>;
 };
 
 const connectTimeoutMs = 2_000;
+const fillTries = 3;
 const idleTimeoutMs = 60_000;
 
 /** Knows what the server reports of itself, at the start and whenever it changes: whether it is a standby. */
@@ -72,25 +75,41 @@ export function openPool({ url, max, name, log, standby = false }: PoolOptions):
     observe();
   };
 
-  return {
-    async connect() {
-      for (;;) {
-        const connecting = pool.connect();
-        observe();
-        const client = await connecting;
-        if (madeIn.get(client) !== generation) discard(client);
-        else if (!standby && (await isStandby(client, discard))) {
-          discard(client);
-          throw Object.assign(new Error("the database at this address is a standby"), { code: "25006" });
-        } else return client;
-      }
-    },
-    release(client, error) {
-      if (error === undefined && madeIn.get(client) === generation) client.release();
-      // Inside a transaction it would hand its tenant to the next borrower.
-      else client.release(true);
-      if (isServerGone(error)) generation += 1;
+  const connect = async () => {
+    for (;;) {
+      const connecting = pool.connect();
       observe();
+      const client = await connecting;
+      if (madeIn.get(client) !== generation) discard(client);
+      else if (!standby && (await isStandby(client, discard))) {
+        discard(client);
+        throw Object.assign(new Error("the database at this address is a standby"), { code: "25006" });
+      } else return client;
+    }
+  };
+  const release = (client: pg.PoolClient, error?: unknown) => {
+    if (error === undefined && madeIn.get(client) === generation) client.release();
+    // Inside a transaction it would hand its tenant to the next borrower.
+    else client.release(true);
+    if (isServerGone(error)) generation += 1;
+    observe();
+  };
+
+  return {
+    connect,
+    release,
+    async fill() {
+      const held: pg.PoolClient[] = [];
+      // One after the other: on a busy machine several handshakes at once would take longer than any of them may.
+      for (let failed = 0; held.length < max && failed < fillTries; ) {
+        try {
+          held.push(await connect());
+        } catch (err) {
+          failed += 1;
+          log.warn({ err, open: held.length, max }, "a connection could not be opened ahead of requests");
+        }
+      }
+      for (const client of held) release(client);
     },
     close: () => pool.end(),
   };

@@ -126,6 +126,7 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
         prepare: config.DATABASE_PREPARED_STATEMENTS,
       });
       proc.onStop("database", () => db.close());
+      await db.warmUp();
       proc.readiness.addCheck("postgresql", () => db.check());
       proc.readiness.addCheck("replication", async () => (await replicationOf(db)).found);
       if (config.NODE_ENV === "production") {
