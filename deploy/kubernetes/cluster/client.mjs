@@ -115,11 +115,15 @@ export function load(perSecond, calls) {
     const each = calls[figures.sent % calls.length];
     figures.sent += 1;
     const startedMs = performance.now();
+    const failed = (kind, body) => {
+      const tookMs = Math.round(performance.now() - startedMs);
+      figures.failed.push({ kind: `${kind} of ${each.name}`, body, tookMs, at: new Date().toISOString() });
+    };
     const done = each()
       .then(({ status, body }) => {
-        if (status >= 300) figures.failed.push(`${status} ${body?.code ?? body} of ${each.name}`);
+        if (status >= 300) failed(`${status} ${body?.code ?? body}`, body);
       })
-      .catch((error) => figures.failed.push(`${error.message} ${error.cause?.code ?? ""} of ${each.name}`))
+      .catch((error) => failed(`${error.message} ${error.cause?.code ?? ""}`))
       .finally(() => {
         figures.slowestMs = Math.max(figures.slowestMs, performance.now() - startedMs);
         open.delete(done);
@@ -150,13 +154,6 @@ export function load(perSecond, calls) {
     },
     stop,
   };
-}
-
-/** What failed, each kind once with its count. */
-export function kinds(failed) {
-  const counts = new Map();
-  for (const each of failed) counts.set(each, (counts.get(each) ?? 0) + 1);
-  return [...counts].map(([each, count]) => `${each} × ${count}`).join("; ");
 }
 
 /**

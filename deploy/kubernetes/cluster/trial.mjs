@@ -3,6 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dir, helm, kubectl, noRestarts, root, say, settled, watchMemory, workloads } from "./client.mjs";
+import { keepLogs } from "./kept-logs.mjs";
 import { dispatcher } from "./try-dispatcher.mjs";
 import { autoscaler, forced, rollout, upgrade } from "./try-operations.mjs";
 import { policy } from "./try-policy.mjs";
@@ -36,6 +37,7 @@ async function install() {
   say(`helm install --wait: ${pods.length} pods ready under Pod Security "restricted"`);
 }
 
+keepLogs();
 if (!wanted.includes("installed")) await install();
 const memory = watchMemory();
 const session = {};

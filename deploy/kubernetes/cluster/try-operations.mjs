@@ -6,7 +6,6 @@ import {
   call,
   dir,
   helm,
-  kinds,
   kubectl,
   load,
   must,
@@ -18,6 +17,7 @@ import {
   watchGateways,
   workloads,
 } from "./client.mjs";
+import { kinds } from "./kept-logs.mjs";
 import { looks } from "./try-runbooks.mjs";
 
 const mixture = (session) => {
