@@ -2,7 +2,7 @@
 {{- define "muster.environment" -}}
 {{- $root := .root -}}{{- $w := .workload -}}{{- $f := $w.facts -}}{{- $v := $w.values -}}
 {{- $nodeOptions := printf "--max-old-space-size=%s" (include "muster.heapMiB" $w) -}}
-{{- if $f.node }}{{ $nodeOptions = printf "%s %s" $nodeOptions $f.node }}{{ end -}}
+{{- if $f.young }}{{ $nodeOptions = printf "%s --max-semi-space-size=%d" $nodeOptions (int $f.young) }}{{ end -}}
 {{- if $root.Values.telemetry.otlpEndpoint }}{{ $nodeOptions = printf "--import @muster/kit/telemetry %s" $nodeOptions }}{{ end -}}
 {{- $env := dict "NODE_ENV" "production" "NODE_OPTIONS" $nodeOptions "LOG_LEVEL" $root.Values.logLevel "OPS_PORT" "9090" "DRAIN_GRACE_MS" "15000" -}}
 {{- if $f.bus }}{{ $_ := set $env "NATS_URL" $root.Values.nats.url }}{{ end -}}

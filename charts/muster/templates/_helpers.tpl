@@ -55,16 +55,17 @@ postgres://{{ .role }}:$(DATABASE_PASSWORD)@{{ .db.host }}:{{ .db.port }}/{{ .db
 {{- $heap -}}
 {{- end -}}
 
-{{/* MiB outside of the heap: identity's password hashes (scrypt takes 1 KiB × 2^PASSWORD_SCRYPT_LOG_N each), else as the facts say. */}}
+{{/* MiB beside the heap's old generation: V8's young one, identity's password hashes (scrypt takes 1 KiB × 2^PASSWORD_SCRYPT_LOG_N each),
+and what the facts say. */}}
 {{- define "muster.nativeMiB" -}}
+{{- $mib := 0 -}}
 {{- if eq .name "identity" -}}
 {{- $logN := index .values.config "PASSWORD_SCRYPT_LOG_N" | default 17 | int -}}
-{{- $mib := 1 -}}
+{{- $mib = 1 -}}
 {{- range until (sub $logN 10 | int) }}{{ $mib = mul $mib 2 }}{{ end -}}
-{{- mul $mib (index .values.config "PASSWORD_CONCURRENCY" | default .facts.env.PASSWORD_CONCURRENCY | int) -}}
-{{- else -}}
-{{- .facts.native | default 0 -}}
+{{- $mib = mul $mib (index .values.config "PASSWORD_CONCURRENCY" | default .facts.env.PASSWORD_CONCURRENCY | int) -}}
 {{- end -}}
+{{- add $mib (mul 3 (.facts.young | default 0 | int)) (.facts.native | default 0 | int) -}}
 {{- end -}}
 
 {{- define "muster.containerSecurity" -}}

@@ -1,11 +1,13 @@
 {{/*
 What the chart knows of each workload, as data: a further service is a further entry here and one in values.yaml.
   service   image, and the name under which keys, roles and the RPC Service go
-  script    program inside the image; NODE_OPTIONS beyond the heap's size in `node`
+  script    program inside the image
   role      database role whose password is DATABASE_PASSWORD of its Secret; pool: connections of a pod
   calls     services that it calls; internet: whether it reaches addresses outside of the cluster
   secrets   keys that its Secret must have
-  native    MiB that it needs outside of the heap (buffers, V8's young generation)
+  young     MiB of each half of V8's young generation (--max-semi-space-size), three of which it may take; without it V8's own choice,
+            1 in a container of 256 MiB, which suits what is asked for seldom
+  native    further MiB that it needs outside of the heap's old generation (buffers)
 */}}
 {{- define "muster.workloads" -}}
 gateway:
@@ -13,9 +15,10 @@ gateway:
   calls: [identity, tenancy, audit, device-logs, webhook-dispatcher, agent-release]
   bus: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED]
-  # Its replies close their connections for DRAIN_DELAY_MS, so that clients do not send on one that is being closed.
+  young: 16
   # Request bodies (BODIES_MAX_BYTES).
   native: 128
+  # Its replies close their connections for DRAIN_DELAY_MS, so that clients do not send on one that is being closed.
   env: { DRAIN_DELAY_MS: "3000", DRAIN_GRACE_MS: "10000", CHANNEL_RECONNECT_SPREAD_MS: "60000" }
 identity:
   service: identity
@@ -24,11 +27,13 @@ identity:
   bus: true
   internet: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, JWT_PRIVATE_KEYS, SECRET_ENCRYPTION_KEY, ENROLLMENT_KEY_PEPPER]
+  young: 16
   # Each takes 128 MiB; without a number of its own it would take one per core of the node.
   env: { PASSWORD_CONCURRENCY: "2" }
 tenancy:
   service: tenancy
   role: muster_tenancy_app
+  young: 16
   calls: []
   bus: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD]
@@ -38,8 +43,7 @@ audit:
   calls: [tenancy, webhook-dispatcher]
   bus: true
   # Batches live longer than V8 expects of young objects (docs/decisions/0046).
-  node: --max-semi-space-size=64
-  native: 192
+  young: 64
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, CHECKPOINT_PRIVATE_KEY, SECRET_ENCRYPTION_KEY]
 audit-retention:
   service: audit
@@ -57,6 +61,7 @@ device-logs:
 webhook-matcher:
   service: webhook-dispatcher
   role: muster_webhook_dispatcher_app
+  young: 16
   calls: [tenancy]
   bus: true
   internet: true
@@ -65,6 +70,7 @@ webhook-matcher:
 webhook-sender:
   service: webhook-dispatcher
   role: muster_webhook_dispatcher_app
+  young: 16
   calls: [tenancy]
   bus: true
   internet: true
