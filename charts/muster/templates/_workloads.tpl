@@ -6,7 +6,7 @@ What the chart knows of each workload, as data: a further service is a further e
   calls     services that it calls; internet: whether it reaches addresses outside of the cluster
   secrets   keys that its Secret must have
   young     MiB of each half of V8's young generation (--max-semi-space-size), three of which it may take; without it V8's own choice,
-            1 in a container of 256 MiB, which suits what is asked for seldom
+            1 in a container of up to 512 MiB, which suits what is asked for seldom
   native    further MiB that it needs outside of the heap's old generation (buffers)
 */}}
 {{- define "muster.workloads" -}}

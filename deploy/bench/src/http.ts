@@ -33,7 +33,7 @@ export async function run(_args: string[] = []): Promise<void> {
     servers.push(await gateway.serve("gateway GET /auth/me", [session]));
     const body = await gateway.bodyFor(session);
     servers.unshift(await startBaseline("node:http", body, session));
-    // What V8 chooses in a container of 256 MiB, unless it is told otherwise.
+    // What V8 chooses in a container of up to 512 MiB, unless it is told otherwise.
     const small = await startGateway(identity, { semiSpaceMb: 1 });
     servers.push(await small.serve("gateway, young generation 1 MB", [session]));
     const traced = await startGateway(identity, { otlpEndpoint: collector.url });
