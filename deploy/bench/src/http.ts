@@ -30,13 +30,14 @@ export async function run(_args: string[] = []): Promise<void> {
   try {
     const session = `Authorization: Bearer ${identity.accessToken}`;
     const gateway = await startGateway(identity);
-    servers.push(await gateway.serve("gateway GET /auth/me", [session]));
-    const body = await gateway.bodyFor(session);
-    servers.unshift(await startBaseline("node:http", body, session));
     // What V8 chooses in a container of up to 512 MiB, unless it is told otherwise.
     const small = await startGateway(identity, { semiSpaceMb: 1 });
-    servers.push(await small.serve("gateway, young generation 1 MB", [session]));
     const traced = await startGateway(identity, { otlpEndpoint: collector.url });
+    const body = await gateway.bodyFor(session);
+    // Connections last: one on which no request comes for HEADERS_TIMEOUT_MS is closed.
+    servers.push(await startBaseline("node:http", body, session));
+    servers.push(await gateway.serve("gateway GET /auth/me", [session]));
+    servers.push(await small.serve("gateway, young generation 1 MB", [session]));
     servers.push(await traced.serve("gateway with telemetry", [session]));
     servers.push(await startBaseline("express", body, session));
     await measureInTurns(servers, body.length);
