@@ -1,4 +1,3 @@
-import { fromBinary } from "@bufbuild/protobuf";
 import { counter, type Logger } from "@muster/kit";
 import {
   AgentChangedSchema,
@@ -9,6 +8,7 @@ import {
   TenantStatusChangedSchema,
   UserChangedSchema,
 } from "@muster/proto/muster/events/v1/auth_pb";
+import { decode } from "@muster/rpc";
 import { LRUCache } from "lru-cache";
 import type { AgentCache } from "./agent-cache.ts";
 import type { KeyCache } from "./key-cache.ts";
@@ -91,39 +91,39 @@ export function createAuthChanges(options: AuthChangesOptions): AuthChanges {
 function apply(subject: string, body: Uint8Array, { sessions, keys, agents, rates }: AuthChangesOptions): void {
   switch (subject) {
     case "auth.session":
-      sessions.revoked(fromBinary(SessionRevokedSchema, body).sessionId);
+      sessions.revoked(decode(SessionRevokedSchema, body).sessionId);
       break;
     case "auth.user": {
-      const { userId } = fromBinary(UserChangedSchema, body);
+      const { userId } = decode(UserChangedSchema, body);
       sessions.forget(({ principal }) => principal.userId === userId);
       break;
     }
     case "auth.role": {
-      const { role, partnerId } = fromBinary(RoleChangedSchema, body);
+      const { role, partnerId } = decode(RoleChangedSchema, body);
       // By name: another tenant's role of the same name costs a question too many, never one too few.
       sessions.forget(({ principal }) => principal.role === role && principal.partnerId === partnerId);
       break;
     }
     case "auth.tenant": {
-      const { kind, id } = fromBinary(TenantStatusChangedSchema, body);
+      const { kind, id } = decode(TenantStatusChangedSchema, body);
       sessions.forget(({ principal }) => (kind === "partner" ? principal.partnerId : principal.orgId) === id);
       keys.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
       agents.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
       break;
     }
     case "auth.key": {
-      const { keyId, version, digests } = fromBinary(KeyChangedSchema, body);
+      const { keyId, version, digests } = decode(KeyChangedSchema, body);
       keys.changed({ keyId, version, digests: digests.map((digest) => Buffer.from(digest).toString("base64")) });
       rates.changed(keyId);
       break;
     }
     case "auth.agent": {
-      const { digests } = fromBinary(AgentChangedSchema, body);
+      const { digests } = decode(AgentChangedSchema, body);
       agents.changed(digests.map((digest) => Buffer.from(digest).toString("base64")));
       break;
     }
     case "auth.keys": {
-      const { kind, id } = fromBinary(TenantKeysRevokedSchema, body);
+      const { kind, id } = decode(TenantKeysRevokedSchema, body);
       sessions.forget(({ principal }) => (kind === "partner" ? principal.partnerId : principal.orgId) === id);
       keys.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
       agents.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);

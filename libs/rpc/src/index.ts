@@ -2,6 +2,7 @@ export { BoundedMap } from "./bounded-map.ts";
 export { callContext } from "./call-context.ts";
 export { callerAudience, maxListedIds } from "./caller-claims.ts";
 export { type GeneratedCallerKey, generateCallerKey } from "./caller-keys.ts";
+export { decode, encode } from "./codec/codec.ts";
 export { toAppError, toConnectError } from "./errors.ts";
 export { type IssuerRules, issuers, mayMint, openRpcs, systemOpens } from "./issuers.ts";
 export type { PortLimits } from "./limits.ts";

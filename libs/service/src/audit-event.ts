@@ -1,8 +1,8 @@
-import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { OutboxMessage } from "@muster/db";
 import { type Caller, type RequestMeta, uuidv7, zeroUuid } from "@muster/kit";
 import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
+import { encode } from "@muster/rpc";
 
 export type AuditFact = {
   action: string;
@@ -31,7 +31,7 @@ export function auditEvent(
   const { actor, sessionId } = who.caller;
   const chainId = fact.orgId ?? fact.partnerId ?? zeroUuid;
   const id = uuidv7(now.getTime());
-  const event = create(AuditEventSchema, {
+  const body = encode(AuditEventSchema, {
     id,
     timestamp: timestampFromDate(now),
     chainId,
@@ -57,7 +57,7 @@ export function auditEvent(
   return {
     subject: `audit.${service}.${auditPartition(chainId)}`,
     msgId: `${chainId}/${id}`,
-    body: toBinary(AuditEventSchema, event),
+    body,
     traceparent: who.meta.traceparent,
   };
 }

@@ -1,8 +1,8 @@
-import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { OutboxMessage } from "@muster/db";
 import { type EventType, type ServiceName, uuidv7 } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
+import { encode } from "@muster/rpc";
 
 export type PlatformFact = {
   type: EventType;
@@ -26,7 +26,7 @@ export function platformEvent(
   now: Date = new Date(),
 ): OutboxMessage {
   const id = fact.id ?? uuidv7(now.getTime());
-  const event = create(PlatformEventSchema, {
+  const body = encode(PlatformEventSchema, {
     id,
     type: fact.type,
     timestamp: timestampFromDate(now),
@@ -37,7 +37,7 @@ export function platformEvent(
   return {
     subject: eventSubject(service, fact.orgId, fact.type),
     msgId: `${fact.orgId}/${id}`,
-    body: toBinary(PlatformEventSchema, event),
+    body,
     traceparent,
   };
 }

@@ -1,5 +1,4 @@
 import { fileURLToPath } from "node:url";
-import { fromBinary } from "@bufbuild/protobuf";
 import type { Bus, BusMessage } from "@muster/bus";
 import { type Database, deadLetters, type MigrationDir, sql, type Tx } from "@muster/db";
 import { backoffMs, counter, isUuid, type Logger, sleep, systemCaller } from "@muster/kit";
@@ -9,6 +8,7 @@ import {
   type TenantChanged,
   TenantChangedSchema,
 } from "@muster/proto/muster/events/v1/tenancy_pb";
+import { decode } from "@muster/rpc";
 import type { TenancySnapshot } from "./tenancy-snapshot.ts";
 import { applyTenants, copyHash, dropUnheard, type TenantChange, tenantKinds } from "./tenant-store.ts";
 
@@ -217,7 +217,7 @@ function isDeviceSubject(subject: string): boolean {
 
 function readDevice(message: BusMessage): { device: DeviceChanged | null; reason: string | null } {
   try {
-    const device = fromBinary(DeviceChangedSchema, message.body);
+    const device = decode(DeviceChangedSchema, message.body);
     if (![device.id, device.orgId, device.partnerId].every(isUuid)) return { device: null, reason: "an id is no UUID" };
     return { device, reason: null };
   } catch (error) {
@@ -227,7 +227,7 @@ function readDevice(message: BusMessage): { device: DeviceChanged | null; reason
 
 function readChange(message: BusMessage): { change: TenantChanged | null; reason: string | null } {
   try {
-    const change = fromBinary(TenantChangedSchema, message.body);
+    const change = decode(TenantChangedSchema, message.body);
     const known = tenantKinds.some((kind) => kind === change.kind && message.subject.startsWith(`tenancy.${kind}.`));
     if (!known) return { change: null, reason: `kind "${change.kind.slice(0, 40)}" under this subject` };
     const ids = [change.id, change.partnerId, ...(change.kind === "partner" ? [] : [change.orgId])];

@@ -1,9 +1,10 @@
 import type { Bus, BusMessage } from "@muster/bus";
 import type { Database } from "@muster/db";
 import { counter, histogram, type Logger } from "@muster/kit";
+import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
+import { decode } from "@muster/rpc";
 import { mayEmit } from "../rules/emitters.ts";
 import { clean, type Entry, entryOf, UnsealableError } from "../rules/entry.ts";
-import { decodeEvent, type EventBody } from "../rules/event-body.ts";
 import { noticeOf } from "../rules/notice.ts";
 import { needsOrganization } from "../rules/organization-actions.ts";
 import { type Rejected, sealBatch } from "../store/seal.ts";
@@ -90,12 +91,12 @@ export async function sealMessages(deps: Deps, batch: readonly BusMessage[], poi
   batchRows.observe(batch.length);
 }
 
-type Reading = { entry: Entry | null; event: EventBody | null; reason: string };
+type Reading = { entry: Entry | null; event: AuditEvent | null; reason: string };
 
 function read(message: BusMessage, service: string, now: Date): Reading {
-  let event: EventBody | null = null;
+  let event: AuditEvent | null = null;
   try {
-    event = decodeEvent(message.body);
+    event = decode(AuditEventSchema, message.body);
     if (!mayEmit(service, event.action)) return { entry: null, event, reason: `${service} may not emit this action` };
     return { entry: entryOf(event, now), event, reason: "" };
   } catch (error) {
@@ -106,7 +107,7 @@ function read(message: BusMessage, service: string, now: Date): Reading {
 
 function refuse(message: BusMessage, reason: string): Reading {
   try {
-    return { entry: null, event: decodeEvent(message.body), reason };
+    return { entry: null, event: decode(AuditEventSchema, message.body), reason };
   } catch (error) {
     return { entry: null, event: null, reason: `${reason}; not decodable: ${(error as Error).message}` };
   }

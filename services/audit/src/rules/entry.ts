@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6, SocketAddress } from "node:net";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { isUuid, zeroUuid } from "@muster/kit";
-import type { EventBody } from "./event-body.ts";
+import type { AuditEvent } from "@muster/proto/muster/events/v1/audit_pb";
 
 export type ActorType = "user" | "api_key" | "agent" | "system";
 export type Result = "success" | "failure" | "denied";
@@ -44,7 +44,7 @@ const dayMs = 86_400_000;
 const ordinary = { writable: true, enumerable: true, configurable: true };
 
 /** Normalises an event to the documented sizes and forms (docs/behaviour.md#audit-events); throws UnsealableError when it cannot become a row. */
-export function entryOf(event: EventBody, now: Date): Entry {
+export function entryOf(event: AuditEvent, now: Date): Entry {
   const tenant = event.orgId || event.partnerId || zeroUuid;
   if (!isUuid(event.id) || !isUuid(tenant) || (event.partnerId !== "" && !isUuid(event.partnerId))) {
     throw new UnsealableError("an id is no UUID");

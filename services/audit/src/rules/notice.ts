@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { isUuid, zeroUuid } from "@muster/kit";
+import type { AuditEvent } from "@muster/proto/muster/events/v1/audit_pb";
 import { mayEmit } from "./emitters.ts";
 import { clean, type Entry } from "./entry.ts";
-import type { EventBody } from "./event-body.ts";
 
 type Refused = { subject: string; msgId: string; body: Uint8Array };
 
@@ -10,7 +10,13 @@ type Refused = { subject: string; msgId: string; body: Uint8Array };
  * The row that says an event was refused: in the event's own chain where its service may speak there, else the platform's.
  * The same message gives the same id, so that its repeat is recognised.
  */
-export function noticeOf(refused: Refused, event: EventBody | null, reason: string, service: string, now: Date): Entry {
+export function noticeOf(
+  refused: Refused,
+  event: AuditEvent | null,
+  reason: string,
+  service: string,
+  now: Date,
+): Entry {
   const [chain = "", id = ""] = refused.msgId.split("/");
   const tenant = event && mayEmit(service, event.action) ? event : null;
   const orgId = tenant && isUuid(tenant.orgId) ? tenant.orgId.toLowerCase() : null;

@@ -1,4 +1,3 @@
-import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { OutboxMessage } from "@muster/db";
 import { uuidv7, zeroUuid } from "@muster/kit";
@@ -7,26 +6,27 @@ import {
   TenantStatusChangedSchema,
   UserChangedSchema,
 } from "@muster/proto/muster/events/v1/auth_pb";
+import { encode } from "@muster/rpc";
 import type { TenantChange } from "@muster/service";
 
 /** Tells every gateway that a session family must not be admitted any more. */
 export function sessionRevoked(sessionId: string, userId: string, revokedAt: Date): OutboxMessage {
-  const event = create(SessionRevokedSchema, { sessionId, userId, revokedAt: timestampFromDate(revokedAt) });
+  const body = encode(SessionRevokedSchema, { sessionId, userId, revokedAt: timestampFromDate(revokedAt) });
   return {
     subject: "auth.session",
     msgId: `${zeroUuid}/session-${sessionId}`,
-    body: toBinary(SessionRevokedSchema, event),
+    body,
   };
 }
 
 /** Tells every gateway that what it remembers of a person is stale. */
 export function userChanged(userId: string, userVersion: number): OutboxMessage {
-  const event = create(UserChangedSchema, { userId, userVersion });
+  const body = encode(UserChangedSchema, { userId, userVersion });
   // A step-up changes a session and leaves the version: an id of its own keeps the next one from being taken for a repeat.
   return {
     subject: "auth.user",
     msgId: `${zeroUuid}/user-${userId}-${uuidv7()}`,
-    body: toBinary(UserChangedSchema, event),
+    body,
   };
 }
 
@@ -34,10 +34,10 @@ export function userChanged(userId: string, userVersion: number): OutboxMessage 
 export function tenantStatusChanged(change: TenantChange): OutboxMessage | null {
   const { kind, id, version, status, deleted } = change;
   if (kind === "site") return null;
-  const event = create(TenantStatusChangedSchema, { kind, id, version: BigInt(version), status, deleted });
+  const body = encode(TenantStatusChangedSchema, { kind, id, version: BigInt(version), status, deleted });
   return {
     subject: "auth.tenant",
     msgId: `${zeroUuid}/${kind}-${id}-${version}-${status}-${deleted}`,
-    body: toBinary(TenantStatusChangedSchema, event),
+    body,
   };
 }

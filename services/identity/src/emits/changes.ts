@@ -1,8 +1,8 @@
-import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Database, Tx } from "@muster/db";
 import { uuidv7, zeroUuid } from "@muster/kit";
 import { AgentChangedSchema, KeyChangedSchema, TenantKeysRevokedSchema } from "@muster/proto/muster/events/v1/auth_pb";
+import { encode } from "@muster/rpc";
 import { appliedEverywhere } from "./applied-everywhere.ts";
 
 /** What gateways must apply before the call that made it true may answer. */
@@ -44,32 +44,32 @@ const messageIdOf = (changeId: string) => `${zeroUuid}/change-${changeId}`;
 function messageOf(changeId: string, change: CredentialChange): { subject: string; body: Uint8Array } {
   if (change.kind === "key") {
     const { keyId, digests, version, revoked } = change;
-    const event = create(KeyChangedSchema, {
+    const body = encode(KeyChangedSchema, {
       changeId,
       keyId,
       digests: [...digests],
       version: BigInt(version),
       revoked,
     });
-    return { subject: "auth.key", body: toBinary(KeyChangedSchema, event) };
+    return { subject: "auth.key", body };
   }
   if (change.kind === "agent") {
     const { deviceId, digests, version, revoked } = change;
-    const event = create(AgentChangedSchema, {
+    const body = encode(AgentChangedSchema, {
       changeId,
       deviceId,
       digests: [...digests],
       version: BigInt(version),
       revoked,
     });
-    return { subject: "auth.agent", body: toBinary(AgentChangedSchema, event) };
+    return { subject: "auth.agent", body };
   }
   const { tenant, id, revokedAt } = change;
-  const event = create(TenantKeysRevokedSchema, {
+  const body = encode(TenantKeysRevokedSchema, {
     changeId,
     kind: tenant,
     id,
     revokedAt: timestampFromDate(revokedAt),
   });
-  return { subject: "auth.keys", body: toBinary(TenantKeysRevokedSchema, event) };
+  return { subject: "auth.keys", body };
 }

@@ -1,7 +1,7 @@
-import { create, toBinary } from "@bufbuild/protobuf";
 import type { OutboxMessage, Tx } from "@muster/db";
 import { type Caller, type RequestMeta, uuidv7, zeroUuid } from "@muster/kit";
 import { RoleChangedSchema } from "@muster/proto/muster/events/v1/auth_pb";
+import { encode } from "@muster/rpc";
 import { auditEvent } from "@muster/service";
 import type { RoleRow } from "../store/roles.ts";
 
@@ -10,7 +10,7 @@ import type { RoleRow } from "../store/roles.ts";
  * also for those who sign in while the change is made.
  */
 export function roleChanged(before: RoleRow): OutboxMessage {
-  const event = create(RoleChangedSchema, {
+  const body = encode(RoleChangedSchema, {
     roleId: before.id,
     role: before.name,
     partnerId: before.partner_id ?? "",
@@ -18,7 +18,7 @@ export function roleChanged(before: RoleRow): OutboxMessage {
   return {
     subject: "auth.role",
     msgId: `${zeroUuid}/role-${before.id}-${uuidv7()}`,
-    body: toBinary(RoleChangedSchema, event),
+    body,
   };
 }
 

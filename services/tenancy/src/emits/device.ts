@@ -1,7 +1,7 @@
-import { create, toBinary } from "@bufbuild/protobuf";
 import type { Tx } from "@muster/db";
 import type { CallContext, EventType } from "@muster/kit";
 import { DeviceChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
+import { encode } from "@muster/rpc";
 import { auditEvent, platformEvent } from "@muster/service";
 import type { DeviceGroupRow } from "../store/device-groups.ts";
 import type { DeviceRow } from "../store/devices.ts";
@@ -24,7 +24,7 @@ export function emitDevice(
   row: DeviceRow,
   type: EventType = platformTypes[change],
 ): void {
-  const event = create(DeviceChangedSchema, {
+  const body = encode(DeviceChangedSchema, {
     id: row.id,
     version: BigInt(row.version),
     partnerId: row.partner_id,
@@ -36,7 +36,7 @@ export function emitDevice(
   tx.emit({
     subject: `tenancy.device.${change}`,
     msgId: `${row.org_id}/device-${row.id}-${row.version}`,
-    body: toBinary(DeviceChangedSchema, event),
+    body,
     traceparent: context.meta.traceparent,
   });
   const fact = { type, orgId: row.org_id, partnerId: row.partner_id, data: eventData(row) };

@@ -1,7 +1,7 @@
-import { create, toBinary } from "@bufbuild/protobuf";
 import type { Tx } from "@muster/db";
 import type { CallContext } from "@muster/kit";
 import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
+import { encode } from "@muster/rpc";
 import { auditEvent } from "@muster/service";
 
 /** A row after its change, as events and audit rows name it. */
@@ -35,7 +35,7 @@ export function recordChange(
   at: Date,
 ) {
   const { kind, id, name, version, partnerId, orgId, status, deleted } = tenant;
-  const event = create(TenantChangedSchema, {
+  const body = encode(TenantChangedSchema, {
     kind,
     id,
     version: BigInt(version),
@@ -47,7 +47,7 @@ export function recordChange(
   tx.emit({
     subject: `tenancy.${kind}.${change}`,
     msgId: `${orgId ?? partnerId}/${kind}-${id}-${version}${change === "purged" ? "-purged" : ""}`,
-    body: toBinary(TenantChangedSchema, event),
+    body,
     traceparent: context.meta.traceparent,
   });
   tx.emit(

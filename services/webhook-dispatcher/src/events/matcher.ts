@@ -1,9 +1,9 @@
-import { fromBinary } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Bus, BusMessage } from "@muster/bus";
 import { deadLetters } from "@muster/db";
 import { counter, histogram, isEventType, isUuid, systemCaller } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
+import { decode } from "@muster/rpc";
 import {
   type BacklogDeps,
   deliveriesCounter,
@@ -129,7 +129,7 @@ type Read = { event: MatchedEvent | null; reason: string | null };
 export function readEvent(message: BusMessage, deps: Pick<MatcherDeps, "now" | "retentionDays">): Read {
   const unreadable = (reason: string): Read => ({ event: null, reason });
   try {
-    const event = fromBinary(PlatformEventSchema, message.body);
+    const event = decode(PlatformEventSchema, message.body);
     const { id, orgId, type } = event;
     if (!isUuid(id) || !isUuid(orgId)) return unreadable("an id is no UUID");
     const [, emitter = ""] = message.subject.split(".", 2);

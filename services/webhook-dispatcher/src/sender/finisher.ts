@@ -1,8 +1,8 @@
-import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Database, Tx } from "@muster/db";
 import { backoffMs, counter, type Logger, sleep, systemCaller, uuidv7 } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
+import { encode } from "@muster/rpc";
 import { auditEvent, eventSubject } from "@muster/service";
 import { addTallies, type FailedWebhook, type HealthLimits, markFailed, tally } from "../store/endpoint-state.ts";
 import { insertAttempts, insertDeadLetters, type Outcome, settleQueue, updateDeliveries } from "../store/outcomes.ts";
@@ -150,9 +150,10 @@ export function createFinisher(deps: FinisherDeps): Finisher {
 
 /** A dead letter, for whoever listens on the stream; webhooks cannot subscribe to it. */
 function announce(tx: Tx, { claim, letterId, event, attempt }: Outcome & { letterId: string }): void {
-  const message = create(PlatformEventSchema, {
+  const type = "webhook.dead_letter";
+  const body = encode(PlatformEventSchema, {
     id: letterId,
-    type: "webhook.dead_letter",
+    type,
     timestamp: timestampFromDate(attempt.startedAt),
     orgId: claim.org_id,
     partnerId: claim.partner_id,
@@ -164,9 +165,9 @@ function announce(tx: Tx, { claim, letterId, event, attempt }: Outcome & { lette
     }),
   });
   tx.emit({
-    subject: eventSubject(service, claim.org_id, message.type),
+    subject: eventSubject(service, claim.org_id, type),
     msgId: `${claim.org_id}/${letterId}`,
-    body: toBinary(PlatformEventSchema, message),
+    body,
   });
 }
 
@@ -187,17 +188,19 @@ function noteFailed(tx: Tx, webhook: FailedWebhook, reason: string, now: Date): 
       now,
     ),
   );
-  const message = create(PlatformEventSchema, {
-    id: uuidv7(now.getTime()),
-    type: "webhook.failed",
+  const id = uuidv7(now.getTime());
+  const type = "webhook.failed";
+  const body = encode(PlatformEventSchema, {
+    id,
+    type,
     timestamp: timestampFromDate(now),
     orgId: webhook.org_id,
     partnerId: webhook.partner_id,
     dataJson: JSON.stringify({ webhookId: webhook.id, name: webhook.name, reason }),
   });
   tx.emit({
-    subject: eventSubject(service, webhook.org_id, message.type),
-    msgId: `${webhook.org_id}/${message.id}`,
-    body: toBinary(PlatformEventSchema, message),
+    subject: eventSubject(service, webhook.org_id, type),
+    msgId: `${webhook.org_id}/${id}`,
+    body,
   });
 }
