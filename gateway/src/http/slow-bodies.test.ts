@@ -34,6 +34,7 @@ beforeAll(async () => {
       BODIES_MAX: "80",
       BODY_GRACE_MS: "1500",
       CONNECTIONS_MAX: "200",
+      TRUST_PROXY_HEADERS: "true",
     },
   });
 });
@@ -118,6 +119,33 @@ describe("places", () => {
     expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
 
+  it("of those not signed in are counted by network: the next network has its own, an IPv6 /64 is one", async () => {
+    const from = (address: string) => `X-Forwarded-For: ${address}`;
+    const replies = await hold(2, "/test/held/none", from("2001:db8:1:2::1"));
+    expect((await get("/test/held/none", from("2001:db8:1:2::2"))).json.code).toBe("overloaded");
+    replies.push(...(await hold(2, "/test/held/none", from("2001:db8:1:3::1"))));
+    for (const go of waiting.splice(0)) go();
+    expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  });
+
+  it("of keys that are being looked up are a share of their network, which gives way to who is known", async () => {
+    const { token } = await services.signIn();
+    expect((await get("/auth/me", `Authorization: Bearer ${token}`)).status).toBe(200);
+    const resolve = services.edge.resolveKeys;
+    const asked: (() => void)[] = [];
+    services.edge.resolveKeys = async (request, handler) => {
+      await new Promise<void>((go) => asked.push(go));
+      return (resolve as NonNullable<typeof resolve>)(request, handler);
+    };
+    const replies = Array.from({ length: 3 }, () => get("/auth/me", `X-API-Key: ${services.newKey().secret}`));
+    // Identity answers none of them yet.
+    expect((await Promise.race(replies)).json.code).toBe("overloaded");
+    expect((await get("/auth/me", `Authorization: Bearer ${token}`)).status).toBe(200);
+    services.edge.resolveKeys = resolve as NonNullable<typeof resolve>;
+    for (const go of asked.splice(0)) go();
+    expect((await Promise.all(replies)).map(({ status }) => status).sort()).toEqual([200, 200, 503]);
+  });
+
   it.each(["system", "partner"] as const)("of a %s session are a share, too", async (scope) => {
     const { token } = await services.signIn({ scope, orgId: "" });
     const authorization = `Authorization: Bearer ${token}`;
@@ -130,6 +158,15 @@ describe("places", () => {
 });
 
 describe("connections", () => {
+  it("that rest between two requests make room before one that comes is refused", async () => {
+    const rest = "GET /health HTTP/1.1\r\nHost: a\r\n\r\n";
+    const resting = await openMany(179, rest);
+    await until("their replies", () => resting.every(({ got }) => parseReplies(got.text).length === 1));
+    const more = await openMany(30, rest);
+    await until("their replies", () => more.every(({ got }) => parseReplies(got.text).length === 1));
+    expect(resting.some(({ socket }) => socket.closed)).toBe(true);
+  });
+
   it("are bounded: one too many is closed, and there is room again when others end", async () => {
     const opened = await openMany(200, "GET /health HTTP/1.1\r\n");
     const extra = await open("GET /health HTTP/1.1\r\nHost: a\r\n\r\n");
