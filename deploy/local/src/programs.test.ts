@@ -1,5 +1,27 @@
 import { describe, expect, it } from "@jest/globals";
-import { reachable } from "./programs.ts";
+import { completeKeys, sealerNames } from "./keys.ts";
+import { environmentOf, reachable, type Surroundings } from "./programs.ts";
+import { serviceNames } from "./replicas.ts";
+
+describe("the settings of a local cluster's services", () => {
+  it("hold each sealer's own encryption key, and nobody else's", () => {
+    const keys = { ...completeKeys({}), callerPublicDir: "" };
+    const around = {
+      keys,
+      instances: [],
+      database: { app: {} },
+      admin: {},
+      certificates: null,
+    } as unknown as Surroundings;
+    const keyOf = (program: (typeof serviceNames)[number]) =>
+      environmentOf({ program, name: program, port: 1, opsPort: 2 } as never, around).SECRET_ENCRYPTION_KEY;
+    const given = Object.fromEntries(serviceNames.map((name) => [name, keyOf(name)] as const));
+    expect(given).toEqual({
+      ...Object.fromEntries(serviceNames.map((name) => [name, undefined])),
+      ...Object.fromEntries(sealerNames.map((name) => [name, keys.secretEncryptionKeys[name]])),
+    });
+  });
+});
 
 describe("webhooks of a local cluster", () => {
   it("reach the port of `muster webhooks listen` and nothing else on this machine", () => {
