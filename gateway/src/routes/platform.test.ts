@@ -56,7 +56,7 @@ describe("GET /.well-known/jwks.json", () => {
 describe("GET /api/v1/openapi.json", () => {
   type Operation = {
     security: object[];
-    requestBody?: { required: boolean };
+    requestBody?: { required: boolean; content: Record<string, { example?: unknown }> };
     responses: Record<string, unknown>;
     parameters?: { name: string; in: string }[];
   };
@@ -97,7 +97,7 @@ describe("GET /api/v1/openapi.json", () => {
       const takesKeys = row.access.auth === "session" && row.access.keyScopes !== undefined;
       expect(operation.security).toEqual(security[takesKeys ? "any" : row.access.auth]);
       expect(Object.keys(operation.responses)).toEqual(
-        expect.arrayContaining([String(row.status ?? 200), "400", "500", "503"]),
+        expect.arrayContaining([String(row.status ?? 200), "400", "431", "500", "503"]),
       );
       const inPath = (operation.parameters ?? [])
         .filter((parameter) => parameter.in === "path")
@@ -149,6 +149,36 @@ describe("GET /api/v1/openapi.json", () => {
         const codes = JSON.stringify(reply).match(/"code":\{"enum":\[("[a-z_]+",?)+\]/);
         if (!codes) throw new Error(`${row.method} ${row.path} ${status} lists no code`);
       }
+    }
+  });
+
+  it("lists what naming an organization that is not there comes to, wherever a call may name one", async () => {
+    const { paths } = await load();
+    const names = (schema: object | undefined) => Object.keys((schema as { shape?: object })?.shape ?? {});
+    const naming = routes.filter((row) => [...names(row.query), ...names(row.body)].includes("orgId"));
+    expect(naming.length).toBeGreaterThan(20);
+    for (const row of naming) {
+      const operation = paths[fullPath(row).replace(/:([A-Za-z]+)/g, "{$1}")]?.[row.method.toLowerCase()];
+      expect([row.method, row.path, JSON.stringify(operation?.responses)]).toEqual([
+        row.method,
+        row.path,
+        expect.stringMatching(/"organization_(not_found|access_denied)"/),
+      ]);
+    }
+  });
+
+  it("says that a shorter retention of audit rows waits for 24 hours", async () => {
+    const { paths } = await load();
+    const operation = JSON.stringify(paths["/api/v1/audit-logs/retention"]?.patch?.requestBody);
+    expect(operation).toMatch(/"retentionDays":\{[^}]*shorter retention waits 24 hours/);
+  });
+
+  it("shows the example of each body", async () => {
+    const { paths } = await load();
+    for (const row of routes.filter(({ body }) => body)) {
+      const operation = paths[fullPath(row).replace(/:([A-Za-z]+)/g, "{$1}")]?.[row.method.toLowerCase()];
+      const [content] = Object.values(operation?.requestBody?.content ?? {});
+      expect([row.method, row.path, content?.example]).toEqual([row.method, row.path, exampleOf(row)]);
     }
   });
 
