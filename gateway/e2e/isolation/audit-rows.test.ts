@@ -91,7 +91,7 @@ const doneBy = new Map<string, Performed>();
 function cellOf(subject: Subject, actor: Actor, status: number): Cell {
   const isRecord = subject.shape === "record";
   const target = world.targets.find((t) => isRecord && t.kind === subject.kind && t.place === "own") ?? null;
-  return { actor, subject, target, varied: null, expected: { status, code: null }, listed: null };
+  return { actor, subject, target, varied: null, several: null, expected: { status, code: null }, listed: null };
 }
 
 /** Rows of a person's doings, their own sign-in left out. */

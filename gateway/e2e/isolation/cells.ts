@@ -22,6 +22,8 @@ export type Cell = {
   subject: Subject;
   target: Target | null;
   varied: (Reference & { target: Target }) | null;
+  /** What a call for several records names, and the code that each is answered with; null where it is done. */
+  several: readonly { target: Target; code: string | null }[] | null;
   expected: Outcome;
   /** Ids that a list answers with, exactly; null when others share the list. */
   listed: ReadonlySet<string> | null;
@@ -60,7 +62,7 @@ function onOwnDevice(actor: Actor, subject: Subject, target: Target): Outcome {
 
 /** Every call of one actor to one route. */
 export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
-  const whole = { actor, subject, target: null, varied: null, listed: null };
+  const whole = { actor, subject, target: null, varied: null, several: null, listed: null };
   const away = turnedAway(actor, subject.needs);
   const success = successOf(subject);
   switch (subject.shape) {
@@ -99,9 +101,36 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
       const targets = actor.device ? [...devices, actor.device] : devices;
       return targets.map((target) => ({ ...whole, target, expected: away ?? onOwnDevice(actor, subject, target) }));
     }
+    case "several": {
+      const cell = { ...whole, expected: away ?? success, several: severalOf(world, actor, subject) };
+      return away ? [cell] : [cell, ...elsewhere(world, cell)];
+    }
     default:
       return subject.shape satisfies never;
   }
+}
+
+/** Everybody's records in one call, of those that it changes the first. */
+function severalOf(world: World, actor: Actor, subject: Subject): NonNullable<Cell["several"]> {
+  const records = world.targets.filter(({ kind, state }) => kind === subject.kind && state !== "malformed");
+  const judged = records.map((target) => ({ target, code: onRecord(actor, subject, target)?.code ?? null }));
+  const changed = judged.find(({ target, code }) => target.state === "living" && code === null);
+  return judged.filter((one) => one.code !== null || one === changed || one.target.state === "ended");
+}
+
+/** The record that the call would change, to be moved to a site of another organization or to none that there is. */
+function elsewhere(world: World, cell: Cell): Cell[] {
+  const moved = cell.several?.find(({ target, code }) => target.state === "living" && code === null);
+  if (!moved || !cell.subject.key.endsWith("-update")) return [];
+  const { orgId } = moved.target;
+  const sites = world.targets.filter(({ kind, state, orgId: of }) => {
+    return kind === "site" && (state === "missing" || (state === "living" && of !== orgId));
+  });
+  return sites.map((target) => ({
+    ...cell,
+    varied: { field: "siteId", within: "body", kind: "site", many: false, target },
+    several: [{ ...moved, code: "site_not_found" }],
+  }));
 }
 
 /** What an empty body comes to on rows that are open to all; null for those that take none. */
@@ -142,8 +171,8 @@ function onRecord(actor: Actor, subject: Subject, target: Target): Outcome | nul
   const away = closedTo(actor, subject) ?? outOfReach(actor, target);
   if (away) return away;
   const { method } = subject.route;
-  if (target.state === "ended" && method !== "GET" && method !== "DELETE")
-    return refused(409, `${target.kind}_decommissioned`);
+  const ends = method === "DELETE" || subject.key === "POST /devices/bulk-decommission";
+  if (target.state === "ended" && method !== "GET" && !ends) return refused(409, `${target.kind}_decommissioned`);
   if (target.kind === "role" && method !== "GET") {
     if (isSeeded(target)) return refused(409, "role_immutable");
     // A partner's role reaches into all of its organizations.

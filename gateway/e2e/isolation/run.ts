@@ -14,7 +14,15 @@ export type Answer = {
   /** What the OpenAPI document does not say of it; null when it says all. */
   deviation: string | null;
 };
-export type Performed = { cell: Cell; target: Target | null; name: string; request: string; answer: Answer };
+export type Performed = {
+  cell: Cell;
+  target: Target | null;
+  /** Ids of the several records that the call named, and the code that each is to be answered with. */
+  several: { id: string; code: string | null }[];
+  name: string;
+  request: string;
+  answer: Answer;
+};
 export type Runner = { cluster: Cluster; makers: Makers; world: World };
 
 /** An id that no record has. */
@@ -111,8 +119,16 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
       : null;
     if (varied.within === "params") params[varied.field] = renewedId ?? named.id;
     else if (varied.within === "query") query.set(varied.field, named.id);
+    else if (cell.several) body = { ...body, change: { [varied.field]: named.id } };
     else body = { ...body, [varied.field]: varied.many ? [named.id] : named.id };
   }
+  const several = await Promise.all(
+    (cell.several ?? []).map(async ({ target: one, code }) => {
+      const isChanged = changes && code === null && one.state === "living";
+      return { id: isChanged ? (await renew(runner, cell, one)).id : one.id, code };
+    }),
+  );
+  if (several.length > 0) body = { ...body, deviceIds: several.map(({ id }) => id) };
   if (subject.shape === "list") query.set("limit", "100");
   // Only who is disabled can be enabled.
   if (changes && key === "POST /users/:id/enable") await disable(makers, target?.id ?? "");
@@ -121,7 +137,7 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
   const path = `${pathOf(subject, params)}${query.size > 0 ? `?${query}` : ""}`;
   const text = body === undefined ? undefined : JSON.stringify(body);
   const answer = await send(cluster, { method: route.method, path, headers: actor.headers, body: text });
-  return { cell, target, name, request: `${route.method} ${path} ${text ?? ""}`, answer };
+  return { cell, target, several, name, request: `${route.method} ${path} ${text ?? ""}`, answer };
 }
 
 /** Puts a device into a group, so that there is something to take out. */
@@ -175,7 +191,7 @@ async function companion(
 const lists = ["data", "entries", "organizationOrder"];
 
 /** What is wrong with an answer, as sentences; none when it is what the model says. */
-export function complaints(world: World, { cell, answer }: Performed): string[] {
+export function complaints(world: World, { cell, several, answer }: Performed): string[] {
   const found: string[] = [];
   const { expected, actor, subject } = cell;
   const { status, code } = expected;
@@ -186,6 +202,14 @@ export function complaints(world: World, { cell, answer }: Performed): string[] 
   if (answer.deviation !== null) found.push(`is not as documented: ${answer.deviation}`);
   const hidden = hiddenFrom(world, actor, subject.kind).filter((marker) => answer.text.includes(marker));
   if (hidden.length > 0) found.push(`shows ${hidden.join(", ")}`);
+  if (several.length > 0 && answer.status === 200) {
+    const results = answer.body.results as { id: string; code: string | null }[];
+    const codes = new Map(results.map(({ id, code }) => [id, code]));
+    if (results.length !== several.length) found.push(`answers for ${results.length} instead of ${several.length}`);
+    for (const { id, code } of several) {
+      if (codes.get(id) !== code) found.push(`says ${codes.get(id)} of ${labelOf(world, id)} instead of ${code}`);
+    }
+  }
   const counts = answer.body.byStatus as { count: number }[] | undefined;
   if (cell.listed && counts) {
     const counted = counts.reduce((sum, { count }) => sum + count, 0);

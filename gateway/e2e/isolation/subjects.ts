@@ -12,8 +12,11 @@ export type Subject = {
   key: string;
   route: Route;
   needs: InterfaceRow;
-  /** `self`: the caller's own session or partner. `open`: nothing of anybody. `agent`: the device of the agent that calls. */
-  shape: "open" | "self" | "list" | "create" | "record" | "agent";
+  /**
+   * `self`: the caller's own session or partner. `open`: nothing of anybody. `agent`: the device of the agent that calls.
+   * `several`: records that the body names, each answered on its own.
+   */
+  shape: "open" | "self" | "list" | "create" | "record" | "agent" | "several";
   kind: Kind | null;
   references: Reference[];
 };
@@ -76,15 +79,12 @@ const selfRows = [
   "PUT /orgs/partners/me/agent-updates",
 ];
 
-/**
- * Answer for each of several devices: e2e/devices/bulk.test.ts tries them with everybody's, and looks at their rows.
- */
+/** Answer for each of several devices; e2e/devices/bulk.test.ts looks at their audit rows. */
 export const ofSeveralDevices = ["POST /devices/bulk-update", "POST /devices/bulk-decommission"];
 
 const openRows = [
   // Without ids; gateway/e2e/tenants/names.test.ts names some.
   "GET /names",
-  ...ofSeveralDevices,
   "GET /agents/downloads",
   "GET /platform/status",
   "GET /sso/presets",
@@ -147,6 +147,7 @@ export function subjectOf(route: Route): Subject {
   const base = { key, route, needs, references: referencesOf(key, route) };
   const { auth } = route.access;
   if (auth === "agent") return { ...base, shape: "agent", kind: "device" };
+  if (ofSeveralDevices.includes(key)) return { ...base, shape: "several", kind: "device" };
   if (liveFamily.test(route.path)) return { ...base, references: [], shape: "record", kind: "device" };
   if (auth === "none" || auth === "optional" || openRows.includes(key)) return { ...base, shape: "open", kind: null };
   if (selfRows.includes(key) || route.path.startsWith("/auth/")) return { ...base, shape: "self", kind: null };
