@@ -51,6 +51,50 @@ describe("the route table", () => {
     }
   });
 
+  it("takes an Idempotency-Key wherever a known caller makes or rotates something", () => {
+    const makes = ({ method, path, status, access }: Route) =>
+      method === "POST" && access.auth !== "none" && (status === 201 || path.includes("/rotate"));
+    const without = routes.filter((row) => makes(row) && !row.idempotent).map(keyOfRoute);
+    // Its events have ids of their own, by which repeats are known.
+    expect(without).toEqual(["POST /api/v1/agents/:/logs"]);
+  });
+
+  it("shows a key as text, with its id, its prefix and a warning beside it, wherever one is made or rotated", () => {
+    const fieldsOf = ({ reply }: Route) => Object.keys((reply as { shape?: object }).shape ?? {});
+    // The key of a role is the name of a seeded one.
+    const showing = routes.filter(
+      (row) => row.method === "POST" && row.path !== "/roles" && fieldsOf(row).includes("key"),
+    );
+    const paths = ["/api-keys", "/service-principals", "/enrollment-keys"].flatMap((path) => [
+      path,
+      `${path}/:id/rotate`,
+    ]);
+    expect(showing.map(({ path }) => path).sort()).toEqual(paths.sort());
+    for (const row of showing) {
+      expect([row.path, fieldsOf(row)]).toEqual([
+        row.path,
+        expect.arrayContaining(["key", "keyId", "keyPrefix", "warning"]),
+      ]);
+      const key = (row.reply as unknown as { shape: { key: { safeParse(value: unknown): { success: boolean } } } })
+        .shape.key;
+      expect([key.safeParse("svc_x").success, key.safeParse({ id: "x" }).success]).toEqual([true, false]);
+    }
+  });
+
+  it("filters by text under the name search, but for the names that audit trails have", () => {
+    const names = (row: Route) => Object.keys(row.query?.shape ?? {});
+    const others = ["q", "query", "text", "term", "filter", "name", "hostname", "email", "user"];
+    const found = routes.flatMap((row) =>
+      names(row)
+        .filter((name) => others.includes(name))
+        .map(() => row.path),
+    );
+    expect(found.filter((path) => !path.startsWith("/audit-logs"))).toEqual([]);
+    const searched = routes.filter((row) => names(row).includes("search")).map(({ path }) => path);
+    const lists = ["/users", "/orgs/partners", "/orgs/organizations", "/orgs/sites", "/devices", "/device-groups"];
+    expect(searched).toEqual(expect.arrayContaining(lists));
+  });
+
   it("describes each row, creates with 201, and keeps secrets out of caches", () => {
     for (const row of routes) {
       expect(row.summary).not.toBe("");
