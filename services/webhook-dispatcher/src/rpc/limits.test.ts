@@ -1,8 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { EgressRefused } from "@muster/egress";
+import { uuidv7 } from "@muster/kit";
 import { toAppError } from "@muster/rpc";
 import { outcome, until } from "@muster/testing";
-import { eventMessages } from "../testing/dispatcher.ts";
+import { eventMessage, eventMessages } from "../testing/dispatcher.ts";
 import { ownDispatcher } from "../testing/own-dispatcher.ts";
 
 const { dispatcher, receiver } = ownDispatcher();
@@ -27,6 +28,25 @@ describe("a webhook that gets a new origin", () => {
       [Buffer.from("originChanged"), Buffer.from(webhook.id)],
     );
     expect(audited).toHaveLength(1);
+  });
+
+  it("is sent no user and password that stood in the old URL", async () => {
+    const { orgId, admin } = await dispatcher.organization();
+    const moved = dispatcher.receivers[1];
+    const url = dispatcher.urlOf(receiver).replace("http://", "http://user:pass@");
+    const webhook = await dispatcher.webhook(admin, receiver, { url });
+    const sender = dispatcher.sender();
+    const authorizationAt = async (to: typeof receiver) => {
+      const id = uuidv7();
+      await dispatcher.match([eventMessage(orgId, { id })]);
+      const [request] = await until("the delivery", () => (to.of(id).length > 0 ? to.of(id) : null));
+      return request?.headers.authorization;
+    };
+    expect(await authorizationAt(receiver)).toMatch(/^Basic /);
+    const change = { url: dispatcher.urlOf(moved) };
+    await dispatcher.webhooks(admin).updateWebhook({ id: webhook.id, updateMask: { paths: ["url"] }, change });
+    expect(await authorizationAt(moved)).toBeUndefined();
+    await sender.stop();
   });
 });
 
