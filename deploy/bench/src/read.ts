@@ -1,7 +1,5 @@
-import { fork } from "node:child_process";
-import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { startStack } from "@muster/local";
+import { type Round, startBare, startClient } from "./bare-server.ts";
 import { cpuMicros } from "./cpu.ts";
 import { loadAverage } from "./process-usage.ts";
 
@@ -12,8 +10,6 @@ const mostTimes = 40;
 const warmMs = 3_000;
 const roundMs = 3_000;
 const password = "correct horse battery staple";
-
-type Round = { requests: number; seconds: number; p50: number; p95: number; p99: number };
 
 /**
  * `npm run bench -- read`: GET /orgs/sites with a session, one whole hop to PostgreSQL and back, on a cluster of its
@@ -71,52 +67,6 @@ async function prepare(url: string): Promise<{ token: string; path: string }> {
   const organization = await call("/orgs/organizations", wanted, accessToken);
   for (let i = 0; i < 10; i++) await call("/orgs/sites", { orgId: organization.id, name: `Site ${i}` }, accessToken);
   return { token: accessToken as string, path: `/api/v1/orgs/sites?orgId=${organization.id}&limit=10` };
-}
-
-type Client = { round(ms: number): Promise<Round>; stop(): void };
-
-async function startClient(port: string, token: string, path: string): Promise<Client> {
-  const program = fileURLToPath(new URL("./http-client.js", import.meta.url));
-  const child = fork(program, [port, token, String(connections), path]);
-  await once(child, "message");
-  return {
-    async round(ms) {
-      const answered = once(child, "message");
-      child.send({ ms });
-      return (await answered)[0] as Round;
-    },
-    stop: () => void child.kill(),
-  };
-}
-
-/** A bare server with a client; `stop` resolves with the CPU that the server used in its rounds, microseconds. */
-async function startBare(body: string, token: string, path: string) {
-  const server = fork(fileURLToPath(new URL("./http-baseline.js", import.meta.url)), ["node:http"]);
-  const ask = async (message: string) => {
-    const answered = once(server, "message");
-    server.send(message);
-    return (await answered)[0] as { port: number; cpu: { user: number; system: number } };
-  };
-  const { port } = await ask(body);
-  const client = await startClient(String(port), token, path);
-  let cpuUs = 0;
-  let warm = false;
-  return {
-    async round(ms: number): Promise<Round> {
-      const before = (await ask("usage")).cpu;
-      const made = await client.round(ms);
-      const after = (await ask("usage")).cpu;
-      // The first round is not counted.
-      if (warm) cpuUs += after.user + after.system - before.user - before.system;
-      warm = true;
-      return made;
-    },
-    stop(): number {
-      client.stop();
-      server.kill();
-      return cpuUs;
-    },
-  };
 }
 
 const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;

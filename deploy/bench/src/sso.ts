@@ -7,6 +7,7 @@ import { testCaFile } from "@muster/testing";
 import { newSigningKey } from "@muster/testing/signing-key";
 import { Pool } from "undici";
 import { administrator, type Call, newOrganization, password } from "./administrator.ts";
+import { startBare } from "./bare-server.ts";
 import { requestIn, responseTo, worstCases } from "./sso-assertion.ts";
 import { cpuOf } from "./sso-cpu.ts";
 
@@ -48,6 +49,7 @@ export async function run(): Promise<void> {
     const saml = await answerMany(pool, samlOrg, key.privateKey, assertions);
     const check = await checkMany(pool, oidcOrg, 3_000);
     const junk = await junkBeside(pool, oidcOrg, samlOrg);
+    const bare = await bareRound();
     console.table([
       { what: "OpenID Connect sign-ins/s", bar: ">= 60", figure: oidc.perSecond.toFixed(0) },
       { what: "identity CPU of one, ms", bar: "<= 15", figure: oidc.cpuMs.toFixed(1) },
@@ -63,12 +65,21 @@ export async function run(): Promise<void> {
         figure: `${mostMs.toFixed(1)} / ${besideMs.toFixed(1)}`,
       })),
     ]);
+    console.log(`bare node:http: ${bare.perSecond.toFixed(0)} requests/s, ${bare.cpuUs.toFixed(1)} µs of CPU each`);
     console.log(`load ${loadavg()[0]?.toFixed(1)} at the end`);
     await pool.close();
   } finally {
     provider.kill();
     await cluster.stop();
   }
+}
+
+/** What this machine gives: a reply of 400 bytes as fast as it goes, after a round that is not counted. */
+async function bareRound(): Promise<{ perSecond: number; cpuUs: number }> {
+  const server = await startBare("x".repeat(400), "none", "/");
+  await server.round(2_000);
+  const { requests, seconds } = await server.round(3_000);
+  return { perSecond: requests / seconds, cpuUs: server.stop() / requests };
 }
 
 async function newOidcProvider(call: Call, orgId: string, issuer: string): Promise<void> {
