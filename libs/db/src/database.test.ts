@@ -90,6 +90,32 @@ describe("tx", () => {
     expect(await db.read(anyone, appSettings)).toEqual(empty);
   });
 
+  it("keeps its connection when fn refuses, and closes it when a statement failed or is not answered yet", async () => {
+    const backend = sql`select pg_backend_pid() as pid`;
+    const pid = async () => (await db.read<{ pid: number }>(anyone, backend))[0]?.pid;
+    const first = await pid();
+    const refused = db.tx(org(uuidv7()), async (t) => {
+      await t.execute(sql`insert into open_note values (25)`);
+      throw new AppError("not_found", "nothing here");
+    });
+    await expect(refused).rejects.toMatchObject({ code: "not_found" });
+    const atOnce = db.tx(anyone, async () => {
+      throw new AppError("not_found", "nothing here");
+    });
+    await expect(atOnce).rejects.toMatchObject({ code: "not_found" });
+    expect(await pid()).toBe(first);
+    expect(await db.read(anyone, sql`select id from open_note where id = 25`)).toEqual([]);
+    await expect(db.read(anyone, sql`select 1 / 0`)).rejects.toMatchObject({ code: "22012" });
+    const second = await pid();
+    expect(second).not.toBe(first);
+    const leftAlone = db.tx(anyone, async (t) => {
+      t.query(sql`select pg_sleep(30)`).catch(() => undefined);
+      throw new AppError("not_found", "nothing here");
+    });
+    await expect(leftAlone).rejects.toMatchObject({ code: "not_found" });
+    expect(await pid()).not.toBe(second);
+  });
+
   it("leaves no setting on the session", async () => {
     await db.read(org(uuidv7()), appSettings);
     const [row] = await db.read<{ timeout: string }>(

@@ -1,4 +1,5 @@
 import { backoffMs, histogram, type Logger, sleep } from "@muster/kit";
+import type { PoolClient } from "pg";
 import { createEmissionPace } from "./emission-pace.ts";
 import { deadlineExceeded, isReadOnlyRefusal, isRepeatable, publicFailure } from "./failures.ts";
 import { openPool } from "./pool.ts";
@@ -106,14 +107,19 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
       result = await fn(transaction.tx);
       await transaction.commit();
     } catch (error) {
-      transaction?.abandon();
-      pool.release(client, error);
+      giveBack(client, transaction?.undo() ?? null, error);
       throw error;
     }
     pool.release(client);
     const emitted = transaction.emitted();
     if (emitted > 0) for (const listener of listeners) listener();
     return { result, emitted };
+  }
+
+  /** A refusal is no reason to connect anew, which costs the server a process and both a key derivation. */
+  function giveBack(client: PoolClient, undone: Promise<boolean> | null, error: unknown): void {
+    if (undone === null) pool.release(client, error);
+    else void undone.then((isUndone) => pool.release(client, isUndone ? undefined : error));
   }
 
   async function tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options: TxOptions = {}): Promise<T> {

@@ -21,7 +21,11 @@ export type Tx = {
 export type OpenTransaction = {
   tx: Tx;
   commit(): Promise<void>;
-  abandon(): void;
+  /**
+   * Undoes what was done so far, after a failure of whoever asked. Resolves with true when the connection is in no
+   * transaction any more; null when that is not tried: a statement failed, or is not answered yet.
+   */
+  undo(): Promise<boolean> | null;
   /** How many messages. */
   emitted(): number;
 };
@@ -46,6 +50,7 @@ export function openTransaction(
   const silence = watchSilence(client, options.silentMs);
   const send = sender(client, prepare, silence);
   let firstError: { error: unknown } | undefined;
+  let unanswered = 0;
   let over = false;
 
   // What follows a failed statement only says "current transaction is aborted": the first error is the one that
@@ -57,12 +62,21 @@ export function openTransaction(
 
   const ask = async (statement: Statement): Promise<QueryResult> => {
     if (over) throw new Error("a statement was sent after the end of its transaction");
+    unanswered += 1;
     try {
       return await send(toQuery(statement));
     } catch (error) {
       noteError(error);
       throw firstError?.error;
+    } finally {
+      unanswered -= 1;
     }
+  };
+
+  const rollback = async () => {
+    const result = await send({ text: "ROLLBACK", values: [] }).catch(() => null);
+    silence.end();
+    return result?.command === "ROLLBACK" && firstError === undefined;
   };
 
   sendAhead({ text: begin, values: [] });
@@ -88,9 +102,12 @@ export function openTransaction(
       if (result.command !== "COMMIT") throw new Error(`COMMIT was answered with ${result.command}`);
       silence.end();
     },
-    abandon() {
+    undo() {
+      const isClean = !over && unanswered === 0 && firstError === undefined;
       over = true;
+      if (isClean) return rollback();
       silence.end();
+      return null;
     },
     emitted: () => messages.length,
   };
