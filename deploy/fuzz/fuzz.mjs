@@ -18,7 +18,7 @@ const root = join(here, "..", "..");
 const venv = join(root, ".muster", "fuzz-venv");
 const st = join(venv, "bin", "st");
 const password = "correct horse battery staple";
-/** They end the session that the run itself uses, or answer with another protocol. */
+/** They end the session that the run itself uses, answer with another protocol, or go on for minutes. */
 const excluded = [
   "/auth/logout$",
   "/auth/sessions",
@@ -26,6 +26,8 @@ const excluded = [
   "/auth/mfa/totp/disable$",
   "/revoke-credentials$",
   "/agents/{id}/channel$",
+  "/devices/changes$",
+  "/eventlogs/{name}/follow$",
 ];
 /** Checks of how inputs are judged: this run is about replies. */
 const unchecked = [

@@ -80,11 +80,26 @@ async function take(name) {
   await page.setViewportSize({ width: widths[0], height: 800 });
 }
 
+/** Requests under way, but for streams of what changes, which last for minutes. */
+const underWay = new Set();
+page.on("request", (request) => {
+  if (!/\/(changes|follow)(\?|$)/.test(request.url())) underWay.add(request);
+});
+for (const event of ["requestfinished", "requestfailed"]) page.on(event, (request) => underWay.delete(request));
+
+/** Waits until nothing was asked for half a second. */
+async function quiet() {
+  for (let quietMs = 0; quietMs < 500; ) {
+    await page.waitForTimeout(50);
+    quietMs = underWay.size === 0 ? quietMs + 50 : 0;
+  }
+}
+
 /** Opens a page and waits until it shows what it loaded. */
 async function open(path) {
   await page.goto(`${MUSTER_URL}${path}`);
   await page.locator("main h1").first().waitFor();
-  await page.waitForLoadState("networkidle");
+  await quiet();
 }
 
 for (const path of ["/login", "/reset-password", "/accept-invite#token=example"]) {
@@ -109,7 +124,7 @@ for (const [path, button] of pages) {
   if (button && !isSmall) {
     await page.getByRole("button", { name: button }).first().click();
     await page.getByRole("dialog").waitFor();
-    await page.waitForLoadState("networkidle");
+    await quiet();
     await take(`${name}-new`);
     await page.keyboard.press("Escape");
   }
@@ -122,7 +137,7 @@ for (const [path, button] of pages) {
   // The list stays until its record has been loaded.
   await before.waitForElementState("hidden");
   await page.locator("main h1").first().waitFor();
-  await page.waitForLoadState("networkidle");
+  await quiet();
   await page
     .getByText(/^Loading/)
     .first()

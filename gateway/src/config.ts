@@ -92,6 +92,9 @@ export const configSchema = z.object({
     "The same for enrollments, so that many new agents leave those that are there their heartbeats.",
   ),
   IN_FLIGHT_MAX_EXPORT: whole(20, 1, 1_000_000).describe("The same for exports and synchronisation."),
+  IN_FLIGHT_MAX_STREAM: whole(1_000, 1, 1_000_000).describe(
+    "Streams of changes and followed logs under way at once; more are refused with 503, and their clients ask again and again instead.",
+  ),
   IN_FLIGHT_MAX_DOWNLOAD: whole(64, 1, 1_000_000).describe(
     "Downloads of agent binaries under way at once; more are refused with 503 and asked to come back after 5 to 30 seconds.",
   ),

@@ -3,6 +3,7 @@ import type { HealthProbe } from "./calls/health.ts";
 import type { Heartbeats } from "./calls/heartbeats.ts";
 import type { Services } from "./calls/services.ts";
 import type { UpdateAnswers } from "./calls/update-answers.ts";
+import type { ChangeFeed } from "./changes/feed.ts";
 import type { Rendered } from "./http/reply.ts";
 
 /** What handlers work with, opened once by main.ts. */
@@ -17,6 +18,8 @@ export type Deps = {
   appUrl: string;
   health: HealthProbe;
   heartbeats: Heartbeats;
+  /** What changes, as the bus tells it. */
+  changes: Pick<ChangeFeed, "listen">;
   /** After each change of releases, rollouts or settings: what this gateway remembers must not be older. */
   updates: Pick<UpdateAnswers, "refresh">;
   /** Public keys of access tokens as JWKS text. Throws AppError `unavailable` while none could be loaded. */

@@ -41,14 +41,21 @@ export type Access =
     };
 
 /** Milliseconds a request of each class may take, all hops together. */
-export const deadlinesMs = { default: 10_000, health: 2_000, live: 35_000, report: 30_000, export: 300_000 } as const;
+export const deadlinesMs = {
+  default: 10_000,
+  health: 2_000,
+  live: 35_000,
+  report: 30_000,
+  export: 300_000,
+  stream: 300_000,
+} as const;
 export type DeadlineClass = keyof typeof deadlinesMs;
 
 /**
- * What a busy gateway sheds first: binaries, then exports and sync, then agents' ingest, then people and keys. Health,
- * sign-in and revocation are `vital`: never shed.
+ * What a busy gateway sheds first: binaries, then exports and sync, then streams of what changes, then enrollments,
+ * agents' ingest, then people and keys. Health, sign-in and revocation are `vital`: never shed.
  */
-export type LoadClass = "download" | "export" | "enrollment" | "ingest" | "interactive" | "vital";
+export type LoadClass = "download" | "export" | "stream" | "enrollment" | "ingest" | "interactive" | "vital";
 
 type CredentialOf<A extends Access> = A extends { auth: "none" }
   ? null
@@ -77,6 +84,11 @@ export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B 
   sameOrigin(): boolean;
   /** Where the request came from, for what is passed on later than it. */
   meta(): RequestMeta;
+  /**
+   * Whether the caller would be let in now and is who they were, with the same rights and places; false while the
+   * gateway stops, too. For replies that take minutes.
+   */
+  isStillWelcome(): Promise<boolean>;
 };
 
 /** An answer of a row beside its usual one, for the OpenAPI document. */

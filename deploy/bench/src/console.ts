@@ -100,6 +100,17 @@ async function signedIn(browser: Browser, base: string, person: Person): Promise
 
 const firstRow = "main tbody tr[data-index]";
 
+/** When scripts and the API's answers were asked for and there, in milliseconds since the page was. */
+const partsOfStart = `
+  performance.getEntriesByType("resource")
+    .filter(({ name }) => name.includes("/api/") || name.endsWith(".js"))
+    .map(({ name, startTime, responseEnd }) => {
+      const { pathname, search } = new URL(name);
+      const called = pathname.replace("/api/v1", "").replace("/assets/", "") + (search.includes("skipCount") ? " without count" : "");
+      return called + " " + Math.round(startTime) + "–" + Math.round(responseEnd);
+    })
+    .join(", ") + ", now " + Math.round(performance.now())`;
+
 /** First paint and first 100 devices of a page that nothing is cached for, the median of five. */
 async function coldStarts(browser: Browser, base: string, person: Person, isSlow: boolean): Promise<Line[]> {
   const paints: number[] = [];
@@ -123,6 +134,7 @@ async function coldStarts(browser: Browser, base: string, person: Person, isSlow
     listed.push(await number(page, "performance.now()"));
     paints.push(await number(page, `performance.getEntriesByName("first-contentful-paint")[0].startTime`));
     shifts.push(await number(page, "window.shift"));
+    if (n === 0) console.log(`  ${await page.evaluate(partsOfStart)}`);
     await page.context().close();
   }
   const where = isSlow ? "slow network, CPU ÷ 4" : "loopback";
@@ -150,6 +162,7 @@ async function lists(browser: Browser, base: string, person: Person): Promise<Li
       await page.goto(`${base}${path}`, { waitUntil: "commit" });
       await page.locator(row).first().waitFor();
       took.push(await number(page, "performance.now()"));
+      if (n === 0) console.log(`  ${await page.evaluate(partsOfStart)}`);
     }
     lines.push(atMost(`first rows of ${what}, loopback`, median(took), 1_200, "ms"));
   }

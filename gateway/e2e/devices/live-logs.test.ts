@@ -1,6 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Channel, type ChannelOptions, openChannel, syntheticEventStore } from "@muster/agent-sim";
+import { linesOf } from "@muster/client";
 import { until } from "@muster/testing";
 import { agentMaker, type TestAgent } from "../support/agent-maker.ts";
 import { type Api, api, type Reply, signIn } from "../support/client.ts";
@@ -85,6 +86,57 @@ describe("live event logs", () => {
     const read = () => auditedActions(root, "data.access", deviceId);
     await until("the audit rows", async () => (await read()).length >= 11, 60_000);
     expect(await read()).toEqual(Array(11).fill("data.access"));
+  });
+
+  it("are followed as they come, from a known record on, as one audit row, until the device is gone", async () => {
+    let newest = 500;
+    const events: typeof store.events = (name, filter) => {
+      const found = store.events(name, { ...filter, limit: 1 });
+      const [first] = found?.events ?? [];
+      if (!found || !first) return found;
+      const shown = Array.from({ length: filter.limit }, (_, at) => ({ ...first, recordId: newest - at }));
+      return { events: shown, total: newest };
+    };
+    const { deviceId, channel } = await online({ store: { ...store, events } });
+    const path = `/api/v1/devices/${deviceId}/eventlogs/${encodeURIComponent(powershell)}/follow`;
+    const headers = { authorization: `Bearer ${token}` };
+    const reply = await fetch(`${cluster.url}${path}?after=498`, { headers });
+    expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "application/x-ndjson; charset=utf-8"]);
+    const lines: string[] = [];
+    for await (const line of linesOf<{ kind: string; event?: { recordId: number }; code?: string }>(reply.body)) {
+      lines.push(`${line.kind} ${line.event?.recordId ?? line.code ?? ""}`.trim());
+      if (lines.length === 3) newest = 501;
+      if (line.event?.recordId === 501) channel.stop();
+    }
+    expect(lines).toEqual([
+      "following",
+      "event 499",
+      "event 500",
+      "event 501",
+      expect.stringMatching(/^error device_/),
+    ]);
+    const read = () => auditedActions(root, "data.access", deviceId);
+    await until("the audit row", async () => (await read()).length > 0, 60_000);
+    expect(await read()).toEqual(["data.access"]);
+    const refused = await fetch(`${cluster.url}${path.replace("PowerShell", "Nope")}`, { headers });
+    expect(refused.status).toBe(503);
+  });
+
+  it.each(["GET", "HEAD"])("are no longer asked for when the time of a %s that followed them is up", async (method) => {
+    let asked = 0;
+    const events: typeof store.events = (name, filter) => {
+      asked += 1;
+      return store.events(name, filter);
+    };
+    const { deviceId } = await online({ store: { ...store, events } });
+    const path = `/api/v1/devices/${deviceId}/eventlogs/System/follow?seconds=1`;
+    const reply = await fetch(`${cluster.url}${path}`, { method, headers: { authorization: `Bearer ${token}` } });
+    expect([reply.status, await reply.text()]).toEqual([200, method === "GET" ? '{"kind":"following"}\n' : ""]);
+    await until("the device to be left alone", async () => {
+      const before = asked;
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      return before > 0 && asked === before;
+    });
   });
 
   it("answer 404 for a log or a record that there is not, 400 for what cannot be one", async () => {

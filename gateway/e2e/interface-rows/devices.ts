@@ -30,6 +30,7 @@ export const deviceRows: AreaRows = {
       `
     GET /devices
     GET /devices/summary
+    GET /devices/changes
     GET /devices/:id
     GET /device-groups
     GET /device-groups/:id`,
@@ -77,7 +78,8 @@ export const deviceRows: AreaRows = {
     GET /devices/:id/system-tools/eventlogs/:name/events/:recordId
     GET /devices/:id/eventlogs/:name
     GET /devices/:id/eventlogs/:name/events
-    GET /devices/:id/eventlogs/:name/events/:recordId`,
+    GET /devices/:id/eventlogs/:name/events/:recordId
+    GET /devices/:id/eventlogs/:name/follow`,
     ),
   ],
 };

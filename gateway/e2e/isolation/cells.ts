@@ -33,9 +33,13 @@ export type Cell = {
 const byPlace: Record<string, readonly string[]> = {
   "GET /devices": ["siteId", "groupId"],
   "GET /devices/summary": ["siteId", "groupId"],
+  "GET /devices/changes": ["siteId"],
   "GET /device-groups": ["siteId"],
   "GET /webhooks/dead-letters": ["webhookId"],
 };
+
+/** Streams of what changes: e2e/devices/changes.test.ts looks at what they tell whom. */
+const tellsLater = ({ key }: Subject) => key === "GET /devices/changes";
 
 /** Asked of the device, and none of these has an agent that is connected. */
 const live = /\/eventlogs\/:name|\/system-tools\//;
@@ -77,7 +81,7 @@ export function cellsOf(world: World, subject: Subject, actor: Actor): Cell[] {
       if (away) return [{ ...whole, expected: away }];
       const closed = closedTo(actor, subject);
       const lacking = lackingContext(subject, actor);
-      const listed = listedOf(world, actor, subject.kind, null);
+      const listed = tellsLater(subject) ? null : listedOf(world, actor, subject.kind, null);
       const cell = { ...whole, expected: closed ?? lacking ?? success, listed };
       return [cell, ...varied(world, cell, closed ?? success)];
     }
@@ -190,7 +194,7 @@ function varied(world: World, cell: Cell, otherwise: Outcome): Cell[] {
     world.targets
       .filter(({ kind, place }) => kind === reference.kind && place !== "ended")
       .map((target): Cell => {
-        const isFilter = cell.subject.shape === "list";
+        const isFilter = cell.subject.shape === "list" && !tellsLater(cell.subject);
         const listed = isFilter ? listedOf(world, cell.actor, cell.subject.kind, { ...reference, target }) : null;
         return {
           ...cell,

@@ -48,6 +48,7 @@ const collections: Record<string, Kind> = {
 const otherLists: Record<string, Kind> = {
   "GET /orgs": "organization",
   "GET /devices/summary": "device",
+  "GET /devices/changes": "device",
   "GET /webhooks/all": "webhook",
   "GET /audit-logs": "audit_log",
   "GET /audit-logs/search": "audit_log",

@@ -124,6 +124,7 @@ describe("the examples of the client's README", () => {
     /^site Berlin$/m,
     /^created Berlin\nvalidation_failed name timezone$/,
     /^signed in as system$/,
+    /^current[\s\S]*ask again$/,
     /^listening on \d+$/,
   ];
 

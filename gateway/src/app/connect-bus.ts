@@ -19,6 +19,7 @@ export function connectBus(proc: Process, config: Config, app: App): void {
   }).then((bus) => {
     readiness.addCheck("nats", () => bus.check());
     app.channels.attach(bus.relay);
+    app.feed.attach(bus.relay);
     const follower = followAuthStream(bus, app.changes, () => {
       app
         .loadRevoked()

@@ -18,8 +18,9 @@ export function createDeps(options: {
   services: Services;
   admission: Pick<Admission, "sessions" | "keys">;
   updates: UpdateAnswers;
+  changes: Deps["changes"];
 }): Deps {
-  const { config, version, routes, services, admission, updates } = options;
+  const { config, version, routes, services, admission, updates, changes } = options;
   let openApi: Rendered | null = null;
   return {
     version,
@@ -29,6 +30,7 @@ export function createDeps(options: {
     appUrl: appUrlOf(config),
     heartbeats: createHeartbeats({ presence: services.presence, updates, call: ownCall, rethrow }),
     updates,
+    changes,
     health: createHealthProbe({ probes: services.probes, version, call: ownCall }),
     jwksText: async () => (await admission.keys.current()).text,
     openApi() {

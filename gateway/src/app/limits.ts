@@ -25,6 +25,7 @@ export function createLimits(config: Config, rates: RateLimiter): Limits {
       ingest: config.IN_FLIGHT_MAX_INGEST,
       enrollment: config.IN_FLIGHT_MAX_ENROLLMENT,
       export: config.IN_FLIGHT_MAX_EXPORT,
+      stream: config.IN_FLIGHT_MAX_STREAM,
       download: config.IN_FLIGHT_MAX_DOWNLOAD,
     },
     organizationPercent: config.IN_FLIGHT_ORGANIZATION_PERCENT,

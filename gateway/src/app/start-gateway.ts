@@ -3,6 +3,7 @@ import type { Signer } from "@muster/rpc";
 import { createRefusals } from "../auth/refusals.ts";
 import { createServices } from "../calls/services.ts";
 import { createUpdateAnswers } from "../calls/update-answers.ts";
+import { type ChangeFeed, createChangeFeed } from "../changes/feed.ts";
 import type { ChannelHub } from "../channel/hub.ts";
 import { acceptChannels } from "../channel/upgrade.ts";
 import type { Config } from "../config.ts";
@@ -21,6 +22,7 @@ import { createTransports } from "./transports.ts";
 export type App = Pick<Admission, "sessions" | "apiKeys" | "agents" | "changes" | "loadRevoked"> & {
   port: number;
   channels: Pick<ChannelHub, "attach" | "size">;
+  feed: Pick<ChangeFeed, "attach">;
   /** Ends requests under way within DRAIN_GRACE_MS, then the connections to the services. */
   close(): Promise<void>;
 };
@@ -47,6 +49,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
     max: config.AGENT_CACHE_MAX,
     log,
   });
+  const feed = createChangeFeed(log);
   const { channels, authenticate, accessRules, clientAddress } = admission;
   const draining = () => readiness.state === "draining";
   const edgeAddressHeader = config.EDGE_CLIENT_ADDRESS_HEADER ?? null;
@@ -54,7 +57,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
   const gateway = createGateway({
     ...checks,
     routes,
-    deps: createDeps({ config, version, routes, services, admission, updates }),
+    deps: createDeps({ config, version, routes, services, admission, updates, changes: feed }),
     noteRefusal: createRefusals({ refusals: services.refusals, log }),
     rates: admission.rates,
     sessionRateLimit: config.SESSION_RATE_LIMIT,
@@ -74,6 +77,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
   });
   return {
     ...admission,
+    feed,
     port: await gateway.listen(config.PORT, config.HOST),
     async close() {
       // Channels are connections of the server, too: it is closed when the last agent has left.

@@ -27,6 +27,8 @@ export type ExchangeOptions = {
   addressRates: AddressRates;
   accessRules: AccessRules;
   noteRefusal: NoteRefusal;
+  /** While true nothing long is gone on with. */
+  draining: () => boolean;
   clientAddress: ClientAddressRule;
   /** Milliseconds since 1970. */
   now: () => number;

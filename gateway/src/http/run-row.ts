@@ -1,4 +1,5 @@
 import { AppError } from "@muster/kit";
+import { checkAccess } from "../auth/authenticate.ts";
 import type { RouteRequest } from "../route.ts";
 import { cookieOf } from "./cookies.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
@@ -63,6 +64,7 @@ function requestOf(options: ExchangeOptions, exchange: Exchange): RouteRequest {
     sameOrigin: () => isSameOrigin(inbound),
     rpc: rpcOf(options, exchange),
     meta: () => metaOf(options, exchange),
+    isStillWelcome: () => isStillWelcome(options, exchange),
   };
 }
 
@@ -70,4 +72,19 @@ function requestOf(options: ExchangeOptions, exchange: Exchange): RouteRequest {
 function cookieFor({ deps }: ExchangeOptions, { inbound, served }: Exchange): string | null {
   const { cookie } = served.row;
   return cookie === undefined ? null : cookieOf(inbound.cookie, typeof cookie === "string" ? cookie : cookie(deps));
+}
+
+/** What is remembered of a caller is one object for as long as nothing about them changes. */
+async function isStillWelcome(options: ExchangeOptions, exchange: Exchange): Promise<boolean> {
+  const { authenticate, accessRules, now, draining } = options;
+  const { inbound, request, served, session } = exchange;
+  if (draining() || session === null) return false;
+  try {
+    const known = await authenticate(inbound, request);
+    checkAccess(served.row.access, known, accessRules, now);
+    return known === session;
+  } catch (refusal) {
+    if (refusal instanceof AppError) return false;
+    throw refusal;
+  }
 }

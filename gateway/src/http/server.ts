@@ -51,8 +51,6 @@ export type GatewayOptions = ExchangeOptions & {
   /** Each reply is checked against its row's schema; a difference is a 500. For tests. */
   validateReplies: boolean;
   log: Logger;
-  /** While true every reply closes its connection. */
-  draining: () => boolean;
 };
 
 export type Gateway = {

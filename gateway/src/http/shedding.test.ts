@@ -5,7 +5,7 @@ import { createShedder, type Shedder } from "./shedding.ts";
 let shedder: Shedder;
 beforeEach(() => {
   shedder = createShedder({
-    caps: { download: 8, export: 2, enrollment: 3, ingest: 4, interactive: 8 },
+    caps: { download: 8, export: 2, stream: 5, enrollment: 3, ingest: 4, interactive: 8 },
     organizationPercent: 25,
     anonymousPercent: 50,
     downloadsPerNetwork: 2,
@@ -40,6 +40,7 @@ describe("places of one agent", () => {
 describe("places of a class", () => {
   it.each([
     ["export", 2],
+    ["stream", 5],
     ["enrollment", 3],
     ["ingest", 4],
     ["interactive", 8],
@@ -109,7 +110,15 @@ describe("an organization", () => {
 });
 
 describe("event-loop lag", () => {
-  const classes: readonly LoadClass[] = ["download", "export", "enrollment", "ingest", "interactive", "vital"];
+  const classes: readonly LoadClass[] = [
+    "download",
+    "export",
+    "stream",
+    "enrollment",
+    "ingest",
+    "interactive",
+    "vital",
+  ];
   const admitted = () =>
     classes.filter((load) => {
       const open = enter(load) === "admitted";
@@ -122,8 +131,8 @@ describe("event-loop lag", () => {
       shedder.observeLag(p99Ms);
       return admitted().length;
     });
-    expect(seen).toEqual([6, 5, 4, 3, 2, 3, 4, 5, 6]);
+    expect(seen).toEqual([7, 6, 5, 4, 3, 4, 5, 6, 7]);
     shedder.observeLag(201);
-    expect(admitted()).toEqual(["export", "enrollment", "ingest", "interactive", "vital"]);
+    expect(admitted()).toEqual(["export", "stream", "enrollment", "ingest", "interactive", "vital"]);
   });
 });

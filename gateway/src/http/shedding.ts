@@ -2,7 +2,7 @@ import { AppError, counter, gauge } from "@muster/kit";
 import type { LoadClass } from "../route.ts";
 
 /** Classes that may be shed, the first of them first. */
-const sheddable = ["download", "export", "enrollment", "ingest", "interactive"] as const;
+const sheddable = ["download", "export", "stream", "enrollment", "ingest", "interactive"] as const;
 export type SheddableClass = (typeof sheddable)[number];
 
 export type SheddingOptions = {
@@ -66,9 +66,10 @@ export function createShedder(options: SheddingOptions): Shedder {
   const places: Record<SheddableClass, Place> = {
     download: placeOf("download", 0),
     export: placeOf("export", 1),
-    enrollment: placeOf("enrollment", 2),
-    ingest: placeOf("ingest", 3),
-    interactive: placeOf("interactive", 4),
+    stream: placeOf("stream", 2),
+    enrollment: placeOf("enrollment", 3),
+    ingest: placeOf("ingest", 4),
+    interactive: placeOf("interactive", 5),
   };
 
   const refusal = (load: SheddableClass, reason: "lag" | "class" | Sharer): AppError => {

@@ -15,6 +15,7 @@ import { auditRetentionRoutes } from "./audit-retention.ts";
 import { auditStreamRoutes } from "./audit-streams.ts";
 import { authRoutes } from "./auth.ts";
 import { brandingRoutes } from "./branding.ts";
+import { deviceChangeRoutes } from "./device-changes.ts";
 import { deviceGroupRoutes } from "./device-groups.ts";
 import { deviceLogRoutes } from "./device-logs.ts";
 import { deviceUpdateRoutes } from "./device-updates.ts";
@@ -72,6 +73,7 @@ export const routes: readonly Route[] = [
   ...agentUpdateRoutes,
   ...deviceRoutes,
   ...deviceBulkRoutes,
+  ...deviceChangeRoutes,
   ...deviceUpdateRoutes,
   ...deviceGroupRoutes,
   ...agentLogRoutes,

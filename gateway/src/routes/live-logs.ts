@@ -1,7 +1,9 @@
-import type { EventLog, LiveEvent } from "@muster/proto/muster/devicelogs/v1/live_pb";
+import type { EventLog, FollowLiveEventsResponse, LiveEvent } from "@muster/proto/muster/devicelogs/v1/live_pb";
 import { z } from "zod";
 import type { PublicCode } from "../errors.ts";
+import { streamedLines } from "../http/lines.ts";
 import { type Route, route } from "../route.ts";
+import { secondsIn, streamFile } from "./device-changes.ts";
 import { id, listQuery, pageOf, pagination, timeIn } from "./schemas.ts";
 
 const tag = "Live event logs";
@@ -149,6 +151,87 @@ function family(path: string, device: "id" | "deviceId", withList: boolean): Rou
   return withList ? [list, get, events, event] : [get, events, event];
 }
 
+const follow = route({
+  ...common,
+  path: "/devices/:id/eventlogs/:name/follow",
+  slashes: ["name"],
+  summary: "Events of a log on the device as they come",
+  description:
+    'JSON lines. `{"kind": "following"}` first: the device answers. ' +
+    '`{"kind": "event", "event"}` for each event, oldest first; `{"kind": "skipped"}` where more came between than one question of the device is ' +
+    'answered with. `{"kind": "alive"}` after 15 s of silence. `{"kind": "error", "code", "error"}` when the device no longer answers. The device is ' +
+    "asked every two seconds; all of it is one audit row, `data.access`. It ends when its time is up, and within two seconds when the caller's session " +
+    "ends or their rights change.",
+  params: z.object({ id, name }),
+  query: eventsQuery.pick({ level: true, source: true, eventId: true }).extend({
+    after: z
+      .string()
+      .regex(/^\d{1,15}$/, "Must be a number")
+      .optional()
+      .meta({ description: "Number of the newest record that is known; the newest of the log when absent." }),
+    seconds: secondsIn,
+  }),
+  deadline: "stream",
+  load: "stream",
+  noStore: true,
+  reply: z.string(),
+  file: streamFile,
+  errors: logErrors,
+  async handle(request, { services }) {
+    const { params, query, rpc } = request;
+    const wanted = {
+      deviceId: params.id,
+      name: params.name,
+      level: query.level ?? "",
+      source: query.source ?? "",
+      ...(query.eventId === undefined ? {} : { eventId: BigInt(query.eventId) }),
+      ...(query.after === undefined ? {} : { afterRecordId: BigInt(query.after) }),
+    };
+    const { signal, ...options } = await rpc();
+    const leaving = new AbortController();
+    const signals = signal ? [signal, leaving.signal] : [leaving.signal];
+    const call = services.liveLogs.followLiveEvents(wanted, { ...options, signal: AbortSignal.any(signals) });
+    const answers = call[Symbol.asyncIterator]();
+    // What the device refuses is told with a status.
+    const first = await answers.next();
+    if (first.done) throw new Error("device-logs followed nothing");
+    return streamedLines(
+      request,
+      query.seconds,
+      followed(first.value, answers, () => leaving.abort()),
+    );
+  },
+});
+
+type Answers = AsyncIterator<FollowLiveEventsResponse>;
+
+/** Lines of what is followed; `leave` ends the question, which a stream of Connect has no other way to do. */
+function followed(first: FollowLiveEventsResponse, more: Answers, leave: () => void) {
+  const lines = followedLines(first, more);
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => lines.next(),
+      // Also when nothing was asked for: the device is asked until then.
+      return() {
+        leave();
+        return lines.return(undefined);
+      },
+    }),
+  };
+}
+
+async function* followedLines(first: FollowLiveEventsResponse, more: Answers) {
+  yield { kind: "following" };
+  for (let answer = first; ; ) {
+    if (answer.skipped) yield { kind: "skipped" };
+    for (const event of answer.events) yield { kind: "event", event: liveEventOf(event) };
+    if (answer.events.length === 0) yield null;
+    const next = await more.next();
+    if (next.done) return;
+    answer = next.value;
+  }
+}
+
 /** As agents read it: UTC with milliseconds, also what came as a day or with an offset; empty when absent. */
 const instantOf = (text: string | undefined): string => (text === undefined ? "" : new Date(text).toISOString());
 
@@ -185,4 +268,5 @@ export const liveLogRoutes: readonly Route[] = [
   ...family("/devices/:id/system-tools/eventlogs", "id", true),
   // The bare list below /devices/:id is the stored one.
   ...family("/devices/:id/eventlogs", "id", false),
+  follow,
 ];

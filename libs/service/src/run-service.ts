@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { type Bus, openBus, type StreamName, streamOwner } from "@muster/bus";
+import { type Bus, openBus, type StreamName, streamOwner, type Transport } from "@muster/bus";
 import {
   checkSchema,
   type Database,
@@ -64,6 +64,11 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
   tenantCopy?: { onChange?: OnTenantChange; onDevices?: OnDeviceChanges; onPurged?: OnPurged };
   /** What `main.js reencrypt` seals anew under the first encryption key. */
   sealed?: readonly SealedColumn[];
+  /**
+   * Where a published message is also told on core NATS, to whoever listens at that moment; null for nowhere. For
+   * readers that may not have a consumer on the stream.
+   */
+  alsoTold?: (subject: string) => string | null;
   /** What its status shows beside the figures that every service has. */
   figures?: (db: Database) => Promise<OwnFigures>;
   start(context: ServiceContext<z.infer<z.ZodObject<S & typeof serviceSettings>>>): Promise<Registration[]>;
@@ -149,7 +154,7 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
       const ownFigures = figures ? () => figures(db) : undefined;
       const status = statusService({ db, version, readiness: proc.readiness, ownFigures });
       if (copy) busUsers.push(copy.follow());
-      connectBus({ name, config, proc, db, busUsers });
+      connectBus({ name, config, proc, db, busUsers, alsoTold: definition.alsoTold });
 
       const port = await servePort({
         name,
@@ -201,8 +206,9 @@ function connectBus(options: {
   proc: Process;
   db: Database;
   busUsers: ((bus: Bus) => Promise<{ stop(): Promise<void> | void } | undefined>)[];
+  alsoTold: ServiceDefinition<z.ZodRawShape>["alsoTold"];
 }): void {
-  const { name, config, proc, db, busUsers } = options;
+  const { name, config, proc, db, busUsers, alsoTold } = options;
   const { log } = proc;
   let state = "connecting";
   proc.readiness.addCheck("nats", () => state);
@@ -219,7 +225,7 @@ function connectBus(options: {
     for (const [stream, owner] of Object.entries(streamOwner)) {
       if (owner === name) await bus.ensureStream(stream as StreamName);
     }
-    stops.push(startRelay({ db, transport: bus.transport, log }));
+    stops.push(startRelay({ db, transport: transportOf(bus, alsoTold), log }));
     for (const start of busUsers) {
       const stoppable = await start(bus);
       if (stoppable) stops.push(stoppable);
@@ -238,4 +244,17 @@ function connectBus(options: {
     for (const stoppable of opened.stops.reverse()) await stoppable.stop();
     await opened.bus.close();
   });
+}
+
+/** Publishes, and tells what is also told once the stream has it. */
+function transportOf({ transport, relay }: Bus, alsoTold: (subject: string) => string | null = () => null): Transport {
+  return {
+    ...transport,
+    async publish(message) {
+      const promised = await transport.publish(message);
+      const subject = alsoTold(message.subject);
+      if (subject !== null) relay.tell(subject, message.body);
+      return promised;
+    },
+  };
 }

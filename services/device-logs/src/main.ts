@@ -48,7 +48,15 @@ await runService({
     const flood = floodControl({ rowsPerMinute: config.DEVICE_LOG_ROWS_PER_MINUTE, nowMs: () => performance.now() });
     const stored = { db, devices, appender: logAppender(db), flood, queryTimeoutMs: config.LOG_QUERY_TIMEOUT_MS, now };
     const places = livePlaces({ perOrganization: config.LIVE_QUERIES_PER_ORGANIZATION, all: config.LIVE_QUERIES_MAX });
-    const live = { db, devices, places, relay: () => relay, timeoutMs: config.LIVE_QUERY_TIMEOUT_MS, now };
+    const live = {
+      db,
+      devices,
+      places,
+      relay: () => relay,
+      timeoutMs: config.LIVE_QUERY_TIMEOUT_MS,
+      followPauseMs: 2_000,
+      now,
+    };
     return [register(DeviceLogService, deviceLogService(stored)), register(LiveLogService, liveLogService(live))];
   },
 });

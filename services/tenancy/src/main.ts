@@ -24,6 +24,8 @@ await runService({
   version,
   settings,
   migrations,
+  // Gateways hand changes of devices on to whoever watches them.
+  alsoTold: (subject) => (subject.startsWith("tenancy.device.") ? subject.replace("tenancy.", "changes.") : null),
   async start({ db, config, process }) {
     const heartbeatIntervalSeconds = config.HEARTBEAT_INTERVAL_SECONDS;
     const deps = { db, now: () => new Date(), heartbeatIntervalSeconds };

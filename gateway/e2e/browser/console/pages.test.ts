@@ -55,11 +55,20 @@ inChromium("the console's pages", (visit) => {
     const kept = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href])");
     expect(kept).not.toContain(key);
     const store = syntheticEventStore({ os: "windows", hostname: "sim-1", records: 120 });
+    let later: NonNullable<ReturnType<typeof store.events>>["events"] = [];
+    const growing: typeof store = {
+      ...store,
+      events(name, filter) {
+        const found = store.events(name, filter);
+        if (!found || filter.page > 1) return found;
+        return { events: [...later, ...found.events].slice(0, filter.limit), total: found.total + later.length };
+      },
+    };
     const channel = openChannel({
       baseUrl: () => cluster.url,
       agentId: agent.id,
       token: () => agent.token,
-      store,
+      store: growing,
       retryMs: 200,
       onState: () => undefined,
     });
@@ -68,6 +77,18 @@ inChromium("the console's pages", (visit) => {
       await page.getByRole("link", { name: "Live event logs" }).click();
       await page.getByRole("combobox", { name: "Log" }).selectOption("Microsoft-Windows-PowerShell/Operational");
       await page.getByRole("row").nth(50).waitFor();
+      const [newest] = store.events("Microsoft-Windows-PowerShell/Operational", { page: 1, limit: 1 })?.events ?? [];
+      if (!newest) throw new Error("the log is empty");
+      later = [{ ...newest, recordId: newest.recordId + 1, message: "Came while it was looked at" }];
+      await page.getByText("Came while it was looked at").waitFor();
+      // Further down nothing moves: what comes is told in words.
+      await page.getByRole("button", { name: "Older" }).scrollIntoViewIfNeeded();
+      later = [{ ...newest, recordId: newest.recordId + 2, message: "Came while older ones were read" }, ...later];
+      await page.getByText("Paused while you read further down: 1 new event waits at the top.").waitFor();
+      expect(await page.getByText("Came while older ones were read").count()).toBe(0);
+      await visitor.expectAccessible();
+      await page.getByRole("heading", { level: 1 }).scrollIntoViewIfNeeded();
+      await page.getByText("Came while older ones were read").waitFor();
       await page.getByRole("button", { name: "Following" }).click();
       await page.getByRole("button", { name: "Paused: follow" }).waitFor();
       await page.getByRole("button", { name: "Older" }).click();

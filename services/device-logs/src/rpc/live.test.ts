@@ -255,6 +255,71 @@ describe("a live query", () => {
     fresh.stop();
   });
 
+  it("follows a log: what came since, oldest first, with one data.access row, until the caller leaves", async () => {
+    const device = service.device();
+    const { deviceId } = device;
+    let newest = 7;
+    const held = await holding(device, 1, (query, say) => {
+      const { limit } = query.params as { limit: number };
+      const events = Array.from({ length: Math.min(limit, newest) }, (_, i) => anEntry({ recordId: newest - i }));
+      answers({ events, total: newest })(query, say);
+    });
+    const leaving = new AbortController();
+    const following = read(device).followLiveEvents({ deviceId, name: "System" }, { signal: leaving.signal });
+    const seen: bigint[][] = [];
+    for await (const { events, skipped } of following) {
+      expect(skipped).toBe(false);
+      seen.push(events.map(({ recordId }) => recordId));
+      if (seen.length === 1) newest = 9;
+      if (seen.flat().length === 2 && newest === 9) newest = 10;
+      if (seen.flat().length === 3) break;
+    }
+    leaving.abort();
+    expect(seen.filter(({ length }) => length > 0)).toEqual([[8n, 9n], [10n]]);
+    expect((await service.auditsOf(deviceId)).map(({ action }) => action)).toEqual(["data.access"]);
+    held.stop();
+  });
+
+  it("follows from a record that the caller knows, and says when there are more than one answer holds", async () => {
+    const device = service.device();
+    const { deviceId } = device;
+    const events = Array.from({ length: 100 }, (_, i) => anEntry({ recordId: 300 - i }));
+    const held = await holding(device, 1, answers({ events, total: 300 }));
+    for (const [afterRecordId, count, isSkipped] of [
+      [298n, 2, false],
+      [10n, 100, true],
+    ] as const) {
+      for await (const { events, skipped } of read(device).followLiveEvents({
+        deviceId,
+        name: "System",
+        afterRecordId,
+      })) {
+        expect([events.length, skipped, events.at(-1)?.recordId]).toEqual([count, isSkipped, 300n]);
+        break;
+      }
+    }
+    held.stop();
+  });
+
+  it("follows no log of a device that is out of reach or offline, and ends when the device is gone", async () => {
+    const device = service.device();
+    const { deviceId } = device;
+    const followed = async (caller = service.readerOf(device), name = "System") => {
+      for await (const _ of service.live(caller).followLiveEvents({ deviceId, name }));
+    };
+    const offline = service.device({ status: "offline" });
+    expect(await outcome(followed(service.readerOf(service.device())))).toBe("device_not_found");
+    expect(await outcome(followed(service.readerOf(device, { permissions: [] })))).toBe("permission_denied");
+    expect(await outcome(followed(undefined, ""))).toBe("validation_failed name");
+    const absent = read(offline).followLiveEvents({ deviceId: offline.deviceId, name: "System" });
+    expect(await outcome(absent[Symbol.asyncIterator]().next())).toBe("device_offline");
+    const held = await holding(device, 1, answers({ events: [anEntry()], total: 1 }));
+    const following = outcome(followed());
+    await until("the first question", () => held.heard.length > 1);
+    held.stop();
+    expect(await following).toBe("device_offline");
+  });
+
   it("is only for those who read the device", async () => {
     const device = service.device();
     const { deviceId } = device;

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
-import { type CallContext, clampPage, validationError } from "@muster/kit";
+import { type CallContext, clampPage, sleep, validationError } from "@muster/kit";
 import {
   type EventLog,
   EventLogSchema,
@@ -12,6 +12,7 @@ import {
 import { callContext } from "@muster/rpc";
 import { auditEvent, requirePermission } from "@muster/service";
 import { type LiveQueryDeps, liveQuery, type Question } from "../clients/live-query.ts";
+import { newsOf } from "../rules/live-news.ts";
 import type { LivePlaces } from "../rules/live-places.ts";
 import {
   type EventLogReply,
@@ -25,22 +26,31 @@ import {
 import type { DeviceCopy } from "../store/device-copy.ts";
 import type { DeviceRow } from "../store/devices.ts";
 
-export type LiveDeps = LiveQueryDeps & { db: Database; devices: DeviceCopy; places: LivePlaces; now: () => Date };
+export type LiveDeps = LiveQueryDeps & {
+  db: Database;
+  devices: DeviceCopy;
+  places: LivePlaces;
+  /** Pause between two questions for whoever follows a log. */
+  followPauseMs: number;
+  now: () => Date;
+};
+
+type Asked = Pick<Question, "operation" | "params">;
 
 const maxNameLength = 512;
+/** Records of one question for whoever follows a log. */
+const followedMost = 100;
 
 /** Event logs read on the device itself. */
 export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogService> {
   const { db, devices, places, now } = deps;
 
-  /** Asks, reads the answer, and leaves a `data.access` row before anybody sees it. */
-  const query = async <T>(
+  const ask = async <T>(
     context: CallContext,
-    deviceId: string,
-    { operation, params }: Pick<Question, "operation" | "params">,
+    device: DeviceRow,
+    { operation, params }: Asked,
     read: (bytes: Uint8Array) => T,
   ): Promise<T> => {
-    const device = await devices.find(context, deviceId);
     const { actor } = context.caller;
     const leave = places.enter(device.id, device.org_id);
     const reply = await liveQuery(deps, {
@@ -51,8 +61,22 @@ export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogServic
       online: device.status === "online" || device.status === "updating",
       signal: context.signal,
     }).finally(leave);
-    const answer = read(reply);
-    await db.tx(context, async (tx) => tx.emit(accessed(context, device, { operation, ...params }, now())));
+    return read(reply);
+  };
+
+  const noteAccess = (context: CallContext, device: DeviceRow, { operation, params }: Asked) =>
+    db.tx(context, async (tx) => tx.emit(accessed(context, device, { operation, ...params }, now())));
+
+  /** Asks, reads the answer, and leaves a `data.access` row before anybody sees it. */
+  const query = async <T>(
+    context: CallContext,
+    deviceId: string,
+    asked: Asked,
+    read: (bytes: Uint8Array) => T,
+  ): Promise<T> => {
+    const device = await devices.find(context, deviceId);
+    const answer = await ask(context, device, asked, read);
+    await noteAccess(context, device, asked);
     return answer;
   };
 
@@ -72,9 +96,7 @@ export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogServic
     async listLiveEvents(request, handler) {
       const context = admit(callContext(handler));
       const { level, source, startTime, endTime, eventId } = request;
-      if (level !== "" && !liveEventLevels.some((known) => known === level)) {
-        throw validationError({ level: [`Must be one of ${liveEventLevels.join(", ")}`] });
-      }
+      checkLevel(level);
       const { page, limit } = clampPage(request);
       const params = {
         name: checkedName(request.name),
@@ -97,7 +119,36 @@ export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogServic
       const event = await query(context, deviceId, { operation: "eventlogs.event", params }, readEvent);
       return { event: eventMessage(event) };
     },
+
+    async *followLiveEvents({ deviceId, level, source, eventId, afterRecordId, ...request }, handler) {
+      const context = admit(callContext(handler));
+      checkLevel(level);
+      const filter = {
+        name: checkedName(request.name),
+        ...(level === "" ? {} : { level }),
+        ...(source === "" ? {} : { source }),
+        ...(eventId === undefined ? {} : { eventId: Number(eventId) }),
+      };
+      let after = afterRecordId === undefined ? null : Number(afterRecordId);
+      for (let isFirst = true; ; isFirst = false) {
+        // Anew each time: the device may be another's, or gone.
+        const device = await devices.find(context, deviceId);
+        const params = { ...filter, page: 1, limit: after === null ? 1 : followedMost };
+        const { events } = await ask(context, device, { operation: "eventlogs.events", params }, readEvents);
+        const news = newsOf(events, after, followedMost);
+        if (isFirst) await noteAccess(context, device, { operation: "eventlogs.events", params: { ...filter, after } });
+        yield { events: news.events.map(eventMessage), skipped: news.isSkipped };
+        after = news.after;
+        await sleep(deps.followPauseMs, context.signal);
+        if (context.signal.aborted) return;
+      }
+    },
   };
+}
+
+function checkLevel(level: string): void {
+  if (level === "" || liveEventLevels.some((known) => known === level)) return;
+  throw validationError({ level: [`Must be one of ${liveEventLevels.join(", ")}`] });
 }
 
 function admit(context: CallContext): CallContext {

@@ -64,6 +64,7 @@ export async function startDeviceLogs(
     places,
     relay: () => options.relay ?? null,
     timeoutMs: options.liveTimeoutMs ?? 30_000,
+    followPauseMs: 50,
     now,
   };
   const port = await testPort("device-logs", [

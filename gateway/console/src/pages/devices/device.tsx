@@ -1,6 +1,7 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
+import { useDeviceChanges } from "../../api/changes.ts";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
@@ -21,7 +22,9 @@ type Asking = "change" | "approve" | "replace" | "decommission" | null;
 export function DevicePage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const params = { path: { id } };
-  const device = useGet("/api/v1/devices/{id}", { params }, { everyMs: 5_000 });
+  const isTold = useDeviceChanges(undefined);
+  // Heartbeats are no changes, and when it was last seen is a fact, too.
+  const device = useGet("/api/v1/devices/{id}", { params }, { everyMs: isTold ? 30_000 : 5_000 });
   const [asking, ask] = useState<Asking>(null);
   const [said, say] = useState<string | null>(null);
   const forget = useForget();

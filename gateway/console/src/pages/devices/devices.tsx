@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { useDeviceChanges } from "../../api/changes.ts";
 import { useMe } from "../../api/me.tsx";
 import { useGet } from "../../api/queries.ts";
 import { asOptions } from "../../parts/filter-bar.tsx";
@@ -20,6 +21,7 @@ const statuses = [
 export function Devices() {
   const me = useMe();
   const [{ orgId }, change] = useFilters();
+  const isTold = useDeviceChanges(orgId);
   const isEverywhere = me.scope !== "organization" && orgId === undefined;
   const sites = useGet(
     "/api/v1/orgs/sites",
@@ -46,7 +48,7 @@ export function Devices() {
         seenBefore: "Not seen since",
         ...(siteNames.size > 0 ? {} : { siteId: "Site" }),
       }}
-      everyMs={10_000}
+      everyMs={isTold ? 60_000 : 10_000}
       bulk={(devices, clear) => <BulkDevices devices={devices} onDone={clear} />}
       columns={[
         {

@@ -1,5 +1,5 @@
 import { Link, useParams } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { Options } from "../../parts/options.tsx";
@@ -8,6 +8,10 @@ import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, FailureState, Loading } from "../../parts/states.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
+import { useInSight } from "../../parts/use-in-sight.ts";
+import { failureSentence } from "../../rules/failure-sentence.ts";
+import styles from "./live-logs.module.css";
+import { useFollowedEvents } from "./use-followed-events.ts";
 
 const levels = ["critical", "error", "warning", "information", "verbose"] as const;
 const limit = 50;
@@ -64,17 +68,32 @@ function Events({ id, log, level }: { id: string; log: string; level: string | u
   const [isFollowing, follow] = useState(true);
   // Only the newest page moves.
   const isMoving = isFollowing && page === 1;
-  const query = {
-    page: String(page),
-    limit: String(limit),
-    ...(level ? { level: level as (typeof levels)[number] } : {}),
-  };
-  const events = useGet(
-    "/api/v1/devices/{id}/eventlogs/{name}/events",
-    { params: { path: { id, name: log }, query } },
-    isMoving ? { everyMs: 5_000 } : {},
-  );
-  const total = events.data?.pagination.total ?? 0;
+  const wanted = levels.find((known) => known === level);
+  const query = { page: String(page), limit: String(limit), ...(wanted ? { level: wanted } : {}) };
+  const events = useGet("/api/v1/devices/{id}/eventlogs/{name}/events", {
+    params: { path: { id, name: log }, query },
+  });
+  const read = events.data?.data ?? [];
+  const newest = read[0]?.recordId ?? 0;
+  const followed = useFollowedEvents({
+    id,
+    log,
+    level: wanted,
+    after: page === 1 && events.data ? newest : undefined,
+    isOn: isMoving,
+    onSkipped: () => void events.refetch(),
+  });
+  const [top, isTopInSight] = useInSight();
+  // While older ones are read further down nothing moves: what has come waits.
+  const [shownUpTo, showUpTo] = useState(0);
+  const fresh = page === 1 ? followed.events.filter(({ recordId }) => recordId > newest) : [];
+  const [first] = fresh;
+  useEffect(() => {
+    if (isTopInSight && first) showUpTo(first.recordId);
+  }, [isTopInSight, first]);
+  const rows = [...fresh.filter(({ recordId }) => recordId <= shownUpTo), ...read];
+  const waiting = fresh.filter(({ recordId }) => recordId > shownUpTo).length;
+  const total = (events.data?.pagination.total ?? 0) + fresh.length;
   const pages = Math.max(1, Math.ceil(total / limit));
   return (
     <Section
@@ -98,13 +117,17 @@ function Events({ id, log, level }: { id: string; log: string; level: string | u
         </div>
       }
     >
+      <div ref={top} />
+      {followed.failure ? <p role="alert">{failureSentence(followed.failure)} Asking again …</p> : null}
       {events.error ? <FailureState failure={events.error.failure} onRetry={() => void events.refetch()} /> : null}
       {events.isPending ? <Loading what="Asking the device" /> : null}
-      {events.data && events.data.data.length === 0 ? <EmptyState title="The log has no such event." /> : null}
-      {events.data && events.data.data.length > 0 ? (
+      {events.data && rows.length === 0 ? (
+        <EmptyState title={level ? "The log has no such event." : "The log has no events."} />
+      ) : null}
+      {events.data && rows.length > 0 ? (
         <>
           <PlainTable columns={["Time", "Level", "Source", "Event", "Message"]}>
-            {events.data.data.map((event) => (
+            {rows.map((event) => (
               <tr key={event.recordId}>
                 <td>{event.timeCreated}</td>
                 <td>{event.level}</td>
@@ -114,6 +137,7 @@ function Events({ id, log, level }: { id: string; log: string; level: string | u
               </tr>
             ))}
           </PlainTable>
+          <Waiting count={isTopInSight ? 0 : waiting} />
           <div>
             <button type="button" disabled={page === 1} onClick={() => setPage(page - 1)}>
               Newer
@@ -128,3 +152,12 @@ function Events({ id, log, level }: { id: string; log: string; level: string | u
     </Section>
   );
 }
+
+/** In sight at the bottom of the screen, since whoever reads it is further down. */
+const Waiting = ({ count }: { count: number }) => (
+  <p role="status" className={count > 0 ? styles.waiting : "visually-hidden"}>
+    {count === 0
+      ? ""
+      : `Paused while you read further down: ${count.toLocaleString()} new ${count === 1 ? "event waits" : "events wait"} at the top.`}
+  </p>
+);

@@ -1,0 +1,97 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import type { Relay } from "@muster/bus";
+import { gauge, type Logger } from "@muster/kit";
+import { DeviceChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
+
+export type DeviceChange = {
+  change: "created" | "updated" | "decommissioned";
+  id: string;
+  partnerId: string;
+  orgId: string;
+  siteId: string | null;
+  status: string;
+};
+
+/** `current`: from here on changes are told; what was before may have been missed. */
+export type Told = DeviceChange | "current";
+
+export type ChangeFeed = {
+  /** Calls back with each change of a device, `current` before the first, until stopped. */
+  listen(listener: (told: Told) => void): { stop(): void };
+  /** From now on there is a bus to hear changes from. */
+  attach(relay: Relay): void;
+};
+
+const subjects = "changes.device.*";
+const listening = gauge("gateway_change_listeners", "Streams of changes that this gateway serves.");
+
+/** Changes of devices as tenancy tells them on core NATS, which is listened to only while somebody wants them. */
+export function createChangeFeed(log: Logger): ChangeFeed {
+  const listeners = new Set<(told: Told) => void>();
+  let bus: Relay | null = null;
+  let subscription: { stop(): void } | null = null;
+  let isCurrent = false;
+
+  const tell = (told: Told) => {
+    for (const listener of listeners) listener(told);
+  };
+
+  /** Once the server has the subscription nothing is missed. */
+  const becomeCurrent = async (): Promise<void> => {
+    const subscribed = subscription;
+    if (bus === null || subscribed === null) return;
+    await bus.flush();
+    if (subscription !== subscribed) return;
+    isCurrent = true;
+    tell("current");
+  };
+  const begin = () => {
+    if (bus === null || subscription !== null || listeners.size === 0) return;
+    subscription = bus.listen(subjects, (body, _answer, subject) => {
+      try {
+        const told = deviceChangeOf(subject, body);
+        if (told !== null) tell(told);
+      } catch (err) {
+        log.warn({ err, subject }, "unreadable change of a device");
+      }
+    });
+    becomeCurrent().catch(tellOf);
+  };
+  const tellOf = (err: unknown) => log.info({ err }, "changes of devices are not told for now");
+  const setListening = () => listening.set(listeners.size);
+
+  return {
+    listen(listener) {
+      listeners.add(listener);
+      setListening();
+      begin();
+      if (isCurrent) listener("current");
+      return {
+        stop() {
+          listeners.delete(listener);
+          setListening();
+          if (listeners.size > 0) return;
+          subscription?.stop();
+          subscription = null;
+          isCurrent = false;
+        },
+      };
+    },
+    attach(relay) {
+      bus = relay;
+      relay.onReconnect(() => {
+        isCurrent = false;
+        becomeCurrent().catch(tellOf);
+      });
+      begin();
+    },
+  };
+}
+
+/** Null for a kind of change that this version does not know. */
+function deviceChangeOf(subject: string, body: Uint8Array): DeviceChange | null {
+  const change = subject.slice(subjects.length - 1);
+  if (change !== "created" && change !== "updated" && change !== "decommissioned") return null;
+  const { id, partnerId, orgId, siteId, status } = fromBinary(DeviceChangedSchema, body);
+  return { change, id, partnerId, orgId, siteId: siteId || null, status };
+}

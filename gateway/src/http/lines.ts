@@ -1,0 +1,66 @@
+import { AppError } from "@muster/kit";
+import type { RouteRequest } from "../route.ts";
+import { publicError } from "./public-error.ts";
+import { Streamed } from "./reply.ts";
+
+export const linesType = "application/x-ndjson; charset=utf-8";
+/** Longest time a stream lasts, in seconds: less than its access token, its deadline, and most proxies' patience. */
+export const longestSeconds = 280;
+/** Sources of lines say null so often while they have none. */
+export const tickMs = 2_000;
+const aliveMs = 15_000;
+
+/** A line of JSON, or null for none now. */
+type Line = { kind: string } | null;
+
+/**
+ * JSON, a line each, for as long as asked and as the caller may have it: before each line and every two seconds it is
+ * judged anew. `alive` stands where nothing was said for 15 s; a source that fails ends with a line `error`.
+ */
+export function streamedLines(
+  request: Pick<RouteRequest, "isStillWelcome">,
+  seconds: number,
+  source: AsyncIterable<Line>,
+): Streamed {
+  const body = {
+    [Symbol.asyncIterator]() {
+      const lines = source[Symbol.asyncIterator]();
+      const bytes = linesOf(request, seconds, lines);
+      return {
+        next: () => bytes.next(),
+        // A generator that was never asked for anything would not end its source.
+        async return() {
+          await lines.return?.();
+          return bytes.return(undefined);
+        },
+      };
+    },
+  };
+  // Proxies hand each line on at once.
+  return new Streamed(linesType, ["X-Accel-Buffering", "no"], body);
+}
+
+const bytesOf = (line: object) => Buffer.from(`${JSON.stringify(line)}\n`);
+
+async function* linesOf(
+  { isStillWelcome }: Pick<RouteRequest, "isStillWelcome">,
+  seconds: number,
+  lines: AsyncIterator<Line>,
+): AsyncGenerator<Uint8Array, undefined> {
+  const endMs = performance.now() + seconds * 1_000;
+  let saidMs = performance.now();
+  try {
+    while (performance.now() < endMs) {
+      const next = await lines.next();
+      if (next.done || !(await isStillWelcome())) return;
+      const nowMs = performance.now();
+      if (next.value === null && nowMs - saidMs < aliveMs) continue;
+      saidMs = nowMs;
+      yield bytesOf(next.value ?? { kind: "alive" });
+    }
+  } catch (thrown) {
+    const error = publicError(thrown);
+    if (!(error instanceof AppError) || error.code === "internal") throw thrown;
+    if (await isStillWelcome()) yield bytesOf({ kind: "error", code: error.code, error: error.message });
+  }
+}

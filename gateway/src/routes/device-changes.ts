@@ -1,0 +1,72 @@
+import { z } from "zod";
+import type { DeviceChange, Told } from "../changes/feed.ts";
+import { toldBy } from "../changes/queue.ts";
+import { reaches } from "../changes/reach.ts";
+import { linesType, longestSeconds, streamedLines, tickMs } from "../http/lines.ts";
+import { type Route, route } from "../route.ts";
+import { id } from "./schemas.ts";
+
+/** How long a stream lasts; none at all shows whether it would begin. */
+export const secondsIn = z
+  .string()
+  .regex(/^\d{1,3}$/, "Must be a number")
+  .transform(Number)
+  .pipe(z.int().max(longestSeconds, `At most ${longestSeconds}`))
+  .default(longestSeconds)
+  .meta({
+    description: `Seconds until it ends, at most ${longestSeconds}; ask again then. 0 answers whether it would begin.`,
+    example: "0",
+  });
+
+export const streamFile = {
+  contentTypes: [linesType],
+  headers: { "X-Accel-Buffering": "`no`: proxies hand each line on at once." },
+};
+
+const changes = route({
+  method: "GET",
+  path: "/devices/changes",
+  access: { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] },
+  tag: "Devices",
+  summary: "Changes of devices as they happen",
+  description:
+    'JSON lines. `{"kind": "current"}` first, and again whenever some may have been missed: read now what you show, from here on changes are ' +
+    'told, at most once. `{"kind": "device", "change", "id", "orgId", "siteId", "status"}` with `change` one of created, updated, decommissioned: something of ' +
+    'the device is different, presence included; a heartbeat alone is no change. `{"kind": "alive"}` after 15 s of silence. A device that leaves what ' +
+    "the caller reaches is not told of. It ends when its time is up, and within two seconds when the caller's session ends or their rights change.",
+  query: z.object({
+    orgId: id.optional().meta({ description: "Only this organization's." }),
+    siteId: id.optional().meta({ description: "Only this site's." }),
+    seconds: secondsIn,
+  }),
+  deadline: "stream",
+  load: "stream",
+  noStore: true,
+  reply: z.string(),
+  file: streamFile,
+  errors: ["organization_not_found", "site_not_found", "site_access_denied"],
+  async handle(request, { services, changes }) {
+    const { session, query, rpc } = request;
+    const { orgId = "", siteId = "", seconds } = query;
+    // Judged where devices are: a place that is missing or out of reach answers as it does for their list.
+    const page = { page: 1, limit: 1, skipCount: true };
+    if (orgId || siteId) await services.devices.listDevices({ orgId, siteId, page }, await rpc());
+    const isWanted = (change: DeviceChange) => isOf(change, { orgId, siteId }) && reaches(session.caller, change);
+    return streamedLines(request, seconds, linesOf(toldBy(changes, isWanted, tickMs)));
+  },
+});
+
+const isOf = (change: DeviceChange, { orgId, siteId }: { orgId: string; siteId: string }) =>
+  (orgId === "" || change.orgId === orgId) && (siteId === "" || change.siteId === siteId);
+
+async function* linesOf(told: AsyncIterable<Told | null>) {
+  for await (const each of told) yield each === null ? null : lineOf(each);
+}
+
+function lineOf(told: Told) {
+  if (told === "current") return { kind: "current" };
+  const { change, id, orgId, siteId, status } = told;
+  return { kind: "device", change, id, orgId, siteId, status };
+}
+
+export const deviceChangeRoutes: readonly Route[] = [changes];

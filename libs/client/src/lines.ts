@@ -1,0 +1,18 @@
+/** The objects of a reply of JSON lines (`parseAs: "stream"`), as they come. Ends with the reply; rejects when it is cut. */
+export async function* linesOf<T = unknown>(body: ReadableStream<Uint8Array> | null): AsyncGenerator<T> {
+  if (body === null) return;
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let begun = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const lines = (begun + decoder.decode(value, { stream: true })).split("\n");
+      begun = lines.pop() ?? "";
+      for (const line of lines) if (line !== "") yield JSON.parse(line) as T;
+    }
+  } finally {
+    await reader.cancel();
+  }
+}
