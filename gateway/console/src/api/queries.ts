@@ -62,13 +62,25 @@ type GetBody<P extends keyof paths> = paths[P] extends {
 const without = (query: Record<string, string | undefined>) =>
   Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined && value !== ""));
 
-/** One record or report of the API. `everyMs` asks again while the tab is visible. */
+type GetOptions<Body> = {
+  /** Asks again while the tab is visible. */
+  everyMs?: number;
+  enabled?: boolean;
+  /** What another query read already, and when: it is not asked at once. */
+  known?: { body: Body; atMs: number };
+  /** How long it is not asked again because a tab or a page is looked at anew. */
+  freshMs?: number;
+};
+
+/** One record or report of the API. */
 export function useGet<P extends keyof paths>(
   path: P,
   init: Init = {},
-  { everyMs, enabled = true }: { everyMs?: number; enabled?: boolean } = {},
+  { everyMs, enabled = true, known, freshMs }: GetOptions<GetBody<P>> = {},
 ): UseQueryResult<GetBody<P>, Failed> {
   return useQuery<GetBody<P>, Failed>({
+    ...(freshMs ? { staleTime: freshMs } : {}),
+    ...(known ? { initialData: known.body as never, initialDataUpdatedAt: known.atMs } : {}),
     queryKey: [path, init.params ?? {}],
     queryFn: ({ signal }) =>
       dataOf(
@@ -80,6 +92,8 @@ export function useGet<P extends keyof paths>(
 }
 
 const pageSize = 100;
+/** A search through details reads for as long as it may: twice would be twice as long. */
+const isCounted = (path: string) => !path.endsWith("/search");
 type Pagination = {
   total: number | null;
   nextCursor: string | null;
@@ -97,7 +111,10 @@ type ListOptions = {
   isStill?: boolean;
 };
 
-/** A list of the API, page after page as it is scrolled to. */
+/**
+ * A list of the API, page after page as it is scrolled to. Its rows come without their number, which may cost more than
+ * they do and is asked for once they are there.
+ */
 export function useList<P extends ListPath>(
   path: P,
   init: Init = {},
@@ -105,12 +122,13 @@ export function useList<P extends ListPath>(
 ) {
   const client = useQueryClient();
   const queryKey = [path, init.params ?? {}, "list"];
+  const filters = without(init.params?.query ?? {});
+  const newestQuery = { ...filters, limit: String(pageSize), skipCount: "true" };
   const query = useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam, signal }) => {
-      const filters = without(init.params?.query ?? {});
-      const place = pageParam === "" ? {} : { cursor: pageParam, skipCount: "true" };
-      const params = { ...init.params, query: { ...filters, limit: String(pageSize), ...place } };
+      const place = pageParam === "" ? {} : { cursor: pageParam };
+      const params = { ...init.params, query: { ...newestQuery, ...place } };
       return dataOf(
         (api.GET as unknown as Get)(path, { params, signal }) as Promise<{ data?: ListBody; response: Response }>,
       );
@@ -124,15 +142,23 @@ export function useList<P extends ListPath>(
     refetchInterval: (current) => (isStill || (current.state.data?.pages.length ?? 1) > 1 ? false : (everyMs ?? false)),
     refetchOnWindowFocus: !isStill,
   });
-  const filters = without(init.params?.query ?? {});
+  const [first] = query.data?.pages ?? [];
+  const isRead = enabled && first !== undefined && !query.isPlaceholderData;
   const newest = useGet(
     path,
-    { params: { ...init.params, query: { ...filters, limit: String(pageSize), skipCount: "true" } } },
+    { params: { ...init.params, query: newestQuery } },
     {
       ...(everyMs ? { everyMs } : {}),
-      enabled: enabled && isStill && everyMs !== undefined && query.data !== undefined,
+      enabled: isRead && isStill && everyMs !== undefined,
+      ...(isRead ? { known: { body: first as never, atMs: query.dataUpdatedAt } } : {}),
     },
   );
+  const count = useGet(
+    path,
+    { params: { ...init.params, query: { ...filters, limit: "1" } } },
+    { enabled: isRead && first.pagination.nextCursor !== null && isCounted(path), freshMs: 60_000 },
+  );
+  const counted = (count.data as ListBody | undefined)?.pagination;
   const read = (query.data?.pages ?? []).flatMap((page) => page.data) as (ItemOf<P> & { id: string })[];
   const isNewer = newest.dataUpdatedAt > query.dataUpdatedAt && !query.isPlaceholderData;
   const known = isNewer ? (newest.data as { data: (ItemOf<P> & { id: string })[] } | undefined)?.data : undefined;
@@ -149,9 +175,10 @@ export function useList<P extends ListPath>(
         (data) => data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) },
       );
       await query.refetch();
+      if (counted) void count.refetch();
     },
-    total: query.data?.pages[0]?.pagination.total ?? null,
-    isEstimate: query.data?.pages[0]?.pagination.totalIsEstimate ?? false,
+    total: query.data !== undefined && !query.hasNextPage ? read.length : (counted?.total ?? null),
+    isEstimate: counted?.totalIsEstimate ?? false,
     searchedTo: query.data?.pages.at(-1)?.pagination.searchedTo ?? null,
     failure: query.error instanceof Failed ? query.error.failure : null,
     isLoading: query.isPending,
