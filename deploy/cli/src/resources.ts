@@ -42,7 +42,7 @@ const all = ["get", "create", "update", "delete"] as const;
 /** What `get`, `create`, `update` and `delete` know: a new resource is one line. */
 export const resources: readonly Resource[] = [
   resource("agent-versions", "/api/v1/agent-versions", ["id", "component", "version", "promoted", "signed", "createdAt"], ["component"], ["delete"]),
-  resource("api-keys", "/api/v1/api-keys", ["id", "name", "keyPrefix", "status", "scopes", "expiresAt", "lastUsedAt"], ["orgId", "status"], all),
+  resource("api-keys", "/api/v1/api-keys", ["id", "name", "keyPrefix", "status", "scopes", "expiresAt", "lastUsedAt"], ["orgId", "status", "search", "expiresBefore"], all),
   resource("audit-logs", "/api/v1/audit-logs/logs", ["timestamp", "user", "action", "resource", "result", "ipAddress"], ["orgId", "user", "actorId", "action", "actions", "category", "result", "resource", "resourceId", "resourceType", "from", "to"], ["get"]),
   resource("audit-streams", "/api/v1/audit-logs/streams", ["id", "name", "type", "status", "lagRows", "lastError"], ["orgId"], all),
   resource("checkpoints", "/api/v1/audit-logs/checkpoints", ["orgId", "chainId", "seq", "checksum", "createdAt"], ["orgId"]),
@@ -51,7 +51,7 @@ export const resources: readonly Resource[] = [
   resource("device-events", "/api/v1/devices/{id}/eventlogs", ["timestamp", "level", "category", "source", "message"], ["category", "level", "source", "startDate", "endDate"]),
   resource("device-groups", "/api/v1/device-groups", ["id", "name", "siteId", "orgId"], ["orgId", "siteId", "search"], all),
   resource("device-logs", "/api/v1/devices/{id}/diagnostic-logs", ["timestamp", "level", "component", "message"], ["level", "component", "since", "until", "search"]),
-  resource("devices", "/api/v1/devices", ["id", "hostname", "os", "agentVersion", "status", "lastSeenAt"], ["orgId", "siteId", "groupId", "status", "os", "agentVersion", "label", "seenAfter", "seenBefore", "search"], ["get", "update", "delete"]),
+  resource("devices", "/api/v1/devices", ["id", "hostname", "os", "agentVersion", "status", "lastSeenAt"], ["orgId", "siteId", "groupId", "status", "os", "agentVersion", "label", "seenAfter", "seenBefore", "search", "sort"], ["get", "update", "delete"]),
   resource("enrollment-keys", "/api/v1/enrollment-keys", ["id", "name", "usageCount", "maxUsage", "expiresAt"], ["orgId", "expired"], ["get", "create", "delete"]),
   resource("organizations", "/api/v1/orgs/organizations", ["id", "name", "slug", "status", "type", "partnerId"], ["partnerId", "search"], all),
   resource("partners", "/api/v1/orgs/partners", ["id", "name", "slug", "status", "plan"], ["search"], all),
@@ -59,14 +59,14 @@ export const resources: readonly Resource[] = [
   resource("roles", "/api/v1/roles", ["id", "key", "name", "scope"], ["partnerId", "orgId", "scope"], all),
   resource("rollout-devices", "/api/v1/agent-versions/rollouts/{id}/devices", ["deviceId", "fromVersion", "version", "state", "reason"], ["state", "reason"]),
   resource("rollouts", "/api/v1/agent-versions/rollouts", ["id", "component", "version", "kind", "state", "percent", "succeeded", "failed"], ["component", "state", "kind"], ["get", "create", "update"]),
-  resource("service-principals", "/api/v1/service-principals", ["id", "name", "keyPrefix", "status", "scopes"], ["orgId", "status"], ["get", "create"]),
+  resource("service-principals", "/api/v1/service-principals", ["id", "name", "keyPrefix", "status", "scopes"], ["orgId", "status", "search"], ["get", "create"]),
   resource("sessions", "/api/v1/auth/sessions", ["id", "device", "ipAddress", "lastUsedAt", "expiresAt", "current"], [], ["delete"]),
   resource("sites", "/api/v1/orgs/sites", ["id", "name", "timezone", "orgId"], ["orgId", "search"], all),
   resource("sso-attempts", "/api/v1/sso/providers/{id}/attempts", ["createdAt", "kind", "outcome", "step", "reason", "email"]),
   resource("sso-domains", "/api/v1/sso/domains", ["id", "domain", "verifiedAt", "lastError"], ["orgId", "scope"], ["create", "delete"]),
   resource("sso-providers", "/api/v1/sso/providers", ["id", "name", "type", "status", "enforceSSO"], ["orgId", "scope"], all),
   resource("users", "/api/v1/users", ["id", "email", "name", "role", "status", "lastLoginAt"], ["partnerId", "orgId", "role", "status", "search"], ["get", "create", "update", "delete"]),
-  resource("webhooks", "/api/v1/webhooks", ["id", "name", "url", "status", "events", "successCount", "failureCount"], ["orgId", "status"], all),
+  resource("webhooks", "/api/v1/webhooks", ["id", "name", "url", "status", "events", "successCount", "failureCount"], ["orgId", "status", "search"], all),
 ];
 
 /** The resource of a name, its singular too; throws a Failure that suggests one. */

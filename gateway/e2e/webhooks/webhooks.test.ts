@@ -309,6 +309,22 @@ describe("a webhook", () => {
     expect((await api(cluster).call("GET", "/webhooks")).status).toBe(401);
   });
 
+  it("is found by a part of its name or of its address", async () => {
+    const own = await newOrganization(cluster, partnerId);
+    const by = (await signedInAs(cluster, "org-admin", { orgId: own })).api;
+    const made = async (name: string, path: string) => {
+      const { body } = await by.call("POST", "/webhooks", { name, url: `${receiver.url}${path}`, events: ["*"] });
+      return String(body.id);
+    };
+    const [tickets, pager] = [await made("Tickets", "/one"), await made("Pager", "/two")];
+    const found = async (path: string) =>
+      ((await by.call("GET", path)).body.data as { id: string }[]).map(({ id }) => id);
+    expect(await found("/webhooks?search=TICK")).toEqual([tickets]);
+    expect(await found("/webhooks?search=/two")).toEqual([pager]);
+    expect(await found("/webhooks/all?search=page")).toEqual([pager]);
+    expect(await found("/webhooks?search=%25")).toEqual([]);
+  });
+
   it("signs with both secrets after a rotation", async () => {
     const id = await newWebhook({ secret: "old" });
     const rotated = await admin.call("POST", `/webhooks/${id}/rotate-secret`, {});

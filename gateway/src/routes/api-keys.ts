@@ -15,7 +15,9 @@ import {
   pageOf,
   pagination,
   paginationOf,
+  searchIn,
   success,
+  timeIn,
   timeOf,
   timeOrNull,
   timeOut,
@@ -122,11 +124,26 @@ const list = route({
   access: read,
   tag,
   summary: "API keys of accessible organizations, newest first",
-  query: listQuery.extend({ orgId: id.optional(), status: status.optional() }),
+  query: listQuery.extend({
+    orgId: id.optional(),
+    status: status.optional(),
+    search: searchIn.meta({
+      description: "Name contains this text, whatever its case, or `keyPrefix` begins with it.",
+    }),
+    expiresBefore: timeIn
+      .optional()
+      .meta({ description: "Those that end before this time; keys without an end never." }),
+  }),
   reply: z.object({ data: z.array(apiKey), pagination }),
   errors: ["organization_not_found"],
   async handle({ query, rpc }, { services }) {
-    const wanted = { page: pageOf(query), orgId: query.orgId ?? "", status: query.status ?? "" };
+    const wanted = {
+      page: pageOf(query),
+      orgId: query.orgId ?? "",
+      status: query.status ?? "",
+      search: query.search ?? "",
+      expiresBefore: timestampOf(query.expiresBefore),
+    };
     const reply = await services.apiKeys.listApiKeys(wanted, await rpc());
     return { data: reply.apiKeys.map(apiKeyOf), pagination: paginationOf(reply.page) };
   },

@@ -12,6 +12,7 @@ import {
   pageOf,
   pagination,
   paginationOf,
+  searchIn,
   timeOf,
   timeOut,
 } from "./schemas.ts";
@@ -67,11 +68,12 @@ const list = route({
   access: read,
   tag,
   summary: "Service principals of accessible organizations, newest first",
-  query: listQuery.extend({ orgId: id.optional(), status: status.optional() }),
+  query: listQuery.extend({ orgId: id.optional(), status: status.optional(), search: searchIn }),
   reply: z.object({ data: z.array(principal), pagination }),
   errors: ["organization_not_found", "site_restricted"],
   async handle({ query, rpc }, { services }) {
-    const wanted = { page: pageOf(query), orgId: query.orgId ?? "", status: query.status ?? "" };
+    const { orgId = "", status = "", search = "" } = query;
+    const wanted = { page: pageOf(query), orgId, status, search };
     const reply = await services.servicePrincipals.listServicePrincipals(wanted, await rpc());
     return { data: reply.principals.map(principalOf), pagination: paginationOf(reply.page) };
   },

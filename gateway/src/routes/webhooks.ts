@@ -11,6 +11,7 @@ import {
   pageOf,
   pagination,
   paginationOf,
+  searchIn,
   success,
   timeOrNull,
   timeOut,
@@ -34,6 +35,8 @@ const tag = "Webhooks";
 const read = { auth: "session", permission: "webhooks:read", keyScopes: ["webhooks:read"] } as const;
 const write = { auth: "session", permission: "webhooks:write", keyScopes: ["webhooks:write"] } as const;
 
+const textIn = searchIn.meta({ description: "Name or address contains this text, whatever its case." });
+
 const list = route({
   method: "GET",
   path: "/webhooks",
@@ -43,11 +46,13 @@ const list = route({
   query: listQuery.extend({
     orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
     status: status.optional(),
+    search: textIn,
   }),
   reply: z.object({ data: z.array(webhook), pagination }),
   errors: ["organization_context_required", "organization_not_found"],
   async handle({ query, rpc }, { services }) {
-    const wanted = { page: pageOf(query), orgId: query.orgId ?? "", status: query.status ?? "" };
+    const { orgId = "", status = "", search = "" } = query;
+    const wanted = { page: pageOf(query), orgId, status, search };
     const reply = await services.webhooks.listWebhooks(wanted, await rpc());
     return { data: reply.webhooks.map(webhookOf), pagination: paginationOf(reply.page) };
   },
@@ -59,10 +64,11 @@ const listAll = route({
   access: read,
   tag,
   summary: "Webhooks of every organization the caller reaches, newest first",
-  query: listQuery.extend({ status: status.optional() }),
+  query: listQuery.extend({ status: status.optional(), search: textIn }),
   reply: z.object({ data: z.array(webhook), pagination }),
   async handle({ query, rpc }, { services }) {
-    const wanted = { page: pageOf(query), status: query.status ?? "", everywhere: true };
+    const { status = "", search = "" } = query;
+    const wanted = { page: pageOf(query), status, search, everywhere: true };
     const reply = await services.webhooks.listWebhooks(wanted, await rpc());
     return { data: reply.webhooks.map(webhookOf), pagination: paginationOf(reply.page) };
   },

@@ -186,6 +186,25 @@ describe("listing API keys", () => {
     expect((await admin().getApiKey({ id: b.id })).apiKey?.status).toBe("expired");
   });
 
+  it("finds by a part of the name, by the beginning of the key, and by its end", async () => {
+    const soon = timestampFromDate(minutes(60));
+    const [ending, lasting] = [
+      await made({ name: "Inventory, old", expiresAt: soon }),
+      await made({ name: "Tickets" }),
+    ];
+    const names = async (filter: object) =>
+      (await admin().listApiKeys(filter)).apiKeys.map(({ name }) => name).toSorted();
+    expect(await names({ search: "INVENT" })).toEqual([ending.name]);
+    expect(await names({ search: lasting.keyPrefix })).toEqual([lasting.name]);
+    expect(await names({ search: lasting.keyPrefix.slice(1) })).toEqual([]);
+    expect(await names({ search: "%" })).toEqual([]);
+    expect(await names({ expiresBefore: timestampFromDate(minutes(61)) })).toEqual([ending.name]);
+    expect(await names({ expiresBefore: timestampFromDate(minutes(60)) })).toEqual([]);
+    expect(await names({ search: "t", expiresBefore: timestampFromDate(minutes(61)), status: "active" })).toEqual([
+      ending.name,
+    ]);
+  });
+
   it("pages by number and by cursor without repeating or skipping", async () => {
     for (let i = 0; i < 5; i++) {
       keys.clock.now = minutes(1);

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Tx } from "@muster/db";
 import { type CallContext, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
@@ -70,6 +71,8 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       const filter = {
         orgId: await organizationFilter(deps, context, request.orgId),
         status: wordOrNull(request.status, "status", statuses),
+        search: request.search,
+        expiresBefore: request.expiresBefore ? timestampDate(request.expiresBefore) : null,
       };
       const at = now();
       const { rows, info } = await listApiKeys(db, context, filter, at, clampPage(request.page ?? {}));

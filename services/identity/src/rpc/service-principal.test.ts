@@ -86,6 +86,10 @@ describe("reading service principals", () => {
       (await keys.principalsAs(as).listServicePrincipals(filter)).principals.map(({ id }) => id).sort();
     expect(await ids({})).toEqual([a.id, b.id].sort());
     expect(await ids({ status: "active" })).toEqual([a.id]);
+    const wanted = { orgId: tenant.orgId, name: "Backup job", scopes: scoped };
+    const { principal: named } = await admin().createServicePrincipal(wanted);
+    expect(await ids({ search: "UP J" })).toEqual([named?.id]);
+    expect(await ids({ search: "_" })).toEqual([]);
     expect(await ids({ status: "disabled" }, tenant.partnerAdmin)).toEqual([b.id]);
     const unknown = keys.principalsAs(tenant.partnerAdmin).listServicePrincipals({ orgId: uuidv7() });
     expect(await codeOf(unknown)).toBe("organization_not_found");

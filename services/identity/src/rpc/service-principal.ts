@@ -88,6 +88,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
       const filter = {
         orgId: await organizationFilter(deps, context, request.orgId),
         status: wordOrNull(request.status, "status", statuses),
+        search: request.search,
       };
       const { rows, info } = await listServicePrincipals(db, context, filter, clampPage(request.page ?? {}));
       return { principals: rows.map(principalMessage), page: info };

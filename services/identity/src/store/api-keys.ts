@@ -80,18 +80,27 @@ export function lockPrincipalKeys(
     ORDER BY id FOR UPDATE`);
 }
 
-export type ApiKeyFilter = { orgId: string | null; status: string | null };
+/** An empty text does not narrow, nor does null. */
+export type ApiKeyFilter = {
+  orgId: string | null;
+  status: string | null;
+  search: string;
+  expiresBefore: Date | null;
+};
 
 /** A page of keys, newest first (indexes api_keys_…newest, …by_status, …ending). A passed expiry counts as expired. */
 export function listApiKeys(
   db: Database,
   who: CallContext,
-  { orgId, status }: ApiKeyFilter,
+  { orgId, status, search, expiresBefore }: ApiKeyFilter,
   now: Date,
   page: Page,
 ): Promise<ListPage<ApiKeyRow>> {
   const ofOrganization = orgId === null ? sql`true` : sql`org_id = ${orgId}::uuid`;
-  const where = sql`${ofOrganization} AND ${hasStatus(status, now)}`;
+  const isNamed = sql`(position(lower(${search}) IN lower(name)) > 0 OR starts_with(key_prefix, ${search}))`;
+  const found = search === "" ? sql`true` : isNamed;
+  const ends = expiresBefore === null ? sql`true` : sql`expires_at < ${expiresBefore}::timestamptz`;
+  const where = sql`${ofOrganization} AND ${hasStatus(status, now)} AND ${found} AND ${ends}`;
   return readNewestPage<ApiKeyRow>(db, who, { table: sql`api_keys`, columns, where }, page);
 }
 

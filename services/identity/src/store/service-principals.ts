@@ -71,11 +71,12 @@ export async function lockPrincipal(tx: Tx, who: CallContext, id: string): Promi
 export function listServicePrincipals(
   db: Database,
   who: CallContext,
-  { orgId, status }: { orgId: string | null; status: string | null },
+  { orgId, status, search }: { orgId: string | null; status: string | null; search: string },
   page: Page,
 ): Promise<ListPage<PrincipalRecord>> {
   const ofOrganization = orgId === null ? sql`true` : sql`org_id = ${orgId}::uuid`;
-  const where = sql`${ofOrganization} AND ${status === null ? sql`true` : sql`status = ${status}`}`;
+  const found = search === "" ? sql`true` : sql`position(lower(${search}) IN lower(name)) > 0`;
+  const where = sql`${ofOrganization} AND ${status === null ? sql`true` : sql`status = ${status}`} AND ${found}`;
   return readNewestPage<PrincipalRecord>(db, who, { table: sql`service_principals`, columns, where }, page);
 }
 

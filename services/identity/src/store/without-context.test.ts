@@ -56,11 +56,12 @@ async function everythingSeen(db: TestDatabase["db"]): Promise<string[]> {
     roles: (await listRoles(db, who, { partnerId: null, orgId: null, scope: null }, page)).rows.length,
     password: await findOwnPassword(db, who),
     apiKey: await findApiKey(db, who, id),
-    apiKeys: (await listApiKeys(db, who, { orgId: null, status: null }, now, page)).rows.length,
+    apiKeys: (await listApiKeys(db, who, { orgId: null, status: null, search: "", expiresBefore: null }, now, page))
+      .rows.length,
     enrollmentKey: await findEnrollmentKey(db, who, id),
     enrollmentKeys: (await listEnrollmentKeys(db, who, { orgId: null, expired: null }, now, page)).rows.length,
     principal: await findServicePrincipal(db, who, id),
-    principals: (await listServicePrincipals(db, who, { orgId: null, status: null }, page)).rows.length,
+    principals: (await listServicePrincipals(db, who, { orgId: null, status: null, search: "" }, page)).rows.length,
   };
   return Object.keys(found).filter((name) => Boolean(found[name]));
 }

@@ -75,8 +75,9 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
       const context = callContext(handler);
       requireReader(context);
       const status = statusFilter(request.status);
+      const { search } = request;
       const orgId = request.everywhere ? null : await listedOrganization(deps, context, request.orgId);
-      const { rows, info } = await listWebhooks(db, context, { orgId, status }, clampPage(request.page ?? {}));
+      const { rows, info } = await listWebhooks(db, context, { orgId, status, search }, clampPage(request.page ?? {}));
       return { webhooks: rows.map((row) => webhookMessage(row, row)), page: info };
     },
 

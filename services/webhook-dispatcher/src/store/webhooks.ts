@@ -169,7 +169,7 @@ export async function findWebhook(
 export function listWebhooks(
   db: Database,
   who: CallContext,
-  { orgId, status }: { orgId: string | null; status: StoredStatus | null },
+  { orgId, status, search }: { orgId: string | null; status: StoredStatus | null; search: string },
   page: Page,
 ): Promise<ListPage<WebhookRow & EndpointCounters>> {
   const table = sql`(SELECT w.*, ${counters} FROM webhooks w JOIN webhook_endpoint_state s ON s.webhook_id = w.id)`;
@@ -177,7 +177,8 @@ export function listWebhooks(
     table,
     columns: sql`${columns}, t.success_count, t.failure_count, t.last_delivery_at, t.last_success_at`,
     where: sql`${visible(who.caller)} AND (${orgId}::uuid IS NULL OR t.org_id = ${orgId}::uuid)
-               AND (${status}::text IS NULL OR t.status = ${status}::text)`,
+               AND (${status}::text IS NULL OR t.status = ${status}::text)
+               AND (${search} = '' OR position(lower(${search}) IN lower(t.name || ' ' || t.url_shown)) > 0)`,
   };
   return readNewestPage(db, who, list, page);
 }

@@ -41,7 +41,9 @@ export function Keys() {
         title="API keys"
         section="keys"
         path="/api/v1/api-keys"
-        filters={["orgId", "status"]}
+        filters={["orgId", "status", "search", "expiresBefore"]}
+        text={{ name: "search", label: "Name, or the key's beginning" }}
+        labels={{ expiresBefore: "Ends before" }}
         choices={[
           {
             name: "status",

@@ -42,7 +42,8 @@ export function Principals() {
         title="Service principals"
         section="keys"
         path="/api/v1/service-principals"
-        filters={["orgId", "status"]}
+        filters={["orgId", "status", "search"]}
+        text={{ name: "search", label: "Name" }}
         choices={[{ name: "status", label: "Status", options: asOptions(["active", "disabled"]) }]}
         actions={create}
         columns={[
@@ -67,7 +68,7 @@ export function Principals() {
           {
             id: "actions",
             title: "Actions",
-            width: "15rem",
+            width: "16rem",
             cell: (principal) =>
               why === null && principal.status === "active"
                 ? (["rotate", "migrate", "disable"] as const).map((kind) => (

@@ -26,7 +26,8 @@ export function Webhooks() {
       <ListPage
         title="Webhooks"
         path={isEverywhere ? "/api/v1/webhooks/all" : "/api/v1/webhooks"}
-        filters={isEverywhere ? ["status"] : ["orgId", "status"]}
+        filters={isEverywhere ? ["status", "search"] : ["orgId", "status", "search"]}
+        text={{ name: "search", label: "Name or address" }}
         choices={[
           {
             name: "status",
