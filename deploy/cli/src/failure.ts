@@ -75,6 +75,6 @@ export function textOf({ message, body }: Failure): string {
     `muster: ${message} (${facts})`,
     ...fields.map(([field, faults]) => `  ${field}: ${faults.join("; ")}`),
   ];
-  const hint = hints[body.code];
+  const hint = hints[body.code] ?? (body.details?.fieldErrors?.orgId ? hints.organization_context_required : undefined);
   return `${[...lines, ...(hint ? [hint] : [])].join("\n")}\n`;
 }

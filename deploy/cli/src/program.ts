@@ -19,7 +19,13 @@ export function programOf(io: Io): Command {
     )
     .option("--json", "results as JSON, for pipes")
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      // Said as everything else is, and where to look.
+      outputError: (text, write) => write(text.replace(/^error: /, "muster: ")),
+    })
+    .showHelpAfterError("`--help` after the command shows what it takes, with an example.")
     .exitOverride();
   // Settings above go to the commands below, which commander copies them to when they are made.
 

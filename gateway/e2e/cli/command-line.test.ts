@@ -211,7 +211,7 @@ describe("muster webhooks listen", () => {
       const once = await muster([...listen, "--test", "--count", "1", "--json"]);
       expect(once).toMatchObject({
         code: 0,
-        stderr: expect.stringContaining("Removed the webhook after 1 deliveries"),
+        stderr: expect.stringContaining("Removed the webhook after 1 delivery"),
       });
       expect(JSON.parse(once.stdout)).toMatchObject({ verified: true, type: "webhook.test", attempt: 1 });
       const { child, output, ended } = start(listen);

@@ -58,7 +58,7 @@ export async function listen(io: Io, options: ListenOptions): Promise<void> {
       await end.promise;
     } finally {
       await done(muster.DELETE("/api/v1/webhooks/{id}", { params }));
-      io.stderr.write(`Removed the webhook after ${count} deliveries.\n`);
+      io.stderr.write(`Removed the webhook after ${count} ${count === 1 ? "delivery" : "deliveries"}.\n`);
     }
   } finally {
     end.resolve();
