@@ -68,6 +68,8 @@ export const router = createRouter({
   defaultPendingComponent: () => <Loading />,
   defaultErrorComponent: PageCrash,
   scrollRestoration: true,
+  // What was asked or said on the page of one record is not of the next one's.
+  defaultRemountDeps: ({ params }) => params,
 });
 
 /** Begins to load the file of this page, beside what must be asked before it can be shown. */

@@ -27,11 +27,19 @@ export function useMe(): Me {
   return me;
 }
 
+const places: Readonly<Record<Me["scope"], string>> = {
+  system: "the platform",
+  partner: "a partner",
+  organization: "an organization",
+};
+
 /** Why an operation is not for this person, as a sentence; null when it is. `operation` as in the API's document. */
 export function whyNot(me: Me, operation: string): string | null {
   const needs = access[operation];
   if (needs === undefined) throw new Error(`no operation ${operation}`);
-  if (needs.scopes && !needs.scopes.includes(me.scope)) return "Your account's place does not allow it.";
+  if (needs.scopes && !needs.scopes.includes(me.scope)) {
+    return `It is for people of ${needs.scopes.map((scope) => places[scope as Me["scope"]]).join(" or ")}.`;
+  }
   const { permission } = needs;
   if (permission && !me.permissions.includes(permission)) return `You need the permission ${permission}.`;
   if (needs.allSites && me.siteIds !== null) return "Your account is limited to some sites.";

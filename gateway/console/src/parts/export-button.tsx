@@ -47,7 +47,7 @@ export function ExportButton({ filters, format }: { filters: Filters; format: "c
       <button
         type="button"
         disabled={why !== null || state === "running"}
-        title={why ?? "The rows that these filters find"}
+        title={why ?? "The rows that these filters find, at most the newest 10,000"}
         onClick={() => void run()}
       >
         <Download size={16} aria-hidden />

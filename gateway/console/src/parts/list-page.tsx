@@ -1,5 +1,5 @@
 import type { ItemOf, ListPath } from "@muster/client";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { useWhyNot } from "../api/me.tsx";
 import { useList } from "../api/queries.ts";
 import { chosenColumns } from "../rules/column-choice.ts";
@@ -8,6 +8,7 @@ import { ColumnMenu, useColumnChoice } from "./column-menu.tsx";
 import { type Choice, FilterBar } from "./filter-bar.tsx";
 import styles from "./list-head.module.css";
 import { ListHead } from "./list-head.tsx";
+import { noteListed } from "./neighbours.tsx";
 import { PageTitle } from "./page-title.tsx";
 import type { SectionName } from "./sections.ts";
 import { EmptyState, FailureState, Loading, NotAllowed } from "./states.tsx";
@@ -68,6 +69,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   // What is not shown any more, under another filter, is not selected either.
   const selected = bulk ? list.rows.filter((row) => chosen.has(keyOf(row))) : [];
   const clear = () => setChosen(new Set());
+  useEffect(() => noteListed(list.rows.map(keyOf)));
   if (notAllowed !== null) {
     return (
       <>

@@ -3,6 +3,7 @@ import { type FormEvent, useEffect, useState } from "react";
 import { api } from "../api/api.ts";
 import type { Me } from "../api/me.tsx";
 import { Dialog, DialogActions } from "../parts/dialog.tsx";
+import { recentDevices } from "../parts/recent-devices.ts";
 import { useShortcut } from "../parts/shortcuts.ts";
 import { useFilters } from "../parts/use-filters.ts";
 import { pagesFor } from "./navigation.tsx";
@@ -15,6 +16,9 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const keysOfPages = [
   ["/", "The filter of a list"],
   ["j k", "The next and the previous row"],
+  ["Enter", "Opens the row"],
+  ["x", "Selects the row, where several can be changed at once"],
+  ["[ ]", "From a record to those above and below it in the list"],
   ["r", "Read the list again"],
   ["g d", "Devices; g o, g a, g w, g k, g p, g z, g e, g s, g n the other pages"],
   ["Ctrl K", "This menu"],
@@ -87,6 +91,15 @@ export function CommandMenu({ me }: { me: Me }) {
         </label>
         <p role="status">{problem}</p>
         <ul className={styles.list}>
+          {recentDevices()
+            .filter(({ hostname }) => hostname.toLowerCase().includes(wanted.toLowerCase()))
+            .map(({ id, hostname }) => (
+              <li key={id}>
+                <button type="button" onClick={() => go(`/devices/${id}`)}>
+                  {hostname} <span className="soft">device, opened before</span>
+                </button>
+              </li>
+            ))}
           {found.map(({ to, title }) => (
             <li key={to}>
               <button type="button" onClick={() => go(to)}>

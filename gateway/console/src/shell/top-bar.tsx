@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { LogOut, Moon, Search, Sun, SunMoon } from "lucide-react";
+import { LogOut, Moon, Search, Sun, SunMoon, UserRound } from "lucide-react";
 import { useState } from "react";
 import type { Me } from "../api/me.tsx";
 import { signOut } from "../api/session.ts";
@@ -46,7 +46,8 @@ export function TopBar({ me }: { me: Me }) {
         <Icon size={16} aria-hidden />
       </button>
       <Link to="/profile" className={styles.person} title={me.email}>
-        {me.name}
+        <UserRound size={18} aria-hidden className={styles.narrow} />
+        <span className={styles.words}>{me.name}</span>
       </Link>
       <button
         type="button"

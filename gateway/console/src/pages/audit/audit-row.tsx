@@ -2,6 +2,7 @@ import { Link, useParams } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
+import { Neighbours } from "../../parts/neighbours.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
@@ -40,6 +41,7 @@ export function AuditRow() {
           All rows
         </Link>
       </p>
+      <Neighbours id={id} />
       <Section
         title="What happened"
         action={

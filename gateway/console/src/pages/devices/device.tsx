@@ -1,16 +1,19 @@
 import { Link, useParams } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { api } from "../../api/api.ts";
 import { useDeviceChanges } from "../../api/changes.ts";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { Labels } from "../../parts/labels.tsx";
+import { Neighbours } from "../../parts/neighbours.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
+import { noteDevice } from "../../parts/recent-devices.ts";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Said } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
+import { DeviceEvents } from "./device-events.tsx";
 import { DeviceLogs } from "./device-logs.tsx";
 import { DevicePlace } from "./device-place.tsx";
 import { DeviceUpdates } from "./device-updates.tsx";
@@ -28,6 +31,10 @@ export function DevicePage() {
   const [asking, ask] = useState<Asking>(null);
   const [said, say] = useState<string | null>(null);
   const forget = useForget();
+  const hostname = device.data?.hostname;
+  useEffect(() => {
+    if (hostname !== undefined) noteDevice({ id, hostname });
+  }, [id, hostname]);
   if (!device.data) return <RecordState title="Device" of={device} />;
   const { data } = device;
   const close = () => ask(null);
@@ -38,6 +45,7 @@ export function DevicePage() {
   return (
     <>
       <PageTitle title={data.hostname} status={data.status} />
+      <Neighbours id={id} />
       <Said>{said}</Said>
       {data.quarantineReason ? <p role="note">Quarantined: {data.quarantineReason}</p> : null}
       <Section
@@ -117,6 +125,7 @@ export function DevicePage() {
       ) : null}
       <DeviceUpdates id={id} />
       <DeviceLogs id={id} />
+      <DeviceEvents id={id} />
       {asking === "change" ? <DevicePlace of={data} onClose={close} onDone={changed} /> : null}
       {asking === "approve" || asking === "replace" ? (
         <Confirm

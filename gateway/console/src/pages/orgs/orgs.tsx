@@ -49,7 +49,7 @@ export function Organizations() {
           {
             id: "cap",
             title: "Devices at most",
-            width: "9rem",
+            width: "10rem",
             isMinor: true,
             cell: ({ maxDevices }) => maxDevices?.toLocaleString() ?? "unlimited",
           },

@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 import { useMe, whyNot } from "../../api/me.tsx";
 import { useGet, useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
@@ -8,6 +9,7 @@ import { EmptyState, FailureState, ListState, Loading } from "../../parts/states
 import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
+import { LastVerified } from "../audit/last-verified.tsx";
 import styles from "./overview.module.css";
 
 const statuses = ["online", "offline", "updating", "quarantined"] as const;
@@ -28,6 +30,19 @@ export function Overview() {
         </Section>
       ) : null}
       {may("GET /api/v1/webhooks") ? <FailingWebhooks orgId={place} /> : null}
+      {may("GET /api/v1/api-keys") ? <EndingKeys orgId={orgId} /> : null}
+      {place && may("GET /api/v1/audit-logs/verify") ? (
+        <Section
+          title="Seal of the audit trail"
+          action={
+            <Link to="/audit" search={{ orgId } as never}>
+              Verify it from one of its rows on
+            </Link>
+          }
+        >
+          <LastVerified orgId={place} />
+        </Section>
+      ) : null}
       {may("GET /api/v1/audit-logs/logs") ? <NewestAudit orgId={orgId} /> : null}
     </>
   );
@@ -95,6 +110,48 @@ function FailingWebhooks({ orgId }: { orgId: string | undefined }) {
             </li>
           ))}
         </ul>
+      ) : null}
+    </Section>
+  );
+}
+
+/** Two weeks: time to rotate a key before its programs stop. */
+const endingWithinMs = 14 * 86_400_000;
+
+/** Active keys that end soon, of one organization or of all that the person reaches. */
+function EndingKeys({ orgId }: { orgId: string | undefined }) {
+  // One moment for as long as the page is open: another one each time would be another list each time.
+  const [expiresBefore] = useState(() => new Date(Date.now() + endingWithinMs).toISOString());
+  const query = { status: "active", expiresBefore, ...(orgId ? { orgId } : {}) } as const;
+  const list = useList("/api/v1/api-keys", { params: { query } }, { everyMs: countEveryMs });
+  return (
+    <Section
+      title="Keys that end within two weeks"
+      {...(list.rows.length > 0
+        ? {
+            action: (
+              <Link to="/keys" search={{ ...query, orgId } as never}>
+                All of them
+              </Link>
+            ),
+          }
+        : {})}
+    >
+      <ListState list={list}>
+        <p className="soft">None does.</p>
+      </ListState>
+      {list.rows.length > 0 ? (
+        <PlainTable columns={["Name", "Begins with", "Ends"]}>
+          {list.rows.slice(0, 10).map(({ id, name, keyPrefix, expiresAt }) => (
+            <tr key={id}>
+              <th scope="row">{name}</th>
+              <td>
+                <code>{keyPrefix}</code>
+              </td>
+              <td>{expiresAt ? <Instant at={expiresAt} /> : null}</td>
+            </tr>
+          ))}
+        </PlainTable>
       ) : null}
     </Section>
   );

@@ -12,6 +12,7 @@ import { Facts, Section } from "../../parts/facts.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
 import { FormActions } from "../../parts/form-actions.tsx";
+import { FormDialog } from "../../parts/form-dialog.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
@@ -83,7 +84,9 @@ function Factors() {
   const me = useMe();
   const forget = useForget();
   const passkeys = useGet("/api/v1/auth/mfa/passkeys");
-  const [open, setOpen] = useState<"totp" | "passkey" | null>(null);
+  const [open, setOpen] = useState<"totp" | "passkey" | "no-totp" | null>(null);
+  // A factor without a passkey is an app; beside a passkey nothing says whether there is one.
+  const hasApp = me.mfaEnabled && passkeys.data?.data.length === 0;
   const [chosen, choose] = useState<{ id: string; name: string } | null>(null);
   const changed = () => forget("/api/v1/auth/mfa/passkeys", "/api/v1/auth/me");
   return (
@@ -91,9 +94,15 @@ function Factors() {
       title="Second factors"
       action={
         <div>
-          <button type="button" onClick={() => setOpen("totp")}>
-            Add an authenticator app
-          </button>{" "}
+          {hasApp ? (
+            <button type="button" onClick={() => setOpen("no-totp")}>
+              Remove the authenticator app …
+            </button>
+          ) : (
+            <button type="button" onClick={() => setOpen("totp")}>
+              Add an authenticator app
+            </button>
+          )}{" "}
           {canUsePasskeys() ? (
             <button type="button" onClick={() => setOpen("passkey")}>
               Add a passkey
@@ -105,6 +114,7 @@ function Factors() {
       {me.mfaEnabled ? null : (
         <p className="soft">You have none. Creating keys, inviting people and the like want one.</p>
       )}
+      {hasApp ? <p>An authenticator app.</p> : null}
       {passkeys.error ? (
         <FailureState failure={passkeys.error.failure} onRetry={() => void passkeys.refetch()} />
       ) : null}
@@ -138,6 +148,34 @@ function Factors() {
             }}
           />
         </Dialog>
+      ) : null}
+      {open === "no-totp" ? (
+        <FormDialog
+          title="Remove the authenticator app?"
+          verb="Remove"
+          running="Removing …"
+          send={(form) =>
+            dataOf(
+              api.POST("/api/v1/auth/mfa/totp/disable", {
+                body: { password: String(form.get("password")), code: String(form.get("code")).trim() },
+              }),
+            )
+          }
+          onSent={() => void changed()}
+          onClose={() => setOpen(null)}
+        >
+          {(faultsOf) => (
+            <>
+              <p>Its codes no longer open your account. With the last factor the recovery codes go, too.</p>
+              <Field label="Your password" faults={faultsOf("password")}>
+                <input name="password" type="password" autoComplete="current-password" required />
+              </Field>
+              <Field label="A code of the app, or a recovery code" faults={faultsOf("code")}>
+                <input name="code" autoComplete="one-time-code" required spellCheck={false} />
+              </Field>
+            </>
+          )}
+        </FormDialog>
       ) : null}
       {open === "passkey" ? (
         <NewPasskey

@@ -41,6 +41,7 @@ export function Roles() {
             id: "kind",
             title: "Whose",
             width: "9rem",
+            isMinor: true,
             cell: ({ key, orgId: owner }) =>
               key !== null ? <span className="soft">built in</span> : owner === null ? "a partner's" : "organization's",
           },

@@ -1,8 +1,9 @@
+import type { UseQueryResult } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { api } from "../../api/api.ts";
 import { useMe, whyNot } from "../../api/me.tsx";
-import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { dataOf, type Failed, useForget, useGet } from "../../api/queries.ts";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
@@ -85,13 +86,14 @@ function Choose({
 }: {
   what: string;
   hint: string;
-  known: readonly Known[] | undefined;
+  known: Pick<UseQueryResult<{ data: readonly Known[] }, Failed>, "data" | "error" | "refetch">;
   create(name: string): Promise<Known>;
   onDone(id: string): void;
 }) {
   const write = useWrite();
   const forget = useForget();
-  if (known === undefined) return <Loading />;
+  if (known.error) return <FailureState failure={known.error.failure} onRetry={() => void known.refetch()} />;
+  if (!known.data) return <Loading />;
   async function send(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
     const name = String(new FormData(event.currentTarget).get("name"));
@@ -114,11 +116,11 @@ function Choose({
           </button>
         </div>
       </form>
-      {known.length > 0 ? (
+      {known.data.data.length > 0 ? (
         <>
           <h2>Or go on with one that exists</h2>
           <ul className={styles.known}>
-            {known.map(({ id, name }) => (
+            {known.data.data.map(({ id, name }) => (
               <li key={id}>
                 <button type="button" onClick={() => onDone(id)}>
                   {name}
@@ -135,12 +137,12 @@ function Choose({
 const newest = { limit: "20" } as const;
 
 function PartnerStep({ onDone }: { onDone(id: string): void }) {
-  const { data } = useGet("/api/v1/orgs/partners", { params: { query: newest } });
+  const known = useGet("/api/v1/orgs/partners", { params: { query: newest } });
   return (
     <Choose
       what="partner"
       hint="A partner is a service provider or a company; organizations belong to it."
-      known={data?.data}
+      known={known}
       create={(name) => dataOf(api.POST("/api/v1/orgs/partners", { body: { name, slug: slugOf(name) } }))}
       onDone={onDone}
     />
@@ -148,12 +150,12 @@ function PartnerStep({ onDone }: { onDone(id: string): void }) {
 }
 
 function OrganizationStep({ partnerId, onDone }: { partnerId: string; onDone(id: string): void }) {
-  const { data } = useGet("/api/v1/orgs/organizations", { params: { query: { ...newest, partnerId } } });
+  const known = useGet("/api/v1/orgs/organizations", { params: { query: { ...newest, partnerId } } });
   return (
     <Choose
       what="organization"
       hint="An organization is a customer: its devices, people, keys and audit trail stand apart from all others'."
-      known={data?.data}
+      known={known}
       create={(name) =>
         dataOf(api.POST("/api/v1/orgs/organizations", { body: { partnerId, name, slug: slugOf(name) } }))
       }
@@ -163,13 +165,13 @@ function OrganizationStep({ partnerId, onDone }: { partnerId: string; onDone(id:
 }
 
 function SiteStep({ orgId, onDone }: { orgId: string; onDone(id: string): void }) {
-  const { data } = useGet("/api/v1/orgs/sites", { params: { query: { ...newest, orgId } } });
+  const known = useGet("/api/v1/orgs/sites", { params: { query: { ...newest, orgId } } });
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   return (
     <Choose
       what="site"
       hint={`A site is where devices stand. Its time zone will be ${timeZone}.`}
-      known={data?.data}
+      known={known}
       create={(name) => dataOf(api.POST("/api/v1/orgs/sites", { body: { orgId, name, timezone: timeZone } }))}
       onDone={onDone}
     />

@@ -1,0 +1,22 @@
+import { isProblem, verdictText } from "@muster/client";
+import { useGet } from "../../api/queries.ts";
+import { FailureState, Loading } from "../../parts/states.tsx";
+import { Time } from "../../parts/time.tsx";
+
+/** What the newest finished verification of an organization's chain found; nothing is started by looking. */
+export function LastVerified({ orgId }: { orgId: string }) {
+  const query = { orgId, status: "done", limit: "1", skipCount: "true" };
+  const { data, error, refetch } = useGet("/api/v1/audit-logs/verify", { params: { query } });
+  const last = data?.data[0];
+  if (error) return <FailureState failure={error.failure} onRetry={() => void refetch()} />;
+  if (!data) return <Loading what="Loading what was verified" />;
+  if (!last?.finishedAt) return <p className="soft">This chain was not verified in the last 30 days.</p>;
+  const faults = last.verdicts.filter(isProblem);
+  return (
+    <p>
+      Last verified <Time at={last.finishedAt} />, {last.rows.toLocaleString()} rows
+      {last.from === null ? "" : ` from #${last.from.toLocaleString()} on`}:{" "}
+      {faults.length > 0 ? `not as sealed: ${faults.map(verdictText).join("; ")}` : "as they were sealed"}.
+    </p>
+  );
+}

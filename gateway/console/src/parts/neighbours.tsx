@@ -1,0 +1,38 @@
+import { Link, useLocation, useNavigate } from "@tanstack/react-router";
+import { ChevronLeft, ChevronRight } from "lucide-react";
+import styles from "./neighbours.module.css";
+import { useShortcut } from "./shortcuts.ts";
+
+let listed: readonly string[] = [];
+
+/** Remembers the rows of the list that was looked at last, in their order. */
+export function noteListed(ids: readonly string[]): void {
+  listed = ids;
+}
+
+/** Leads from a record to those beside it in the list that it was opened from; nothing where it came from none. */
+export function Neighbours({ id }: { id: string }) {
+  const { pathname } = useLocation();
+  const navigate = useNavigate();
+  const at = listed.indexOf(id);
+  const pathOf = (other: string | undefined) => (at < 0 || !other ? undefined : pathname.replace(id, other));
+  const [before, after] = [pathOf(listed[at - 1]), pathOf(listed[at + 1])];
+  const go = (to: string | undefined) => to && void navigate({ to, search: true as never });
+  useShortcut("[", () => go(before));
+  useShortcut("]", () => go(after));
+  if (!before && !after) return null;
+  return (
+    <nav aria-label="Neighbours in the list" className={styles.neighbours}>
+      {before ? (
+        <Link to={before} search={true as never} aria-keyshortcuts="[">
+          <ChevronLeft size={16} aria-hidden /> The row above <kbd>[</kbd>
+        </Link>
+      ) : null}
+      {after ? (
+        <Link to={after} search={true as never} aria-keyshortcuts="]">
+          The row below <kbd>]</kbd> <ChevronRight size={16} aria-hidden />
+        </Link>
+      ) : null}
+    </nav>
+  );
+}
