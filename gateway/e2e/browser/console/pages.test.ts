@@ -128,7 +128,18 @@ inChromium("the console's pages", (visit) => {
       expect(await page.getByRole("link", { name: "db-01" }).count()).toBe(0);
       await page.getByRole("link", { name: "web-01" }).click();
       await page.getByRole("heading", { level: 1, name: /web-01/ }).waitFor();
-      await page.goBack();
+      // The rows beside it, as the filter left them.
+      await page.keyboard.press("[");
+      await page.getByRole("heading", { level: 1, name: /web-02/ }).waitFor();
+      expect(await page.getByRole("link", { name: /^The row above/ }).count()).toBe(0);
+      await page.getByText("Its agent has sent no events yet.").waitFor();
+      await visitor.expectAccessible();
+      await page.keyboard.press("]");
+      await page.getByRole("heading", { level: 1, name: /web-01/ }).waitFor();
+      await page.keyboard.press("Control+k");
+      await page.getByRole("button", { name: /^web-02/ }).waitFor();
+      await page.keyboard.press("Escape");
+      for (let back = 0; back < 3; back++) await page.goBack();
       await page.getByRole("link", { name: "web-02" }).waitFor();
       expect(new URL(page.url()).search).toBe("?search=web");
       await page.getByRole("searchbox", { name: "Host name" }).fill("nothing like it");
@@ -348,6 +359,11 @@ inChromium("the console's pages", (visit) => {
     await page.getByRole("dialog", { name: "Go to" }).getByLabel("Page, host name or id").fill(deviceId);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: /by-id/ }).waitFor();
+    const expiresAt = new Date(Date.now() + 5 * 86_400_000).toISOString();
+    await admin.api.call("POST", "/api-keys", { orgId, name: "Ends soon", scopes: ["devices:read"], expiresAt });
+    await visitor.open("/", "Overview");
+    await page.getByRole("row", { name: /^Ends soon/ }).waitFor();
+    await page.getByText("This chain was not verified in the last 30 days.").waitFor();
     for (const [path, heading] of [
       ["/", "Overview"],
       ["/orgs", "Organizations"],
