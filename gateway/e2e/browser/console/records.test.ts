@@ -47,6 +47,9 @@ inChromium("records in the console", (visit) => {
         ],
       });
       expect(sent.status).toBe(201);
+      const event = { timestamp: log.timestamp, level: "critical", category: "hardware", source: "Disk", eventId: "7" };
+      const events = [{ ...event, message: "the disk is gone" }];
+      await agent.api.call("PUT", `/agents/${agent.deviceId}/eventlogs`, { events });
       const enroll = await enroller(cluster);
       await enroll(orgId, { siteId, hostname: "original", hardwareId: "board-1" });
       const cloneId = await enroll(orgId, { siteId, hostname: "clone", hardwareId: "board-1" });
@@ -65,7 +68,10 @@ inChromium("records in the console", (visit) => {
       const messages = page.getByRole("cell", { name: /the disk is full|checked/ });
       await page.getByRole("cell", { name: "checked", exact: true }).waitFor();
       expect(await messages.count()).toBe(2);
-      await page.getByLabel("Level").selectOption("error");
+      await page.getByRole("cell", { name: "the disk is gone" }).waitFor();
+      await page.getByRole("combobox", { name: "Level of events" }).selectOption("info");
+      await page.getByText("No event matches.").waitFor();
+      await page.getByRole("combobox", { name: "Level", exact: true }).selectOption("error");
       await page.getByRole("cell", { name: "checked", exact: true }).waitFor({ state: "detached" });
       expect(await messages.count()).toBe(1);
       await page.getByRole("searchbox", { name: "Text of a message" }).fill("no such words");

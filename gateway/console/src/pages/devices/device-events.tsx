@@ -28,14 +28,14 @@ export function DeviceEvents({ id }: { id: string }) {
       action={
         <div>
           <label>
-            Level{" "}
+            Level <span className="visually-hidden">of events</span>{" "}
             <select value={level} onChange={(event) => setLevel(event.target.value)}>
               <option value="">all</option>
               <Options of={levels} />
             </select>
           </label>{" "}
           <label>
-            Category{" "}
+            Category <span className="visually-hidden">of events</span>{" "}
             <select value={category} onChange={(event) => setCategory(event.target.value)}>
               <option value="">all</option>
               <Options of={categories} />
