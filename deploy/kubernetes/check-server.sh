@@ -33,7 +33,10 @@ for values in "$chart"/ci/*-values.yaml; do
 done
 # PostgreSQL and NATS as the chart's README puts them into the cluster for a first try.
 $k label namespace muster pod-security.kubernetes.io/warn=restricted >/dev/null
-$k apply --dry-run=server --warnings-as-errors -f "$root/deploy/tilt/data.yaml" >/dev/null
+suits() { $k apply --dry-run=server --warnings-as-errors -f "$1" >/dev/null 2>&1; }
+suits "$root/deploy/tilt/data.yaml" || { echo "deploy/tilt/data.yaml is refused, or does not suit Pod Security restricted" >&2; exit 1; }
+sed 's/allowPrivilegeEscalation: false, //' "$root/deploy/tilt/data.yaml" >"$dir/wrong-data.yaml"
+if suits "$dir/wrong-data.yaml"; then echo "pods that may gain privileges suit Pod Security restricted" >&2; exit 1; fi
 echo "deploy/tilt/data.yaml is taken, its pods suit Pod Security restricted"
 # A release of its own: Secrets are looked for, and what kubectl scaled is as the values say after an upgrade.
 node "$root/deploy/local/prepare.mjs"
