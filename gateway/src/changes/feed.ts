@@ -1,7 +1,7 @@
-import { fromBinary } from "@bufbuild/protobuf";
 import type { Relay } from "@muster/bus";
 import { gauge, type Logger } from "@muster/kit";
 import { DeviceChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
+import { decode } from "@muster/rpc";
 
 export type DeviceChange = {
   change: "created" | "updated" | "decommissioned";
@@ -92,6 +92,6 @@ export function createChangeFeed(log: Logger): ChangeFeed {
 function deviceChangeOf(subject: string, body: Uint8Array): DeviceChange | null {
   const change = subject.slice(subjects.length - 1);
   if (change !== "created" && change !== "updated" && change !== "decommissioned") return null;
-  const { id, partnerId, orgId, siteId, status } = fromBinary(DeviceChangedSchema, body);
+  const { id, partnerId, orgId, siteId, status } = decode(DeviceChangedSchema, body);
   return { change, id, partnerId, orgId, siteId: siteId || null, status };
 }
