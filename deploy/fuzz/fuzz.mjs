@@ -215,7 +215,7 @@ function fuzz(headers) {
     ...excluded.flatMap((path) => ["--exclude-path-regex", path]),
     ...Object.entries(headers).flatMap(([name, value]) => ["--header", `${name}:${value}`]),
   ];
-  const env = { ...process.env, SCHEMATHESIS_HOOKS: "checks", PYTHONPATH: here };
+  const env = { ...process.env, SCHEMATHESIS_HOOKS: "checks", PYTHONPATH: here, PYTHONDONTWRITEBYTECODE: "1" };
   const child = spawn(st, args, { cwd: here, env, stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
   child.stdout.on("data", (chunk) => {

@@ -167,6 +167,12 @@ describe("the transport", () => {
     expect(made).toBe(4);
   });
 
+  it("answers unavailable when its time is up while servers refuse it", async () => {
+    const client = createClient(ProbeService, transportTo([await unusedUrl()], { patienceMs: 60_000 }));
+    const error = await client.echo({}, { timeoutMs: 300 }).catch(toAppError);
+    expect(error).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+  });
+
   it("repeats what no server took for as long as its patience lasts, and no more once they are away for longer", async () => {
     let tries = 0;
     let away = true;

@@ -147,10 +147,7 @@ export function createTransport(options: TransportOptions): RpcTransport {
         },
       });
       const onAbort = () => call.cancel(cancelled(signal as AbortSignal));
-      const timer = setTimeout(
-        () => call.cancel(new ConnectError("the operation timed out", Code.DeadlineExceeded)),
-        allowedMs,
-      );
+      const timer = setTimeout(() => call.expire(), allowedMs);
       signal?.addEventListener("abort", onAbort, { once: true });
       inFlight++;
       inFlightGauge.inc();

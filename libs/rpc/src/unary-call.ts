@@ -49,6 +49,13 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
     this.#abort?.(error);
   }
 
+  /** Its time is up. Where every server refused it so far, that is what the caller is told. */
+  expire(): void {
+    if (this.#refusals > 0 && !this.#connected) this.#unavailable();
+    else this.#finish(new ConnectError("the operation timed out", Code.DeadlineExceeded), null);
+    this.#abort?.();
+  }
+
   onConnect(abort: (error?: Error) => void): void {
     this.#connected = true;
     this.#abort = abort;
