@@ -9,9 +9,9 @@ export type Round = { requests: number; seconds: number; p50: number; p95: numbe
 export type Client = { round(ms: number): Promise<Round>; stop(): void };
 
 /** A process that asks a path on as many connections as fast as they go. */
-export async function startClient(port: string, token: string, path: string, abreast = connections): Promise<Client> {
+export async function startClient(port: string, token: string, path: string): Promise<Client> {
   const program = fileURLToPath(new URL("./http-client.js", import.meta.url));
-  const child = fork(program, [port, token, String(abreast), path]);
+  const child = fork(program, [port, token, String(connections), path]);
   await once(child, "message");
   return {
     async round(ms) {
@@ -23,7 +23,10 @@ export async function startClient(port: string, token: string, path: string, abr
   };
 }
 
-/** A bare node:http server with a client: what this machine gives in the same run. `stop` resolves with the CPU that the server used in its rounds, microseconds. */
+/**
+ * A bare node:http server with a client: what this machine gives in the same run. `stop` resolves with the CPU that the
+ * server used in its rounds, microseconds.
+ */
 export async function startBare(body: string, token: string, path: string) {
   const server = fork(fileURLToPath(new URL("./http-baseline.js", import.meta.url)), ["node:http"]);
   const ask = async (message: string) => {

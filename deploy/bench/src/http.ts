@@ -20,8 +20,9 @@ type Round = { requests: number; seconds: number; p50: number; p95: number; p99:
 type Measured = Round & { cpuUs: number; rss: number };
 
 /**
- * `npm run bench -- http`: raw node:http, Express 5 and GET /auth/me through the gateway, also with a young generation as small as V8
- * makes it in a small container, and with telemetry (5 % of traces to a collector that takes them), in turns, then one table of medians.
+ * `npm run bench -- http`: raw node:http, Express 5 and GET /auth/me through the gateway, also with a young generation as
+ * small as V8 makes it in a small container, and with telemetry (5 % of traces to a collector that takes them), in turns,
+ * then one table of medians.
  */
 export async function run(_args: string[] = []): Promise<void> {
   const identity = await startBenchIdentity();

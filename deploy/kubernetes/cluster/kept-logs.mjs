@@ -4,7 +4,7 @@ import { dir, say } from "./client.mjs";
 
 const kept = join(dir, "kept-logs");
 
-/** Keeps what every container logs, also after its pod has gone and the kubelet has removed it: by a link to each file. */
+/** Keeps what every container logs, also after its pod has gone and the kubelet removed it: by a link to each file. */
 export function keepLogs() {
   mkdirSync(kept, { recursive: true });
   const look = () => {

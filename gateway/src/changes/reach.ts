@@ -2,7 +2,7 @@ import type { Caller } from "@muster/kit";
 
 type Place = { partnerId: string; orgId: string; siteId: string | null };
 
-/** Whether a record that stands there is within a caller's tenant, organizations and sites, as row-level security has it. */
+/** Whether a record there is within a caller's tenant, organizations and sites, as row-level security has it. */
 export function reaches({ scope, partnerId, orgId, orgAccess, siteIds }: Caller, place: Place): boolean {
   if (scope === "system") return true;
   if (place.partnerId !== partnerId) return false;

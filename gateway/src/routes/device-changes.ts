@@ -18,10 +18,17 @@ export const secondsIn = z
     example: "0",
   });
 
-export const streamFile = {
-  contentTypes: [linesType],
-  headers: { "X-Accel-Buffering": "`no`: proxies hand each line on at once." },
-};
+/** What rows that answer with lines for minutes have in common. */
+export const streamed = {
+  deadline: "stream",
+  load: "stream",
+  noStore: true,
+  reply: z.string(),
+  file: {
+    contentTypes: [linesType],
+    headers: { "X-Accel-Buffering": "`no`: proxies hand each line on at once." },
+  },
+} as const;
 
 const changes = route({
   method: "GET",
@@ -39,11 +46,7 @@ const changes = route({
     siteId: id.optional().meta({ description: "Only this site's." }),
     seconds: secondsIn,
   }),
-  deadline: "stream",
-  load: "stream",
-  noStore: true,
-  reply: z.string(),
-  file: streamFile,
+  ...streamed,
   errors: ["organization_not_found", "site_not_found", "site_access_denied"],
   async handle(request, { services, changes }) {
     const { session, query, rpc } = request;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { PublicCode } from "../errors.ts";
 import { streamedLines } from "../http/lines.ts";
 import { type Route, route } from "../route.ts";
-import { secondsIn, streamFile } from "./device-changes.ts";
+import { secondsIn, streamed } from "./device-changes.ts";
 import { id, listQuery, pageOf, pagination, timeIn } from "./schemas.ts";
 
 const tag = "Live event logs";
@@ -171,11 +171,7 @@ const follow = route({
       .meta({ description: "Number of the newest record that is known; the newest of the log when absent." }),
     seconds: secondsIn,
   }),
-  deadline: "stream",
-  load: "stream",
-  noStore: true,
-  reply: z.string(),
-  file: streamFile,
+  ...streamed,
   errors: logErrors,
   async handle(request, { services }) {
     const { params, query, rpc } = request;
