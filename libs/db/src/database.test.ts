@@ -56,6 +56,15 @@ describe("tx", () => {
     ]);
   });
 
+  it("runs statements in one flight: all of them are committed, or none", async () => {
+    const insert = sql`insert into open_note values (11) returning id`;
+    const found = sql`select id from open_note where id in (11, 12)`;
+    expect(await db.runAll(anyone, [insert, found])).toEqual([[{ id: 11 }], [{ id: 11 }]]);
+    const failing = db.runAll(anyone, [sql`insert into open_note values (12)`, sql`select 1 / 0`]);
+    await expect(failing).rejects.toMatchObject({ code: "22012" });
+    expect(await db.read(anyone, found)).toEqual([{ id: 11 }]);
+  });
+
   it("undoes everything when fn throws", async () => {
     const failing = db.tx(anyone, async (t) => {
       await t.execute(sql`insert into open_note values (10)`);

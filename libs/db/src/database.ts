@@ -25,6 +25,14 @@ export type Database = {
    * past the deadline. Who emits thousands of messages a second gets the result up to 250 ms after COMMIT.
    */
   tx<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
+  /**
+   * The rows of each statement, from one transaction in one flight: whoever waits for its locks waits for the server
+   * alone, never for this process. Throws as `tx` does.
+   */
+  runAll<Rows extends readonly unknown[]>(
+    who: Who,
+    statements: { readonly [I in keyof Rows]: Statement },
+  ): Promise<{ [I in keyof Rows]: Rows[I][] }>;
   /** The rows of one statement in a read-only transaction of its own, in one flight; throws as `tx` does. */
   read<R>(who: Who, statement: Statement): Promise<R[]>;
   /** The rows of each statement, from one read-only transaction in one flight; throws as `tx` does. */
@@ -147,24 +155,26 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
     }
   }
 
-  async function readAll<Rows extends readonly unknown[]>(
+  async function inOneFlight<Rows extends readonly unknown[]>(
     who: Who,
     statements: { readonly [I in keyof Rows]: Statement },
+    options: TxOptions,
   ) {
     // Not awaited inside, so that COMMIT leaves with the statements; their failure comes out of COMMIT.
     const sendAll = async (t: Tx) => ({ asked: statements.map((statement) => observed(t.query(statement))) });
-    const { asked } = await tx(who, sendAll, { readOnly: true });
+    const { asked } = await tx(who, sendAll, options);
     return (await Promise.all(asked)) as { [I in keyof Rows]: Rows[I][] };
   }
 
   return {
     name,
     tx,
+    runAll: (who, statements) => inOneFlight(who, statements, {}),
     async read<R>(who: Who, statement: Statement) {
-      const [rows] = await readAll<[R]>(who, [statement]);
+      const [rows] = await inOneFlight<[R]>(who, [statement], { readOnly: true });
       return rows;
     },
-    readAll,
+    readAll: (who, statements) => inOneFlight(who, statements, { readOnly: true }),
     warmUp: () => pool.fill(),
     async check() {
       try {

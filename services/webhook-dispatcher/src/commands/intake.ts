@@ -157,13 +157,6 @@ function leasesOf(deliveries: readonly IntakeDelivery[]): DirectLease[] {
         was_leased: false,
         generation: hook.generation,
       },
-      payload: {
-        org_id: event.orgId,
-        id: event.id,
-        occurred_at: event.occurredAt,
-        type: event.type,
-        body: event.body,
-        traceparent: event.traceparent ?? null,
-      },
+      payload: { type: event.type, body: event.body, traceparent: event.traceparent ?? null },
     }));
 }

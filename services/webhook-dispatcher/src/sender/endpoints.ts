@@ -1,5 +1,4 @@
-import type { Tx } from "@muster/db";
-import { sql } from "@muster/db";
+import { type Statement, sql } from "@muster/db";
 import type { SecretBox } from "@muster/kit";
 import type { RetryPolicy } from "../rules/schedule.ts";
 import { splitUserinfo } from "../rules/target.ts";
@@ -25,14 +24,14 @@ const kept = 5_000;
 export function endpointCache(box: SecretBox) {
   const known = new Map<string, Endpoint>();
   return {
-    /** Reads those that are not known as they are now; the claim's own transaction, so nothing is older than the claim. */
-    async load(tx: Tx, claims: readonly Claimed[]): Promise<void> {
+    /** Reads those that are not known as they were claimed, in the transaction of the claim or after it: nothing is older than the claim. */
+    async load(read: (statement: Statement) => Promise<WebhookRow[]>, claims: readonly Claimed[]): Promise<void> {
       const stale = new Set<string>();
       for (const { webhook_id: id, generation } of claims) {
         if (known.get(id)?.generation !== generation) stale.add(id);
       }
       if (stale.size === 0) return;
-      const rows = await tx.query<WebhookRow>(sql`
+      const rows = await read(sql`
         SELECT id, org_id, partner_id, name, url_sealed, url_shown, secret_sealed, previous_secret_sealed,
                previous_secret_until, headers_sealed, header_names, events, status, retry_policy, ordered, generation,
                created_by, created_at, updated_at

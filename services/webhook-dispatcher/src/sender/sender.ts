@@ -3,7 +3,7 @@ import { backoffMs, counter, gauge, type Logger, type SecretBox, sleep, systemCa
 import { createTurns, type DirectLease, type DirectSends } from "../commands/direct.ts";
 import type { HealthLimits } from "../store/endpoint-state.ts";
 import { confirmLeases } from "../store/intake.ts";
-import { type Claimed, claimDue, nextDueMs, type Payload, payloadsOf } from "../store/queue.ts";
+import { type Claimed, claimDue, nextDueMs, type Payload } from "../store/queue.ts";
 import { type AttemptDeps, attempt } from "./attempt.ts";
 import { traced } from "./attempt-span.ts";
 import { type Endpoint, endpointCache } from "./endpoints.ts";
@@ -100,15 +100,14 @@ export function startSender(deps: SenderDeps): Sender {
 
   const { leaseMs, organizationSlots, hostSlots, limits } = deps;
   const wanted = { leaseMs, organizationSlots, hostSlots, endpointSlots: limits.endpointSlots };
-  const claim = (most: number) =>
-    db.tx(who(), async (tx) => {
-      const { claims, blocked } = await claimDue(tx, { most, ...wanted });
-      isBlocked = false;
-      if (blocked > 0) noteBlocked();
-      if (claims.length === 0) return { claims, payloads: new Map<string, Payload>() };
-      const [, rows] = await Promise.all([endpoints.load(tx, claims), payloadsOf(tx, claims)]);
-      return { claims, payloads: new Map(rows.map((row) => [keyOf(row.org_id, row.id, row.occurred_at), row])) };
-    });
+  const claim = async (most: number) => {
+    const { claims, payloads, blocked } = await claimDue(db, { most, ...wanted });
+    isBlocked = false;
+    if (blocked > 0) noteBlocked();
+    // Leased already: only a webhook that this process does not know as it is now is read before the send.
+    await endpoints.load((statement) => db.read(who(), statement), claims);
+    return { claims, payloads };
+  };
 
   const count = (host: string, change: number) => {
     inFlight += change;
@@ -153,16 +152,15 @@ export function startSender(deps: SenderDeps): Sender {
   const round = async (): Promise<{ taken: number; isMore: boolean }> => {
     const { claims, payloads, isFull } = await inTurn(async () => {
       const most = room();
-      if (most === 0) return { claims: [], payloads: new Map<string, Payload>(), isFull: true };
+      if (most === 0) return { claims: [], payloads: [], isFull: true };
       const found = await claim(most);
       return { ...found, isFull: found.claims.length === most };
     });
     claimedCounter.inc(claims.length);
     const ofHook = new Map<string, number>();
-    for (const each of claims) {
+    for (const [n, each] of claims.entries()) {
       ofHook.set(each.webhook_id, (ofHook.get(each.webhook_id) ?? 0) + 1);
-      const payload = payloads.get(keyOf(each.org_id, each.event_id, each.created_at)) ?? null;
-      void run(each, endpoints.get(each.webhook_id), payload);
+      void run(each, endpoints.get(each.webhook_id), payloads[n] ?? null);
     }
     // A claim takes few of each webhook when many have some.
     return { taken: claims.length, isMore: isFull || Math.max(0, ...ofHook.values()) > 1 };
@@ -230,7 +228,7 @@ export function startSender(deps: SenderDeps): Sender {
       room,
       inTurn,
       underWay: (host) => hosts.get(host) ?? 0,
-      open: (tx, claims) => endpoints.load(tx, claims),
+      open: (tx, claims) => endpoints.load((statement) => tx.query(statement), claims),
       begin(leases, committedMs) {
         const opened = leases.map((lease) => ({ endpoint: endpoints.get(lease.claim.webhook_id), ...lease }));
         if (performance.now() - committedMs > lateMs && opened.length > 0) void confirm(opened);
@@ -259,5 +257,3 @@ export function startSender(deps: SenderDeps): Sender {
     },
   };
 }
-
-const keyOf = (orgId: string, eventId: string, at: Date) => `${orgId}/${eventId}/${at.getTime()}`;

@@ -1,4 +1,5 @@
-import { byIndexAlone, plainArray, sql, type Tx } from "@muster/db";
+import { byIndexAlone, type Database, sql, type Tx } from "@muster/db";
+import { systemCaller } from "@muster/kit";
 
 export type ClaimLimits = {
   /** Deliveries at most. */
@@ -32,19 +33,42 @@ export type Claimed = {
 /** One claim at a time, over all senders: free slots are counted from rows that others would be leasing meanwhile. */
 export const claimLock = 7_166_340_215;
 
+/** What is sent. */
+export type Payload = {
+  type: string;
+  body: string;
+  /** Of the event, so that each attempt stands in its trace. */
+  traceparent: string | null;
+};
+
+type ClaimedRow = Claimed &
+  Omit<Payload, "body"> & {
+    /** The first row of its event, which has its body; null when that is kept no longer. */
+    is_first: boolean;
+    body: string | null;
+    blocked: number;
+  };
+
+const system = { caller: systemCaller("webhook-dispatcher") };
+const keyOf = ({ org_id: orgId, event_id: eventId, created_at: at }: Claimed) => `${orgId}/${eventId}/${at.getTime()}`;
+
 /**
  * Leases due deliveries: of each active webhook with free slots a few (first attempts before retries, one slot for the oldest retry), of each
- * organization and of each host its share, endpoints in random order. Commit before anything is sent. `blocked` counts the
- * webhooks with a queue that have as many requests under way as they may.
+ * organization and of each host its share, endpoints in random order; the attempt of a sender that fell silent stands in the timeline then,
+ * unless that sender did store something. Committed when it resolves. `blocked` counts the webhooks with a queue that have as many requests
+ * under way as they may.
  */
-export async function claimDue(tx: Tx, limits: ClaimLimits): Promise<{ claims: Claimed[]; blocked: number }> {
+export async function claimDue(
+  db: Database,
+  limits: ClaimLimits,
+): Promise<{ claims: Claimed[]; payloads: (Payload | null)[]; blocked: number }> {
   const { most, leaseMs, endpointSlots, organizationSlots, hostSlots } = limits;
   // The planner takes a condition of row-level security for one that hardly a row meets, and would sort all rows of an endpoint where the first
   // two of an index are asked for: of 1,500 queued ones of each of 200 endpoints. Nor is anything here worth compiling, whatever it expects.
-  await tx.query(sql`
+  const alone = sql`
     SELECT pg_advisory_xact_lock(${claimLock}::bigint), set_config('enable_bitmapscan', 'off', true),
-           set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`);
-  const rows = await tx.query<Claimed & { blocked: number }>(sql`
+           set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`;
+  const due = sql`
     WITH RECURSIVE
     -- Webhooks with anything queued: one step of index webhook_queue_due each, however many rows they have.
     queued AS (
@@ -129,53 +153,36 @@ export async function claimDue(tx: Tx, limits: ClaimLimits): Promise<{ claims: C
       WHERE q.delivery_id = p.delivery_id AND q.attempt = p.attempt AND q.due_at <= statement_timestamp()
       RETURNING q.delivery_id, q.created_at, q.webhook_id, q.org_id, q.partner_id, q.event_id, p.host, q.attempt, q.failures,
                 q.interruptions, p.leased AS was_leased, p.generation
+    ), interrupted AS (
+      INSERT INTO webhook_attempts (delivery_id, created_at, number, org_id, partner_id, started_at, interrupted, error_code,
+                                    error_message)
+      SELECT delivery_id, created_at, attempt - 1, org_id, partner_id, statement_timestamp(), true, 'interrupted',
+             'Interrupted, outcome unknown'
+      FROM claimed WHERE was_leased
+      ON CONFLICT DO NOTHING
     )
-    SELECT c.*, (SELECT count(*)::int FROM known WHERE may_send AND (slots <= 0 OR org_slots <= 0 OR host_slots <= 0)) AS blocked
-    FROM (VALUES (1)) AS always LEFT JOIN claimed c ON true`);
-  const claims = rows.filter((row) => row.delivery_id !== null);
-  const interrupted = claims.filter(({ was_leased }) => was_leased);
-  if (interrupted.length > 0) await noteInterruptions(tx, interrupted);
-  return { claims, blocked: rows[0]?.blocked ?? 0 };
-}
-
-/** The attempt that ended unseen: it stands in the timeline, unless its sender did store something. */
-async function noteInterruptions(tx: Tx, claims: readonly Claimed[]): Promise<void> {
-  await tx.execute(sql`
-    INSERT INTO webhook_attempts (delivery_id, created_at, number, org_id, partner_id, started_at, interrupted, error_code,
-                                  error_message)
-    SELECT *, statement_timestamp(), true, 'interrupted', 'Interrupted, outcome unknown'
-    FROM unnest(${plainArray(claims.map((c) => c.delivery_id))}::uuid[], ${plainArray(claims.map((c) => c.created_at))}::timestamptz[],
-                ${plainArray(claims.map((c) => c.attempt - 1))}::smallint[], ${plainArray(claims.map((c) => c.org_id))}::uuid[],
-                ${plainArray(claims.map((c) => c.partner_id))}::uuid[])
-    ON CONFLICT DO NOTHING`);
-}
-
-export type Payload = {
-  org_id: string;
-  id: string;
-  occurred_at: Date;
-  type: string;
-  body: string;
-  /** Of the event, so that each attempt stands in its trace. */
-  traceparent: string | null;
-};
-
-/** Bodies of claimed deliveries. */
-export function payloadsOf(tx: Tx, claims: readonly Claimed[]): Promise<Payload[]> {
-  const times = claims.map((c) => c.created_at.getTime());
-  return tx.query<Payload>(sql`
-    SELECT e.*
-    FROM (SELECT DISTINCT * FROM unnest(${plainArray(claims.map((c) => c.org_id))}::uuid[], ${plainArray(claims.map((c) => c.event_id))}::uuid[],
-                                        ${plainArray(claims.map((c) => c.created_at))}::timestamptz[])
-          AS k (org_id, id, occurred_at)) AS k
-    CROSS JOIN LATERAL (
-      SELECT e.org_id, e.id, e.occurred_at, e.type, e.body, e.traceparent FROM webhook_events e
-      WHERE e.org_id = k.org_id AND e.id = k.id AND e.occurred_at = k.occurred_at
-        -- For the planner: days outside are not looked at …
-        AND e.occurred_at BETWEEN ${new Date(Math.min(...times))} AND ${new Date(Math.max(...times))}
-      -- … and each is fetched by its key: it would read all of that time, which it takes for one row, and compare each with each.
+    -- The body of an event comes once, however many of its deliveries were claimed.
+    SELECT c.*, e.type, e.body, e.traceparent,
+           (SELECT count(*)::int FROM known WHERE may_send AND (slots <= 0 OR org_slots <= 0 OR host_slots <= 0)) AS blocked
+    FROM (VALUES (1)) AS always
+    LEFT JOIN (
+      SELECT *, row_number() OVER (PARTITION BY org_id, event_id, created_at) = 1 AS is_first FROM claimed
+    ) AS c ON true
+    LEFT JOIN LATERAL (
+      SELECT e.type, e.body, e.traceparent FROM webhook_events e
+      WHERE c.is_first AND e.org_id = c.org_id AND e.id = c.event_id AND e.occurred_at = c.created_at
+      -- Each is fetched by its key: the planner would read all, take them for one row, and compare each with each.
       OFFSET 0
-    ) AS e`);
+    ) AS e ON true`;
+  const [, rows] = await db.runAll<[unknown, ClaimedRow]>(system, [alone, due]);
+  const claims = rows.filter((row) => row.delivery_id !== null);
+  const bodies = new Map<string, Payload>();
+  for (const row of claims) {
+    const { type, body, traceparent } = row;
+    if (row.is_first && body !== null) bodies.set(keyOf(row), { type, body, traceparent });
+  }
+  const payloads = claims.map((row) => bodies.get(keyOf(row)) ?? null);
+  return { claims, payloads, blocked: rows[0]?.blocked ?? 0 };
 }
 
 /** Milliseconds until a delivery of an active webhook may be due, `most` when none is queued; reads only. */
