@@ -1,6 +1,7 @@
 import { ConfigError } from "./config.ts";
 import type { Logger } from "./logger.ts";
 import { createLogger } from "./logger.ts";
+import { shrinkAtRest } from "./memory-at-rest.ts";
 import { startDefaultMetrics } from "./metrics.ts";
 import { type OpsServer, startOps } from "./ops.ts";
 import { Readiness } from "./readiness.ts";
@@ -89,6 +90,7 @@ export async function runProcess(options: Options, start: (process: Process) => 
         readiness.set("ready");
         const message = { ...addresses, ops: opsServer.port };
         log.info(message, "ready");
+        shrinkAtRest((err) => log.warn({ err }, "the heap was not shrunk"));
         process.send?.({ type: "ready", ...message });
       },
     });

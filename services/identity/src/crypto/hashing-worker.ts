@@ -7,6 +7,8 @@ export type Derivation = { password: string; salt: Buffer; keyBytes: number; log
 export type HashingWorker = {
   /** Throws `unavailable` when the process ends meanwhile. */
   scrypt(derivation: Derivation): Promise<Buffer>;
+  /** Process id; null while there is no process. */
+  pid(): number | null;
   close(): void;
 };
 
@@ -16,13 +18,20 @@ type Answer = { id: number; key: Uint8Array } | { id: number; error: string };
 const script = fileURLToPath(new URL("../../hashing-child.mjs", import.meta.url));
 
 /**
- * scrypt in a process of its own (`docs/decisions/0016-password-hashing-in-a-process-of-its-own.md`), started by the first derivation and
- * again when it ended. It holds nothing up that wants to end.
+ * scrypt in a process of its own (`docs/decisions/0016-password-hashing-in-a-process-of-its-own.md`), started by a derivation when
+ * there is none, and ended when `idleMs` passed without one: its 45 MB are for the time in which people sign in. It holds nothing up that
+ * wants to end.
  */
-export function hashingWorker(threads: number): HashingWorker {
+export function hashingWorker(threads: number, idleMs = 60_000): HashingWorker {
   const pending = new Map<number, Pending>();
   let child: ChildProcess | null = null;
+  let resting: NodeJS.Timeout | undefined;
   let last = 0;
+
+  const rest = () => {
+    child?.disconnect();
+    child = null;
+  };
 
   const start = (): ChildProcess => {
     const started = fork(script, [], {
@@ -49,7 +58,10 @@ export function hashingWorker(threads: number): HashingWorker {
       const answer = message as Answer;
       const waiting = pending.get(answer.id);
       pending.delete(answer.id);
-      if (pending.size === 0) started.channel?.unref();
+      if (pending.size === 0) {
+        started.channel?.unref();
+        resting = setTimeout(rest, idleMs).unref();
+      }
       if ("key" in answer) waiting?.resolve(Buffer.from(answer.key));
       else waiting?.reject(new Error(`scrypt failed: ${answer.error}`));
     });
@@ -59,6 +71,7 @@ export function hashingWorker(threads: number): HashingWorker {
 
   return {
     scrypt(derivation) {
+      clearTimeout(resting);
       child ??= start();
       const worker = child;
       const id = ++last;
@@ -69,7 +82,9 @@ export function hashingWorker(threads: number): HashingWorker {
         worker.send({ id, ...derivation }, () => undefined);
       });
     },
+    pid: () => child?.pid ?? null,
     close() {
+      clearTimeout(resting);
       if (child?.connected) child.disconnect();
     },
   };
