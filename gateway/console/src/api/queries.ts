@@ -7,7 +7,7 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
-import { useCallback } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { withNewest } from "../rules/newest.ts";
 import { api } from "./api.ts";
 import type { Failure } from "./call.ts";
@@ -113,7 +113,7 @@ type ListOptions = {
 
 /**
  * A list of the API, page after page as it is scrolled to. Its rows come without their number, which may cost more than
- * they do and is asked for once they are there.
+ * they do: useCount asks for it.
  */
 export function useList<P extends ListPath>(
   path: P,
@@ -153,16 +153,11 @@ export function useList<P extends ListPath>(
       ...(isRead ? { known: { body: first as never, atMs: query.dataUpdatedAt } } : {}),
     },
   );
-  const count = useGet(
-    path,
-    { params: { ...init.params, query: { ...filters, limit: "1" } } },
-    { enabled: isRead && first.pagination.nextCursor !== null && isCounted(path), freshMs: 60_000 },
-  );
-  const counted = (count.data as ListBody | undefined)?.pagination;
-  const read = (query.data?.pages ?? []).flatMap((page) => page.data) as (ItemOf<P> & { id: string })[];
+  const pages = query.data?.pages;
+  const read = useMemo(() => (pages ?? []).flatMap((page) => page.data) as (ItemOf<P> & { id: string })[], [pages]);
   const isNewer = newest.dataUpdatedAt > query.dataUpdatedAt && !query.isPlaceholderData;
   const known = isNewer ? (newest.data as { data: (ItemOf<P> & { id: string })[] } | undefined)?.data : undefined;
-  const { rows, newCount, isMore } = withNewest(read, known);
+  const { rows, newCount, isMore } = useMemo(() => withNewest(read, known), [read, known]);
   return {
     rows: rows as readonly ItemOf<P>[],
     /** Rows that came since, and whether there may be more than these. */
@@ -175,10 +170,9 @@ export function useList<P extends ListPath>(
         (data) => data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) },
       );
       await query.refetch();
-      if (counted) void count.refetch();
     },
-    total: query.data !== undefined && !query.hasNextPage ? read.length : (counted?.total ?? null),
-    isEstimate: counted?.totalIsEstimate ?? false,
+    /** How many were read; all there are when there is no more. */
+    readCount: isRead ? read.length : null,
     searchedTo: query.data?.pages.at(-1)?.pagination.searchedTo ?? null,
     failure: query.error instanceof Failed ? query.error.failure : null,
     isLoading: query.isPending,
@@ -188,6 +182,41 @@ export function useList<P extends ListPath>(
     loadMore: query.fetchNextPage,
     refresh: query.refetch,
     asOf: isNewer ? newest.dataUpdatedAt : query.dataUpdatedAt,
+  };
+}
+
+/** Rows come first: whoever leaves sooner, or types on, asks for no number. */
+const countAfterMs = 300;
+
+/**
+ * How many rows a list of useList has, null while that is not known: asked once per filter, when its first rows have
+ * stood there for a moment, and never because of further pages.
+ */
+export function useCount<P extends ListPath>(
+  path: P,
+  init: Init,
+  { readCount, hasMore }: { readCount: number | null; hasMore: boolean },
+) {
+  const query = without(init.params?.query ?? {});
+  const isWanted = readCount !== null && hasMore && isCounted(path);
+  const wanted = JSON.stringify([path, init.params?.path, query]);
+  const [settled, settle] = useState<string | null>(null);
+  useEffect(() => {
+    if (!isWanted) return;
+    const timer = setTimeout(() => settle(wanted), countAfterMs);
+    return () => clearTimeout(timer);
+  }, [isWanted, wanted]);
+  const count = useGet(
+    path,
+    { params: { ...init.params, query: { ...query, limit: "1" } } },
+    { enabled: isWanted && settled === wanted, freshMs: 60_000 },
+  );
+  const counted = (count.data as ListBody | undefined)?.pagination;
+  const isAll = readCount !== null && !hasMore;
+  return {
+    total: isAll ? readCount : (counted?.total ?? null),
+    isEstimate: !isAll && (counted?.totalIsEstimate ?? false),
+    recount: () => counted && void count.refetch(),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { ItemOf, ListPath } from "@muster/client";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { useWhyNot } from "../api/me.tsx";
-import { useList } from "../api/queries.ts";
+import { useCount, useList } from "../api/queries.ts";
 import { chosenColumns } from "../rules/column-choice.ts";
 import { BulkBar } from "./bulk-bar.tsx";
 import { ColumnMenu, useColumnChoice } from "./column-menu.tsx";
@@ -63,13 +63,18 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   // In another order than the newest first nobody could say which rows are new.
   const polled = everyMs && !query.sort ? { everyMs } : {};
   const list = useList(path, { params }, { ...polled, enabled: isAsked, isStill: true });
+  const count = useCount(path, { params }, list);
   const [columnChoice, chooseColumns] = useColumnChoice(path);
+  const shownColumns = useMemo(() => chosenColumns(columns, columnChoice), [columns, columnChoice]);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const keyOf = (row: ItemOf<P>) => String((row as { id: string }).id);
   // What is not shown any more, under another filter, is not selected either.
   const selected = bulk ? list.rows.filter((row) => chosen.has(keyOf(row))) : [];
   const clear = () => setChosen(new Set());
-  useEffect(() => noteListed(list.rows.map(keyOf)));
+  const showNewest = () => {
+    void list.showNewest();
+    count.recount();
+  };
+  useEffect(() => noteListed(list.rows.map(keyOf)), [list.rows]);
   if (notAllowed !== null) {
     return (
       <>
@@ -86,11 +91,11 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
     <>
       <ListHead
         title={title}
-        total={list.total}
-        isEstimate={list.isEstimate}
+        total={count.total}
+        isEstimate={count.isEstimate}
         path={path}
         asOf={list.asOf}
-        onRefresh={() => void list.showNewest()}
+        onRefresh={() => showNewest()}
       >
         {actions}
         <ColumnMenu columns={columns} choice={columnChoice} onChange={chooseColumns} />
@@ -111,7 +116,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           {bulk(selected, clear)}
         </BulkBar>
       ) : null}
-      <NewRows list={list} />
+      <NewRows count={list.newCount} isMore={list.isMore} show={showNewest} />
       {list.searchedTo ? (
         <p role="status" className={styles.partial}>
           The search looked back as far as <Instant at={list.searchedTo} />; older rows were not looked at yet.{" "}
@@ -124,12 +129,12 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
       {list.rows.length > 0 ? (
         <Table
           label={title}
-          columns={chosenColumns(columns, columnChoice)}
+          columns={shownColumns}
           rows={list.rows}
           keyOf={keyOf}
           {...(bulk ? { selection: { chosen, change: setChosen } } : {})}
           {...order}
-          total={list.total}
+          total={count.total}
           hasMore={list.hasMore}
           isLoadingMore={list.isLoadingMore}
           isStale={list.isStale}
@@ -154,14 +159,14 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   );
 }
 
-type NewRowsProps = { list: { newCount: number; isMore: boolean; showNewest(): Promise<void> } };
+const keyOf = (row: unknown) => String((row as { id: string }).id);
 
 /** Rows that came meanwhile: nothing moves under the pointer until they are asked for. */
-const NewRows = ({ list: { newCount, isMore, showNewest } }: NewRowsProps) => (
-  <div role="status" className={newCount > 0 ? styles.newest : undefined}>
-    {newCount > 0 ? (
-      <button type="button" onClick={() => void showNewest()}>
-        {newCount.toLocaleString()}
+const NewRows = ({ count, isMore, show }: { count: number; isMore: boolean; show(): void }) => (
+  <div role="status" className={count > 0 ? styles.newest : undefined}>
+    {count > 0 ? (
+      <button type="button" onClick={show}>
+        {count.toLocaleString()}
         {isMore ? " or more" : ""} new – show
       </button>
     ) : null}

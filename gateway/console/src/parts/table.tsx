@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronsUpDown, ChevronUp } from "lucide-react";
-import { type CSSProperties, type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import { type CSSProperties, type KeyboardEvent, memo, type ReactNode, useCallback, useEffect, useRef } from "react";
 import { nextSort, sortedBy } from "../rules/sort.ts";
 import { useShortcut } from "./shortcuts.ts";
 import styles from "./table.module.css";
@@ -85,6 +85,10 @@ export function Table<Row>(props: TableProps<Row>) {
     if (!chosen.delete(key)) chosen.add(key);
     selection.change(chosen);
   };
+  // The same function for every row at all times, so that none is drawn again because of another one.
+  const latestToggle = useRef(toggle);
+  latestToggle.current = toggle;
+  const toggleLatest = useCallback((key: string) => latestToggle.current(key), []);
   useShortcut("x", () => {
     const key = document.activeElement?.closest<HTMLElement>("tr[data-key]")?.dataset.key;
     if (key !== undefined) toggle(key);
@@ -150,31 +154,15 @@ export function Table<Row>(props: TableProps<Row>) {
           {items.map(({ index }) => {
             const row = rows[index] as Row;
             const key = keyOf(row);
-            const isChosen = selection?.chosen.has(key);
             return (
-              <tr
+              <Line
                 key={key}
-                data-key={key}
-                data-index={index}
-                aria-rowindex={index + 2}
-                className={isChosen ? styles.chosen : undefined}
-              >
-                {selection ? (
-                  <td>
-                    <input
-                      type="checkbox"
-                      aria-label={`Select row ${index + 1}`}
-                      checked={isChosen}
-                      onChange={() => toggle(key)}
-                    />
-                  </td>
-                ) : null}
-                {columns.map(({ id, cell, isMinor }) => (
-                  <td key={id} className={isMinor ? styles.minor : undefined}>
-                    {cell(row)}
-                  </td>
-                ))}
-              </tr>
+                id={key}
+                index={index}
+                row={row}
+                columns={columns as readonly Column<unknown>[]}
+                {...(selection ? { isChosen: selection.chosen.has(key), toggle: toggleLatest } : {})}
+              />
             );
           })}
           {below > 0 ? <Space height={below} columns={width} /> : null}
@@ -186,6 +174,31 @@ export function Table<Row>(props: TableProps<Row>) {
     </section>
   );
 }
+
+type LineProps = {
+  id: string;
+  index: number;
+  row: unknown;
+  columns: readonly Column<unknown>[];
+  isChosen?: boolean;
+  toggle?(id: string): void;
+};
+
+/** One row; drawn again only when it is another one, or its columns are: not for a scroll, nor for the list's number. */
+const Line = memo(({ id, index, row, columns, isChosen, toggle }: LineProps) => (
+  <tr data-key={id} data-index={index} aria-rowindex={index + 2} className={isChosen ? styles.chosen : undefined}>
+    {toggle ? (
+      <td>
+        <input type="checkbox" aria-label={`Select row ${index + 1}`} checked={isChosen} onChange={() => toggle(id)} />
+      </td>
+    ) : null}
+    {columns.map(({ id: column, cell, isMinor }) => (
+      <td key={column} className={isMinor ? styles.minor : undefined}>
+        {cell(row)}
+      </td>
+    ))}
+  </tr>
+));
 
 const sortIcons = {
   none: <ChevronsUpDown size={14} aria-hidden />,
