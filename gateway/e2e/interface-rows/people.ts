@@ -108,7 +108,8 @@ export const peopleRows: AreaRows = {
     POST /users/:id/enable
     POST /users/:id/invite
     DELETE /users/:id
-    DELETE /users/:id/sessions`,
+    DELETE /users/:id/sessions
+    DELETE /users/:id/factors`,
     ),
     ...rows(
       3,
@@ -133,13 +134,21 @@ export const peopleRows: AreaRows = {
     GET /auth/sessions
     DELETE /auth/sessions
     DELETE /auth/sessions/:id
+    PATCH /auth/me
+    GET /auth/mfa
     POST /auth/change-password
     POST /auth/mfa/passkeys/register/options
     POST /auth/mfa/passkeys/register/verify
     GET /auth/mfa/passkeys
     PATCH /auth/mfa/passkeys/:id`,
     ),
-    ...rows(5, { mfa: true }, "DELETE /auth/mfa/passkeys/:id"),
+    ...rows(
+      5,
+      { mfa: true },
+      `
+    DELETE /auth/mfa/passkeys/:id
+    POST /auth/mfa/recovery-codes`,
+    ),
     ...rows(
       5,
       { auth: "optional" },

@@ -32,6 +32,7 @@ export async function sessionOperations(
   const { recoveryCodes } = await step("/auth/mfa/totp/enable", { code: totpCode(String(secret)) }, "user.mfa.enable");
   const [first, second] = recoveryCodes as string[];
   await step("/auth/mfa/verify", { code: first }, "user.mfa.verify");
+  await call("PATCH", "/auth/me", { name: "Renamed" }, ["user.update"]);
   await step("/auth/mfa/totp/disable", { password, code: second }, "user.mfa.disable");
   // A refresh is the same session going on: nothing that somebody did.
   await step("/auth/refresh", { refreshToken: person.refreshToken }, null, api(cluster));
@@ -47,6 +48,7 @@ export async function sessionOperations(
   const using = await step("/auth/mfa/passkeys/authenticate/options", {}, null);
   await step("/auth/mfa/passkeys/authenticate/verify", { credential: device.get(using) }, "user.mfa.verify");
   await call("PATCH", `/auth/mfa/passkeys/${id}`, { name: "Renamed" }, ["user.passkey.update"]);
+  await step("/auth/mfa/recovery-codes", {}, "user.recovery_codes.rotate");
   await call("DELETE", `/auth/mfa/passkeys/${id}`, undefined, ["user.passkey.delete", "user.mfa.disable"]);
 
   await signInAgain(cluster, person);

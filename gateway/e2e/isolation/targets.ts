@@ -17,7 +17,7 @@ export type World = {
   listed: Target[];
 };
 
-const sparesOfKind = 12;
+const sparesOfKind = 14;
 const grantedOfKind = 4;
 /** Kinds that keep their organization when it is deleted; keys are revoked with it. */
 const bySite: readonly Kind[] = ["site", "device", "device_group"];

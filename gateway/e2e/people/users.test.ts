@@ -25,6 +25,20 @@ beforeAll(async () => {
 const email = () => `u-${randomUUID()}@example.com`;
 const password = "a password for tests only";
 
+describe("one's own name", () => {
+  it("is changed by oneself, and stands in every session and list at once", async () => {
+    const person = await signedInAs(cluster, "platform-admin");
+    const { status, body } = await person.api.call("PATCH", "/auth/me", { name: " Ada King ", role: "platform-admin" });
+    expect([status, body.name, body.email]).toEqual([200, "Ada King", person.email]);
+    expect((await person.api.call("GET", "/auth/me")).body).toEqual(body);
+    expect((await root.call("GET", `/users/${person.id}`)).body.name).toBe("Ada King");
+    for (const wanted of [{}, { name: "" }, { name: "Ada\r\nKing" }]) {
+      const refused = await person.api.call("PATCH", "/auth/me", wanted);
+      expect([refused.status, refused.body.code]).toEqual([400, "validation_failed"]);
+    }
+  });
+});
+
 describe("inviting a person", () => {
   it("answers 201 with the person and a link that lets them in once", async () => {
     const partnerId = await newPartner(cluster);

@@ -101,6 +101,40 @@ describe("a second factor", () => {
     expect((await login(person)).body.accessToken).toBeDefined();
   });
 
+  it("is reset by an administrator: its sessions end, and the person signs in without and enrolls anew", async () => {
+    const person = await somebody();
+    const { recoveryCodes } = await enrollTotp(person);
+    const { mfaToken } = (await login(person)).body;
+    const root = await operator(cluster);
+    const reset = await root.call("DELETE", `/users/${person.id}/factors`);
+    expect([reset.status, reset.body]).toEqual([200, { totp: true, passkeys: 0, ended: 1 }]);
+    const ended = await person.api.call("GET", "/auth/me");
+    expect([ended.status, ended.body.code]).toEqual([401, "session_revoked"]);
+    expect((await verify(stranger, { mfaToken, code: recoveryCodes[0] })).body.code).toBe("invalid_mfa_token");
+    const again = await login(person);
+    const plain = api(cluster, String(again.body.accessToken));
+    expect((await plain.call("GET", "/auth/mfa")).body).toEqual({ totp: false, passkeys: 0, recoveryCodes: 0 });
+    expect((await enrollTotp({ ...person, api: plain })).recoveryCodes).toHaveLength(10);
+    const plainAdmin = await somebody();
+    const refused = await plainAdmin.api.call("DELETE", `/users/${person.id}/factors`);
+    expect([refused.status, refused.body.code]).toEqual([403, "mfa_required"]);
+  });
+
+  it("has new recovery codes made for it, and the ones before let nobody in", async () => {
+    const person = await somebody();
+    const { recoveryCodes: old } = await enrollTotp(person);
+    expect((await person.api.call("GET", "/auth/mfa")).body).toEqual({ totp: true, passkeys: 0, recoveryCodes: 10 });
+    const made = await person.api.call("POST", "/auth/mfa/recovery-codes");
+    expect([made.status, made.headers.get("cache-control")]).toEqual([200, "private, no-store"]);
+    const codes = made.body.recoveryCodes as string[];
+    const signIn = async (code = "") =>
+      (await verify(stranger, { mfaToken: (await login(person)).body.mfaToken, code })).status;
+    expect([await signIn(old[0]), await signIn(codes[0])]).toEqual([401, 200]);
+    const second = await somebody();
+    const refused = await second.api.call("POST", "/auth/mfa/recovery-codes");
+    expect([refused.status, refused.body.code]).toEqual([403, "mfa_required"]);
+  });
+
   it("leaves one audit row of each step, and no secret", async () => {
     const person = await somebody();
     const { secret, recoveryCodes } = await enrollTotp(person);

@@ -197,6 +197,22 @@ const getMe = route({
   },
 });
 
+const rename = route({
+  method: "PATCH",
+  path: "/auth/me",
+  access: { auth: "session" },
+  tag,
+  summary: "Change one's own name",
+  body: z.object({ name: nameIn }),
+  noStore: true,
+  reply: me,
+  async handle({ body, session, rpc }, { services, sessions }) {
+    const { name } = await services.account.updateOwnName(body, await rpc());
+    sessions.forget(({ principal }) => principal.userId === session.principal.userId);
+    return meOf({ ...session.principal, name });
+  },
+});
+
 function meOf(principal: Principal): z.input<typeof me> {
   const { scope: place, orgAccess } = principal;
   return {
@@ -254,4 +270,4 @@ function pairOf(pair: TokenPair): z.input<typeof tokens> {
   return { accessToken, refreshToken, expiresInSeconds };
 }
 
-export const authRoutes: readonly Route[] = [login, refresh, acceptInvite, logout, getMe];
+export const authRoutes: readonly Route[] = [login, refresh, acceptInvite, logout, getMe, rename];

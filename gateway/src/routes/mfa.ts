@@ -110,4 +110,40 @@ const disable = route({
   },
 });
 
-export const mfaRoutes: readonly Route[] = [verify, setup, enable, disable];
+const factors = route({
+  method: "GET",
+  path: "/auth/mfa",
+  access: { auth: "session" },
+  tag,
+  summary: "One's own second factors",
+  noStore: true,
+  reply: z
+    .object({
+      totp: z.boolean().meta({ description: "Whether an authenticator app is enrolled." }),
+      passkeys: z.int(),
+      recoveryCodes: z.int().meta({ description: "How many are left." }),
+    })
+    .meta({ id: "Factors" }),
+  async handle({ rpc }, { services }) {
+    const { totp, passkeys, recoveryCodes } = await services.mfa.getFactors({}, await rpc());
+    return { totp, passkeys, recoveryCodes };
+  },
+});
+
+const rotateCodes = route({
+  method: "POST",
+  path: "/auth/mfa/recovery-codes",
+  access: { auth: "session", mfa: true },
+  tag,
+  summary: "Make new recovery codes",
+  description: "Shown this once; the ones before stop working.",
+  noStore: true,
+  reply: z.object({ recoveryCodes: z.array(z.string()) }).meta({ id: "NewRecoveryCodes" }),
+  errors: ["mfa_not_enabled"],
+  async handle({ rpc }, { services }) {
+    const { recoveryCodes } = await services.mfa.rotateRecoveryCodes({}, await rpc());
+    return { recoveryCodes };
+  },
+});
+
+export const mfaRoutes: readonly Route[] = [verify, setup, enable, disable, factors, rotateCodes];

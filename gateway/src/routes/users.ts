@@ -226,6 +226,31 @@ const endSessions = route({
   },
 });
 
+const resetFactors = route({
+  method: "DELETE",
+  path: "/users/:id/factors",
+  load: "vital",
+  access: write,
+  audit: "user.factors.reset",
+  auditsRefusals: true,
+  tag,
+  summary: "Remove every second factor of a person",
+  description:
+    "Authenticator app, passkeys and recovery codes; every session ends, everywhere when it answers. The person signs in " +
+    "without a second factor, enrolls anew, and is told by mail.",
+  params: idParams,
+  reply: z.object({
+    totp: z.boolean().meta({ description: "Whether there was an authenticator app." }),
+    passkeys: z.int().meta({ description: "How many there were." }),
+    ended: z.int().meta({ description: "Sessions that ended." }),
+  }),
+  errors: beyond,
+  async handle({ params, rpc }, { services }) {
+    const { totp, passkeys, ended } = await services.users.resetUserFactors({ id: params.id }, await rpc());
+    return { totp, passkeys, ended };
+  },
+});
+
 const enable = route({
   method: "POST",
   path: "/users/:id/enable",
@@ -316,6 +341,7 @@ export const userRoutes: readonly Route[] = [
   update,
   disable,
   endSessions,
+  resetFactors,
   enable,
   inviteAgain,
   remove,

@@ -37,7 +37,9 @@ export function EnrollTotp({ onDone, onCancel }: { onDone(): void; onCancel(): v
     event.preventDefault();
     const code = String(new FormData(event.currentTarget).get("code"));
     const enabled = await send<{ recoveryCodes: string[] }>("/auth/mfa/totp/enable", { code });
-    if (enabled) setStep({ at: "stored", recoveryCodes: enabled.recoveryCodes });
+    // Beside another factor there are codes already.
+    if (enabled?.recoveryCodes.length === 0) onDone();
+    else if (enabled) setStep({ at: "stored", recoveryCodes: enabled.recoveryCodes });
   }
 
   const problem = failure ? <p role="alert">{failureSentence(failure)}</p> : null;

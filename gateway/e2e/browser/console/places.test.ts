@@ -85,7 +85,7 @@ inChromium("the console's pages of places and people", (visit) => {
     const orgId = await newOrganization(cluster, await newPartner(cluster));
     await newSite(cluster, orgId);
     const admin = await enrolledAs(cluster, "org-admin", { orgId });
-    const viewer = await signedInAs(cluster, "org-viewer", { orgId });
+    const viewer = await enrolledAs(cluster, "org-viewer", { orgId });
     await visitor.signIn(admin, "/roles", admin.recoveryCodes[0]);
     await inDialog(visitor, { open: "New role", send: "Create" }, async (dialog) => {
       await dialog.getByLabel("Name").fill("Night shift");
@@ -107,6 +107,12 @@ inChromium("the console's pages of places and people", (visit) => {
     await page.getByRole("link", { name: "Night shift" }).waitFor();
     const { body } = await admin.api.call("GET", `/users/${viewer.id}`);
     expect(body).toMatchObject({ role: "Night shift", siteIds: [expect.any(String)] });
+    await inDialog(visitor, { open: "Reset second factors …", send: "Reset" }, async (dialog) => {
+      await dialog.getByRole("textbox").fill(viewer.email);
+      await visitor.expectAccessible();
+    });
+    await page.getByText("The second factors are gone, and every session has ended.").waitFor();
+    expect((await viewer.api.call("GET", "/auth/me")).body.code).toBe("session_revoked");
     await visitor.open("/keys/principals", "Service principals");
     await page.getByRole("button", { name: "New service principal" }).first().click();
     const dialog = page.getByRole("dialog");

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
 import { api } from "../../support/client.ts";
 import { resetTokenOf } from "../../support/mailbox.ts";
+import { totpCode } from "../../support/operator.ts";
 import { enrollTotp, operator, roleId, signedInAs, type TestPerson, tokenOf } from "../../support/people.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
@@ -97,9 +98,29 @@ inChromium("signing in to the console", (visit) => {
     await page.getByLabel("Name").fill("Laptop");
     await page.getByLabel("Your password").fill(person.password);
     await page.getByRole("button", { name: "Continue" }).click();
-    await page.getByRole("button", { name: "I have stored them" }).click();
+    await page.getByLabel("I have stored it").check();
+    await page.getByRole("button", { name: "Close" }).click();
     await page.getByRole("rowheader", { name: "Laptop" }).waitFor();
     await visitor.expectAccessible();
+    // An app beside it brings no codes of its own.
+    await page.getByRole("button", { name: "Add an authenticator app" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Your password").fill(person.password);
+    await dialog.getByRole("button", { name: "Continue" }).click();
+    const secret = ((await dialog.locator("pre").textContent()) ?? "").replaceAll(" ", "");
+    await dialog.getByLabel("The six digits that the app shows").fill(totpCode(secret));
+    await dialog.getByRole("button", { name: "Turn on" }).click();
+    await page.getByRole("button", { name: "Remove the authenticator app …" }).waitFor();
+    await page.getByText("Recovery codes left: 10.").waitFor();
+    await page.getByRole("button", { name: "Make new ones …" }).click();
+    await dialog.getByRole("button", { name: "Make them" }).click();
+    await dialog.getByLabel("I have stored it").check();
+    await visitor.expectAccessible();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("button", { name: "Change your name …" }).click();
+    await dialog.getByLabel("Name").fill("Ada King");
+    await dialog.getByRole("button", { name: "Change" }).click();
+    await page.getByRole("definition").filter({ hasText: "Ada King" }).waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByText("You are signed out.").waitFor();
     await signIn(visitor, person);

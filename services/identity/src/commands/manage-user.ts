@@ -17,6 +17,7 @@ import { type Administration, requireAbove, requireAdministrator } from "../rule
 import { roleNotFound } from "../rules/new-user.ts";
 import type { PrincipalRow } from "../rules/principal.ts";
 import { otherAdministrators } from "../store/administration.ts";
+import { resetFactors } from "../store/factors.ts";
 import { withdrawInvites } from "../store/invites.ts";
 import { readPerson } from "../store/people.ts";
 import { readRole } from "../store/roles.ts";
@@ -141,6 +142,29 @@ export function userManagement(deps: Deps) {
       );
       await appliedEverywhere(db, messageIds);
       return messageIds.length;
+    },
+
+    /**
+     * Removes every second factor and ends every session: the person signs in without one and enrolls anew. Gives what there
+     * was, and how many sessions it ended. Twice is fine.
+     */
+    async resetFactors(context: CallContext, id: string) {
+      const at = now();
+      const { messageIds, ...removed } = await change(
+        context,
+        id,
+        async () => null,
+        async (tx, _judged, { row, person }) => {
+          const { version, ...had } = await resetFactors(tx, id, at);
+          const ended = await endSessions(tx, context, person, { except: null }, "revoked", at);
+          recordPerson(tx, context, row, "user.factors.reset", { ...had, ended: ended.length }, at);
+          const to = { email: row.email, name: row.name };
+          if (had.totp || had.passkeys > 0) await deps.mail.queue(tx, { kind: "factors_reset", to, at }, at);
+          return { ...had, ended: ended.length, messageIds: [announce(tx, id, version), ...ended] };
+        },
+      );
+      await appliedEverywhere(db, messageIds);
+      return removed;
     },
 
     /** Throws `email_taken` when the address has become another account's. */

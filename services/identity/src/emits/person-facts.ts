@@ -10,7 +10,7 @@ export type PersonAction =
   | "user.create"
   | "user.update"
   | "user.permission.change"
-  | `user.${"disable" | "enable" | "invite" | "delete" | "sessions.end"}`;
+  | `user.${"disable" | "enable" | "invite" | "delete" | "sessions.end" | "factors.reset"}`;
 
 /** Writes the audit row of something that was done to a person. */
 export function recordPerson(

@@ -72,6 +72,24 @@ describe("an invitation", () => {
   });
 });
 
+describe("one's own name", () => {
+  it("is changed at once in every session, and audited as an update of oneself", async () => {
+    const who = await person(identity);
+    const { caller } = await signedIn(identity, who);
+    const account = identity.accountAs(caller);
+    expect(await account.updateOwnName({ name: "  Ada King " })).toMatchObject({ name: "Ada King" });
+    const sessionId = caller.sessionId ?? "";
+    const { principal } = await identity.stranger().resolveSession({ userId: caller.actor.id, sessionId });
+    expect(principal?.name).toBe("Ada King");
+    const row = (await identity.auditOf(caller.actor.id)).at(-1);
+    expect([row?.action, row?.actorId]).toEqual(["user.update", caller.actor.id]);
+    expect(JSON.parse(row?.detailsJson ?? "").changes.after).toEqual({ name: "Ada King" });
+    for (const name of ["", " ", "Ada\r\nKing", "x".repeat(256)]) {
+      expect(await codeOf(account.updateOwnName({ name }))).toBe("validation_failed");
+    }
+  });
+});
+
 describe("a forgotten password", () => {
   it("is set anew by the link of a mail, once, and ends every session", async () => {
     const who = await person(identity);

@@ -7,6 +7,7 @@ import {
   clampPage,
   clientNetwork,
   isUuid,
+  nameFault,
   sessionEnded,
   systemCaller,
   validationError,
@@ -19,7 +20,7 @@ import { tryFactor } from "../commands/second-factor.ts";
 import type { AccountDeps } from "../deps.ts";
 import { appliedEverywhere } from "../emits/applied-everywhere.ts";
 import { personEvent } from "../emits/audit.ts";
-import { sessionRevoked } from "../emits/auth.ts";
+import { sessionRevoked, userChanged } from "../emits/auth.ts";
 import { originOf } from "../emits/mail-queue.ts";
 import { tooManyFailures } from "../rules/attempt-limit.ts";
 import { deviceName } from "../rules/device-name.ts";
@@ -30,7 +31,7 @@ import { principalCaller } from "../rules/principal.ts";
 import { ssoRequired } from "../rules/sso/sso-required.ts";
 import { addFailures, type Counted, limitedUntil, lockToCount } from "../store/failures.ts";
 import { findPasswordReset, setPassword, usePasswordReset } from "../store/password-resets.ts";
-import { findOwnPassword, findPrincipal } from "../store/people.ts";
+import { findOwnPassword, findPrincipal, renamePerson } from "../store/people.ts";
 import { findOwnSession, listOwnSessions, type OwnSession } from "../store/sessions.ts";
 import { refusedToken } from "../store/unknown-keys.ts";
 import { endedJustNow } from "./session.ts";
@@ -41,6 +42,7 @@ export function accountService(deps: AccountDeps): ServiceImpl<typeof AccountSer
     forgotPassword: ({ email }, handler) => forgotPassword(deps, callContext(handler), email),
     resetPassword: (request, handler) => resetPassword(deps, callContext(handler), request),
     changePassword: (request, handler) => changePassword(deps, callContext(handler), request),
+    updateOwnName: ({ name }, handler) => updateOwnName(deps, callContext(handler), name),
 
     async listSessions(request, handler) {
       const context = callContext(handler);
@@ -144,6 +146,26 @@ async function changePassword(
   });
   await appliedEverywhere(deps.db, messages);
   return {};
+}
+
+async function updateOwnName(deps: AccountDeps, context: CallContext, wanted: string) {
+  const name = wanted.trim();
+  const fault = nameFault(name);
+  if (fault) throw validationError({ name: [fault] });
+  const { principal } = await signedInPerson(deps, context);
+  const changed = await deps.db.tx(context, async (tx) => {
+    const now = deps.now();
+    const renamed = await renamePerson(tx, principal.user_id, name, now);
+    if (!renamed) throw sessionEnded();
+    const message = userChanged(principal.user_id, renamed.version);
+    tx.emit(message);
+    const changes = { before: { name: renamed.before }, after: { name } };
+    const details = { changedFields: renamed.before === name ? [] : ["name"], changes };
+    tx.emit(personEvent(context, { ...principal, name }, { action: "user.update", details }, now));
+    return message;
+  });
+  await appliedEverywhere(deps.db, [changed.msgId]);
+  return { name };
 }
 
 async function revokeOwnSession(deps: AccountDeps, context: CallContext, id: string) {

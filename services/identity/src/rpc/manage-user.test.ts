@@ -159,6 +159,8 @@ describe("changing a person", () => {
         as.updateUser({ id, updateMask: { paths: ["name"] }, user: { name: "E" } }),
         as.disableUser({ id }),
         as.enableUser({ id }),
+        as.endUserSessions({ id }),
+        as.resetUserFactors({ id }),
         as.resendInvite({ id }),
         as.deleteUser({ id }),
       ];

@@ -247,6 +247,81 @@ describe("removing the factor", () => {
   });
 });
 
+describe("a reset by an administrator", () => {
+  const reset = async ({ userId }: Person) =>
+    identity.usersAs(await identity.person(callers.platformAdmin())).resetUserFactors({ id: userId });
+  const isSignedOut = async (caller: Caller) => (await codeOf(resolve(caller))) === "session_revoked";
+
+  it("removes app, codes and waiting sign-ins, ends every session, and is told to the person", async () => {
+    const who = await enrolled();
+    const { mfaToken } = await login(who);
+    const removed = await reset(who);
+    expect(removed).toMatchObject({ totp: true, passkeys: 0, ended: 1 });
+    expect(await isSignedOut(who.caller)).toBe(true);
+    expect(await codeOf(verify(mfaToken, codeAt(who.secret)))).toBe("invalid_mfa_token");
+    const again = await signedIn(who);
+    expect((await resolve(again)).principal?.mfaEnabled).toBe(false);
+    expect(await identity.mfaAs(again).getFactors({})).toMatchObject({ totp: false, passkeys: 0, recoveryCodes: 0 });
+    const row = (await identity.auditOf(who.userId)).find(({ action }) => action === "user.factors.reset");
+    expect(JSON.parse(row?.detailsJson ?? "")).toEqual({ totp: true, passkeys: 0, ended: 1 });
+    const mails = await identity.db.read(identity.system, sql`SELECT 1 FROM mail WHERE kind = 'factors_reset'`);
+    expect(mails).toHaveLength(1);
+  });
+
+  it("is fine twice, and mails nothing where there was no factor", async () => {
+    const who = await person();
+    const mails = () => identity.db.read(identity.system, sql`SELECT 1 FROM mail WHERE kind = 'factors_reset'`);
+    const before = await mails();
+    for (const _time of [1, 2]) {
+      expect(await reset(who)).toMatchObject({ totp: false, ended: 0 });
+    }
+    expect(await mails()).toHaveLength(before.length);
+  });
+
+  it("is refused to whoever holds less than the person", async () => {
+    const who = await enrolled();
+    const lesser = await identity.person(callers.platformAdmin(), ["users:read", "users:write"]);
+    const by = identity.usersAs({ ...lesser, mfaAt: identity.clock.now });
+    expect(await codeOf(by.resetUserFactors({ id: who.userId }))).toBe("delegation_denied");
+    expect((await resolve(who.caller)).principal?.mfaEnabled).toBe(true);
+    const denied = (await identity.auditOf(who.userId)).find(({ action }) => action === "user.factors.reset");
+    expect(denied?.result).toBe("denied");
+  });
+
+  it("reaches nobody outside the caller's tenant, even in the database", async () => {
+    const who = await enrolled();
+    const partnerId = await identity.addPartner();
+    for (const caller of [callers.partnerAdmin(partnerId), { ...who.caller, scope: "organization" as const }]) {
+      expect(await identity.db.read({ caller }, sql`SELECT * FROM reset_factors(${who.userId})`)).toEqual([]);
+    }
+    const codes = await identity.db.read({ caller: who.caller }, sql`SELECT 1 FROM recovery_codes`);
+    expect(codes).toHaveLength(10);
+  });
+});
+
+describe("new recovery codes", () => {
+  it("take the place of the ones before, for a session that has completed a factor", async () => {
+    const who = await enrolled();
+    const mfa = identity.mfaAs({ ...who.caller, mfaAt: identity.clock.now });
+    expect(await mfa.getFactors({})).toMatchObject({ totp: true, passkeys: 0, recoveryCodes: 10 });
+    const { recoveryCodes } = await mfa.rotateRecoveryCodes({});
+    expect(new Set([...recoveryCodes, ...who.recoveryCodes]).size).toBe(20);
+    const [old = ""] = who.recoveryCodes;
+    expect(await codeOf(verify((await login(who)).mfaToken, old))).toBe("invalid_mfa_code");
+    expect(await codeOf(verify((await login(who)).mfaToken, recoveryCodes[0] ?? ""))).toBe("answered");
+    expect((await mfa.getFactors({})).recoveryCodes).toBe(9);
+    expect(await actionsOf(who.userId)).toContain("user.recovery_codes.rotate success");
+  });
+
+  it("are made for nobody without a factor, nor by a session that has completed none", async () => {
+    const who = await enrolled();
+    expect(await codeOf(identity.mfaAs({ ...who.caller, mfaAt: null }).rotateRecoveryCodes({}))).toBe("mfa_required");
+    const plain = await person();
+    const mfa = identity.mfaAs({ ...(await signedIn(plain)), mfaAt: identity.clock.now });
+    expect(await codeOf(mfa.rotateRecoveryCodes({}))).toBe("mfa_not_enabled");
+  });
+});
+
 describe("failed passwords", () => {
   it("leave one row a minute about a known person, in nobody's session", async () => {
     const who = await person();

@@ -3,6 +3,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { AppError, type CallContext } from "@muster/kit";
 import type { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
 import { callContext } from "@muster/rpc";
+import { requireMfa } from "@muster/service";
 import { toDataURL } from "qrcode";
 import {
   completeLogin,
@@ -21,8 +22,19 @@ import type { FactorDeps } from "../deps.ts";
 import { appliedEverywhere } from "../emits/applied-everywhere.ts";
 import { personEvent } from "../emits/audit.ts";
 import { userChanged } from "../emits/auth.ts";
+import { originOf } from "../emits/mail-queue.ts";
+import { newRecoveryCodes, recoveryCodeHash } from "../rules/recovery-codes.ts";
 import { totpEnrollment } from "../rules/totp.ts";
-import { confirmTotp, factorRemoved, findFactors, findTotp, putPendingTotp, removeTotp } from "../store/factors.ts";
+import {
+  confirmTotp,
+  factorRemoved,
+  findFactors,
+  findTotp,
+  lockPerson,
+  putPendingTotp,
+  removeTotp,
+  replaceRecoveryCodes,
+} from "../store/factors.ts";
 import { totpPlace } from "../store/sealed-columns.ts";
 
 /** Bytes of a TOTP secret: as many as HMAC-SHA-1 gives out (RFC 4226, section 4). */
@@ -43,6 +55,14 @@ export function mfaService(deps: FactorDeps): ServiceImpl<typeof MfaService> {
     setupTotp: ({ password }, handler) => setupTotp(deps, callContext(handler), password),
     enableTotp: ({ code }, handler) => enableTotp(deps, callContext(handler), code),
     disableTotp: ({ password, code }, handler) => disableTotp(deps, callContext(handler), password, code),
+
+    async getFactors(_request, handler) {
+      const context = callContext(handler);
+      const { principal } = await signedInPerson(deps, context);
+      return deps.db.tx(context, (tx) => findFactors(tx, principal.user_id), { readOnly: true });
+    },
+
+    rotateRecoveryCodes: (_request, handler) => rotateRecoveryCodes(deps, callContext(handler)),
   };
 }
 
@@ -106,6 +126,24 @@ async function disableTotp(deps: FactorDeps, context: CallContext, password: str
   });
   await appliedEverywhere(deps.db, [changed.msgId]);
   return {};
+}
+
+/** Whoever has completed a factor in this session gets new codes; the ones before are worthless. */
+async function rotateRecoveryCodes(deps: FactorDeps, context: CallContext) {
+  const { principal } = await signedInPerson(deps, context);
+  requireMfa(context, deps.mfaMaxAgeMinutes, deps.now());
+  const recoveryCodes = newRecoveryCodes();
+  await deps.db.tx(context, async (tx) => {
+    const now = deps.now();
+    await lockPerson(tx, principal.user_id);
+    if (await isFirstFactor(tx, principal.user_id)) throw notEnabled();
+    await replaceRecoveryCodes(tx, principal.user_id, recoveryCodes.map(recoveryCodeHash));
+    tx.emit(personEvent(context, principal, { action: "user.recovery_codes.rotate" }, now));
+    const to = { email: principal.email, name: principal.name };
+    const from = originOf(context.meta);
+    await deps.mail.queue(tx, { kind: "recovery_codes_rotated", to, at: now, from }, now);
+  });
+  return { recoveryCodes };
 }
 
 const invalidCode = () => new AppError("invalid_mfa_code", "Invalid code");

@@ -105,6 +105,12 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
       return { ended: await manage.endSessions(context, id) };
     },
 
+    async resetUserFactors({ id }, handler) {
+      const context = callContext(handler);
+      requireWriter(context);
+      return manage.resetFactors(context, id);
+    },
+
     async enableUser({ id }, handler) {
       const context = callContext(handler);
       requireWriter(context);
@@ -130,6 +136,7 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
     updateUser: { action: "user.update", find },
     disableUser: { action: "user.disable", find },
     endUserSessions: { action: "user.sessions.end", find },
+    resetUserFactors: { action: "user.factors.reset", find },
     enableUser: { action: "user.enable", find },
     resendInvite: { action: "user.invite", find },
     deleteUser: { action: "user.delete", find },

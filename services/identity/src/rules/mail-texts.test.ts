@@ -9,6 +9,8 @@ const mails: Mail[] = [
   { kind: "password_reset", to, link: "https://x.example/reset-password#token=t", expiresAt: at, from },
   { kind: "password_changed", to, at, from },
   { kind: "factor_added", to, factor: "passkey", at, from: { address: null, device: "curl/8" } },
+  { kind: "factors_reset", to, at },
+  { kind: "recovery_codes_rotated", to, at, from },
 ];
 
 describe("a mail", () => {

@@ -5,7 +5,9 @@ export type Mail =
   | { kind: "invite"; to: Addressee; invitedBy: string; link: string; expiresAt: Date }
   | { kind: "password_reset"; to: Addressee; link: string; expiresAt: Date; from: Origin }
   | { kind: "password_changed"; to: Addressee; at: Date; from: Origin }
-  | { kind: "factor_added"; to: Addressee; factor: "totp" | "passkey"; at: Date; from: Origin };
+  | { kind: "factor_added"; to: Addressee; factor: "totp" | "passkey"; at: Date; from: Origin }
+  | { kind: "factors_reset"; to: Addressee; at: Date }
+  | { kind: "recovery_codes_rotated"; to: Addressee; at: Date; from: Origin };
 
 export type Addressee = { email: string; name: string };
 /** Where it was done from, as far as known. */
@@ -54,6 +56,28 @@ export function mailText(mail: Mail): MailText {
         [
           `Hello ${unlinked(mail.to.name)},`,
           `${mail.factor === "totp" ? "An authenticator app" : "A passkey"} was added to your account on ${utc(mail.at)} (${whence(mail.from)}).`,
+          "If it was not you, change your password at once and tell your administrator.",
+        ],
+        null,
+        [],
+      );
+    case "factors_reset":
+      return written(
+        "The second factors of your Muster account were removed",
+        [
+          `Hello ${unlinked(mail.to.name)},`,
+          `an administrator removed the second factors of your account on ${utc(mail.at)}. All sessions have ended.`,
+          "Sign in again, and add a second factor in your profile. If you did not ask for this, tell your administrator.",
+        ],
+        null,
+        [],
+      );
+    case "recovery_codes_rotated":
+      return written(
+        "Your Muster account has new recovery codes",
+        [
+          `Hello ${unlinked(mail.to.name)},`,
+          `new recovery codes were made for your account on ${utc(mail.at)} (${whence(mail.from)}). The ones before no longer work.`,
           "If it was not you, change your password at once and tell your administrator.",
         ],
         null,

@@ -58,12 +58,7 @@ export async function factorAdded(
   codeHashes: readonly Buffer[] | null,
   now: Date,
 ): Promise<number> {
-  if (codeHashes !== null) {
-    await tx.execute(sql`DELETE FROM recovery_codes WHERE user_id = ${userId}`);
-    await tx.execute(sql`
-      INSERT INTO recovery_codes (user_id, code_hash)
-      SELECT ${userId}, code_hash FROM unnest(${[...codeHashes]}::bytea[]) AS code_hash`);
-  }
+  if (codeHashes !== null) await replaceRecoveryCodes(tx, userId, codeHashes);
   return setMfaEnabled(tx, userId, true, now);
 }
 
@@ -90,6 +85,30 @@ async function setMfaEnabled(tx: Tx, userId: string, enabled: boolean, now: Date
     WHERE id = ${userId} RETURNING version`);
   if (!row) throw new Error("a person with a session is not there");
   return row.version;
+}
+
+/**
+ * Removes every factor of a locked person whom the caller sees, with recovery codes and sign-ins that wait for one.
+ * Gives what there was, and the person's new version.
+ */
+export async function resetFactors(
+  tx: Tx,
+  userId: string,
+  now: Date,
+): Promise<{ totp: boolean; passkeys: number; version: number }> {
+  const [removed] = await tx.query<{ totp: boolean; passkeys: number }>(
+    sql`SELECT totp, passkeys FROM reset_factors(${userId})`,
+  );
+  if (!removed) throw new Error("a person that was locked is out of sight");
+  return { ...removed, version: await setMfaEnabled(tx, userId, false, now) };
+}
+
+/** Puts these in the place of all recovery codes of the person. */
+export async function replaceRecoveryCodes(tx: Tx, userId: string, codeHashes: readonly Buffer[]): Promise<void> {
+  await tx.execute(sql`DELETE FROM recovery_codes WHERE user_id = ${userId}`);
+  await tx.execute(sql`
+    INSERT INTO recovery_codes (user_id, code_hash)
+    SELECT ${userId}, code_hash FROM unnest(${[...codeHashes]}::bytea[]) AS code_hash`);
 }
 
 export async function insertChallenge(

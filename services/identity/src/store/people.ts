@@ -52,6 +52,20 @@ export async function passwordStands(tx: Tx, userId: string, hash: string): Prom
   return rows.length === 1;
 }
 
+/** Gives an active person another name; the one before, and the person's new version. Null when they are not there. */
+export async function renamePerson(
+  tx: Tx,
+  userId: string,
+  name: string,
+  now: Date,
+): Promise<{ before: string; version: number } | null> {
+  const [row] = await tx.query<{ before: string; version: number }>(sql`
+    WITH old AS (SELECT id, name FROM users WHERE id = ${userId} AND status = 'active' FOR NO KEY UPDATE)
+    UPDATE users SET name = ${name}, version = version + 1, updated_at = ${now} FROM old
+    WHERE users.id = old.id RETURNING old.name AS before, version`);
+  return row ?? null;
+}
+
 /** Keeps a stronger hash of the same password. */
 export async function recordRehash(tx: Tx, userId: string, newHash: string): Promise<void> {
   await tx.execute(sql`UPDATE users SET password_hash = ${newHash} WHERE id = ${userId}`);

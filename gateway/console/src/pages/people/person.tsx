@@ -14,7 +14,7 @@ import { Time } from "../../parts/time.tsx";
 import { InviteLink } from "./invite-link.tsx";
 import { Membership } from "./membership.tsx";
 
-type Asking = "sessions" | "change" | "disable" | "enable" | "invite" | "remove" | null;
+type Asking = "sessions" | "factors" | "change" | "disable" | "enable" | "invite" | "remove" | null;
 
 /** One person: who they are here, what they reach, and what can be done. */
 export function PersonPage() {
@@ -71,6 +71,13 @@ export function PersonPage() {
               <Operation name="DELETE /api/v1/users/{id}/sessions" onClick={() => ask("sessions")}>
                 End sessions …
               </Operation>{" "}
+              {data.mfaEnabled ? (
+                <>
+                  <Operation name="DELETE /api/v1/users/{id}/factors" onClick={() => ask("factors")}>
+                    Reset second factors …
+                  </Operation>{" "}
+                </>
+              ) : null}
               <Operation name="DELETE /api/v1/users/{id}" onClick={() => ask("remove")}>
                 Remove …
               </Operation>
@@ -129,6 +136,23 @@ export function PersonPage() {
           }}
         >
           <p>The person is signed out everywhere at once, and may sign in again.</p>
+        </Confirm>
+      ) : null}
+      {asking === "factors" ? (
+        <Confirm
+          title={`Reset the second factors of ${data.name}?`}
+          verb="Reset"
+          typed={data.email}
+          onClose={close}
+          action={async () => {
+            await dataOf(api.DELETE("/api/v1/users/{id}/factors", { params }));
+            await done("The second factors are gone, and every session has ended.");
+          }}
+        >
+          <p>
+            The authenticator app, all passkeys and the recovery codes go, and every session ends. The person is told by
+            mail, signs in with the password alone and adds a second factor anew: make sure that it is them who asks.
+          </p>
         </Confirm>
       ) : null}
       {asking === "invite" ? (

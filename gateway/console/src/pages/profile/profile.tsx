@@ -6,16 +6,16 @@ import { canUsePasskeys, makePasskey } from "../../api/passkey.ts";
 import { dataOf, Failed, useForget, useGet, useList } from "../../api/queries.ts";
 import { accessToken } from "../../api/session.ts";
 import { Confirm } from "../../parts/confirm.tsx";
-import { Dialog, DialogActions } from "../../parts/dialog.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
 import { EnrollTotp } from "../../parts/enroll-totp.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
 import { FormActions } from "../../parts/form-actions.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
-import { CopyButton } from "../../parts/list-head.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
+import { SecretOnce } from "../../parts/secret-once.tsx";
 import { areSingleKeysOn, setSingleKeys } from "../../parts/shortcuts.ts";
 import { FailureState, Loading, Said } from "../../parts/states.tsx";
 import { chooseZone, chosenZone, Instant, Time, type Zone } from "../../parts/time.tsx";
@@ -25,7 +25,6 @@ import { LinkedProviders } from "./linked-providers.tsx";
 
 /** One's own account: who, factors, password, sessions, keys of this browser. */
 export function Profile() {
-  const me = useMe();
   const parameters = new URLSearchParams(location.search);
   const linkError = parameters.get("ssoLinkError");
   const [areKeysOn, setKeysOn] = useState(areSingleKeysOn);
@@ -35,16 +34,7 @@ export function Profile() {
       <PageTitle title="Profile" />
       <Said>{parameters.has("ssoLinked") ? "Your account is linked with the identity provider." : null}</Said>
       {linkError ? <p role="alert">Not linked. {ssoReasonSentence(linkError)}</p> : null}
-      <Section title="Account">
-        <Facts
-          of={[
-            ["Name", me.name],
-            ["E-mail", me.email],
-            ["Role", me.role],
-            ["Second factor", me.mfaEnabled ? "on" : "off"],
-          ]}
-        />
-      </Section>
+      <Account />
       <Factors />
       <LinkedProviders />
       <ChangePassword />
@@ -80,15 +70,57 @@ export function Profile() {
   );
 }
 
+function Account() {
+  const me = useMe();
+  const forget = useForget();
+  const [isRenaming, rename] = useState(false);
+  return (
+    <Section
+      title="Account"
+      action={
+        <button type="button" onClick={() => rename(true)}>
+          Change your name …
+        </button>
+      }
+    >
+      <Facts
+        of={[
+          ["Name", me.name],
+          ["E-mail", me.email],
+          ["Role", me.role],
+          ["Second factor", me.mfaEnabled ? "on" : "off"],
+        ]}
+      />
+      {isRenaming ? (
+        <FormDialog
+          title="Change your name"
+          verb="Change"
+          running="Changing …"
+          send={(form) => dataOf(api.PATCH("/api/v1/auth/me", { body: { name: String(form.get("name")) } }))}
+          onSent={() => void forget("/api/v1/auth/me", "/api/v1/users")}
+          onClose={() => rename(false)}
+        >
+          {(faultsOf) => (
+            <Field label="Name" hint="As colleagues and the audit trail see you." faults={faultsOf("name")}>
+              <input name="name" defaultValue={me.name} autoComplete="name" required maxLength={255} />
+            </Field>
+          )}
+        </FormDialog>
+      ) : null}
+    </Section>
+  );
+}
+
 function Factors() {
   const me = useMe();
   const forget = useForget();
   const passkeys = useGet("/api/v1/auth/mfa/passkeys");
-  const [open, setOpen] = useState<"totp" | "passkey" | "no-totp" | null>(null);
-  // A factor without a passkey is an app; beside a passkey nothing says whether there is one.
-  const hasApp = me.mfaEnabled && passkeys.data?.data.length === 0;
+  const factors = useGet("/api/v1/auth/mfa");
+  const [open, setOpen] = useState<"totp" | "passkey" | "no-totp" | "codes" | null>(null);
+  const [codes, setCodes] = useState<string | null>(null);
+  const hasApp = factors.data?.totp === true;
   const [chosen, choose] = useState<{ id: string; name: string } | null>(null);
-  const changed = () => forget("/api/v1/auth/mfa/passkeys", "/api/v1/auth/me");
+  const changed = () => forget("/api/v1/auth/mfa", "/api/v1/auth/me");
   return (
     <Section
       title="Second factors"
@@ -98,11 +130,11 @@ function Factors() {
             <button type="button" onClick={() => setOpen("no-totp")}>
               Remove the authenticator app …
             </button>
-          ) : (
+          ) : factors.data ? (
             <button type="button" onClick={() => setOpen("totp")}>
               Add an authenticator app
             </button>
-          )}{" "}
+          ) : null}{" "}
           {canUsePasskeys() ? (
             <button type="button" onClick={() => setOpen("passkey")}>
               Add a passkey
@@ -114,7 +146,16 @@ function Factors() {
       {me.mfaEnabled ? null : (
         <p className="soft">You have none. Creating keys, inviting people and the like want one.</p>
       )}
+      {factors.error ? <FailureState failure={factors.error.failure} onRetry={() => void factors.refetch()} /> : null}
       {hasApp ? <p>An authenticator app.</p> : null}
+      {factors.data && me.mfaEnabled ? (
+        <p>
+          Recovery codes left: {factors.data.recoveryCodes}.{" "}
+          <button type="button" className="link" onClick={() => setOpen("codes")}>
+            Make new ones …
+          </button>
+        </p>
+      ) : null}
       {passkeys.error ? (
         <FailureState failure={passkeys.error.failure} onRetry={() => void passkeys.refetch()} />
       ) : null}
@@ -177,6 +218,21 @@ function Factors() {
           )}
         </FormDialog>
       ) : null}
+      {open === "codes" ? (
+        <Confirm
+          title="Make new recovery codes?"
+          verb="Make them"
+          onClose={() => setOpen(null)}
+          action={async () => {
+            const { recoveryCodes } = await dataOf(api.POST("/api/v1/auth/mfa/recovery-codes"));
+            setCodes(recoveryCodes.join("\n"));
+            await changed();
+          }}
+        >
+          <p>The codes that you have stop working.</p>
+        </Confirm>
+      ) : null}
+      {codes === null ? null : <RecoveryCodes codes={codes} onClose={() => setCodes(null)} />}
       {open === "passkey" ? (
         <NewPasskey
           onClose={() => {
@@ -202,6 +258,15 @@ function Factors() {
   );
 }
 
+const RecoveryCodes = ({ codes, onClose }: { codes: string; onClose(): void }) => (
+  <SecretOnce
+    title="Your recovery codes"
+    secret={codes}
+    note="They open your account without another factor; each works once, and they are shown this once."
+    onClose={onClose}
+  />
+);
+
 function NewPasskey({ onClose }: { onClose(): void }) {
   const write = useWrite();
   const [codes, setCodes] = useState<string | null>(null);
@@ -222,20 +287,7 @@ function NewPasskey({ onClose }: { onClose(): void }) {
     if (made.recoveryCodes) setCodes(made.recoveryCodes.join("\n"));
     else onClose();
   }
-  if (codes !== null) {
-    return (
-      <Dialog title="Your recovery codes">
-        <p>They open your account without the passkey; each works once, and they are shown this once.</p>
-        <pre>{codes}</pre>
-        <DialogActions>
-          <CopyButton what="codes" text={() => codes} />
-          <button type="button" className="primary" onClick={onClose}>
-            I have stored them
-          </button>
-        </DialogActions>
-      </Dialog>
-    );
-  }
+  if (codes !== null) return <RecoveryCodes codes={codes} onClose={onClose} />;
   return (
     <Dialog title="Add a passkey" onClose={onClose}>
       <form className={forms.form} onSubmit={send}>
