@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The chart on a real one-node Kubernetes in namespaces of its own: our images, PostgreSQL and NATS beside them, then
 # cluster/trial.mjs. ONLY=policy,rollout runs only these parts, each of which installs and smokes first; ONLY=images only builds the images.
-# KEEP=1 leaves the cluster up and says how to enter it; RATE is the load in requests a second, IMAGES a folder of images made before.
+# KEDA=1 adds part keda. KEEP=1 leaves the cluster up and says how to enter it; RATE is the load in requests a second, IMAGES a folder
+# of images made before.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] || not_run "a cluster needs root"
@@ -9,6 +10,11 @@ need_go "a cluster"
 packages runc containernetworking-plugins iptables nftables iproute2 gcc libc6-dev openssl postgresql-client
 "$here/tools/build.sh" "$bin" lint
 "$here/tools/build.sh" "$bin" cluster
+if [ "${KEDA:-}" = 1 ]; then
+  get_prometheus
+  "$here/tools/build.sh" "$keda" keda
+  keda_crds=$(cd "$here/tools/keda" && go list -m -f '{{.Dir}}' github.com/kedacore/keda/v2)/config/crd/bases
+fi
 node "$root/deploy/local/prepare.mjs"
 
 here=$here/cluster
@@ -51,6 +57,7 @@ ln -s "$images" "$dir/images"
 "$here/up.sh" "$dir" "$bin"
 (cd "$root" && node deploy/local/dist/command.js keys "$dir/keys" >/dev/null)
 "$here/data.sh" "$dir" "$cache"
+[ "${KEDA:-}" != 1 ] || "$here/keda.sh" "$dir" "$keda" "$keda_crds"
 for _ in $(seq 400); do [ -e "$dir/imported" ] && break; sleep 0.3; done
 echo "cluster, PostgreSQL and NATS after $((SECONDS - begun)) s"
 # shellcheck disable=SC2086

@@ -4,7 +4,7 @@
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 need_go "lint of the chart"
-get_promtool
+get_prometheus
 "$here/tools/build.sh" "$bin" lint
 export PATH=$bin:$PATH
 

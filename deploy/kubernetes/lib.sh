@@ -5,6 +5,8 @@ chart=$root/charts/muster
 # Built once per machine and go.sum: a second check takes them from here.
 cache=${MUSTER_KUBERNETES_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/muster-kubernetes}/$(cat "$here"/tools/go.sum "$here"/tools/helm-unittest/go.sum "$here"/tools/*/main.go "$here"/crds.txt | sha256sum | cut -c1-12)
 bin=$cache/bin
+# Apart: most checks do without it, and it is as large as all else together.
+keda=${cache%/*}/keda-$(sha256sum "$here/tools/keda/go.sum" | cut -c1-12)
 
 # Ends the tier: under CI a tier that cannot run is a failure, elsewhere it is named and passed over.
 not_run() {
@@ -34,14 +36,15 @@ crds() {
   while read -r at path; do echo "$(module "$at")/$path"; done <"$here/crds.txt"
 }
 
-# promtool out of Debian's package: installing that would start a Prometheus.
-get_promtool() {
-  command -v promtool >/dev/null || [ -x "$bin/promtool" ] && return 0
-  command -v apt-get >/dev/null || not_run "needs promtool"
+# promtool and prometheus out of Debian's package: installing that would start a Prometheus.
+get_prometheus() {
+  command -v promtool >/dev/null && command -v prometheus >/dev/null && return 0
+  [ -x "$bin/promtool" ] && [ -x "$bin/prometheus" ] && return 0
+  command -v apt-get >/dev/null || not_run "needs promtool and prometheus"
   local work
   work=$(mktemp -d)
   (cd "$work" && { apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus; }; } && dpkg -x prometheus_*.deb .) >/dev/null 2>&1 ||
     not_run "needs promtool, and Debian's package prometheus cannot be had"
-  mkdir -p "$bin" && cp "$work/usr/bin/promtool" "$bin/promtool"
+  mkdir -p "$bin" && cp "$work"/usr/bin/{promtool,prometheus} "$bin/"
   rm -rf "$work"
 }

@@ -5,12 +5,14 @@ import { join } from "node:path";
 import { dir, helm, kubectl, noRestarts, root, say, settled, watchMemory, workloads } from "./client.mjs";
 import { keepLogs } from "./kept-logs.mjs";
 import { dispatcher } from "./try-dispatcher.mjs";
+import { keda } from "./try-keda.mjs";
 import { autoscaler, forced, rollout, upgrade } from "./try-operations.mjs";
 import { policy } from "./try-policy.mjs";
 import { restore, rotate } from "./try-runbooks.mjs";
 import { smoke } from "./try-smoke.mjs";
 
-const parts = { smoke, policy, rollout, dispatcher, upgrade, forced, autoscaler, rotate, restore };
+const scaled = process.env.KEDA === "1" ? { autoscaler, keda } : { autoscaler };
+const parts = { smoke, policy, rollout, dispatcher, upgrade, forced, ...scaled, rotate, restore };
 const wanted = process.argv.slice(3);
 
 async function install() {

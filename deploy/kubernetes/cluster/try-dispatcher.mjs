@@ -1,26 +1,34 @@
 import { createServer } from "node:http";
 import { ask, call, kubectl, must, say, sleep, until } from "./client.mjs";
 
-/** Receives webhooks at the address that stands for the internet, and counts each event once. */
-export function receiver() {
+/**
+ * Receives webhooks at the address that stands for the internet, answers after `delayMs`, and counts how often each event came. A
+ * delivery that comes again and does not say that it may have is a silent repeat.
+ */
+export function receiver(delayMs = 20) {
   const seen = new Map();
+  const deliveries = new Set();
+  let silentRepeats = 0;
   const server = createServer((request, response) => {
     let body = "";
     request.on("data", (chunk) => {
       body += chunk;
     });
     request.on("end", () => {
+      const { "x-service-delivery-id": delivery, "x-service-possible-duplicate": isFlagged } = request.headers;
+      if (deliveries.has(delivery) && isFlagged !== "true") silentRepeats += 1;
+      deliveries.add(delivery);
       const id = JSON.parse(body).data?.n;
       seen.set(id, (seen.get(id) ?? 0) + 1);
-      setTimeout(() => response.writeHead(204).end(), 20);
+      setTimeout(() => response.writeHead(204).end(), delayMs);
     });
   }).listen(9900, "203.0.113.9");
-  return { seen, close: () => server.close() };
+  return { seen, silentRepeats: () => silentRepeats, close: () => server.close() };
 }
 
-export async function webhook(session) {
+export async function webhook(session, orgId = session.org.id) {
   const body = {
-    orgId: session.org.id,
+    orgId,
     name: "Trial",
     url: "http://receiver.test:9900/hook",
     events: ["device.online"],
@@ -28,8 +36,8 @@ export async function webhook(session) {
   return until("a webhook", () => ask("POST", "/webhooks", body, session.token));
 }
 
-export async function emit(session, n) {
-  return call("POST", "/events", { type: "device.online", orgId: session.org.id, data: { n } }, session.token);
+export async function emit(session, n, orgId = session.org.id) {
+  return call("POST", "/events", { type: "device.online", orgId, data: { n } }, session.token);
 }
 
 const scale = async (replicas) => {
@@ -39,7 +47,7 @@ const scale = async (replicas) => {
 
 /** The dispatcher alone goes 1 → 3 → 1 under load: each accepted event arrives. */
 export async function dispatcher(session) {
-  const { seen, close } = receiver();
+  const { seen, silentRepeats, close } = receiver();
   await webhook(session);
   const accepted = [];
   let going = true;
@@ -62,6 +70,7 @@ export async function dispatcher(session) {
   await until("every event delivered", () => accepted.every((n) => seen.has(n)), 120_000);
   const repeated = accepted.filter((n) => seen.get(n) > 1).length;
   close();
+  must(silentRepeats() === 0, `each repeat says that it may be one (${silentRepeats()} do not)`);
   say(
     `webhook-sender 1 → 3 → 1 under load: ${accepted.length} events accepted, 0 lost, ${repeated} delivered more than once`,
   );
