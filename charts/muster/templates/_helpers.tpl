@@ -41,6 +41,12 @@ muster.dev/service: {{ .service }}
 postgres://{{ .role }}:$(DATABASE_PASSWORD)@{{ .db.host }}:{{ .db.port }}/{{ .db.name }}{{ if ne .db.sslMode "disable" }}?sslmode={{ .db.sslMode }}{{ end }}
 {{- end -}}
 
+{{/* Peers of a NetworkPolicy: all addresses outside but those that nothing of ours may reach. */}}
+{{- define "muster.internet" -}}
+- ipBlock: { cidr: 0.0.0.0/0, except: {{ .egressExcept | toJson }} }
+- ipBlock: { cidr: "2000::/3", except: {{ .egressExceptIPv6 | toJson }} }
+{{- end -}}
+
 {{/* Heap: three quarters of what the memory limit leaves beside memory outside of the heap, in MiB. */}}
 {{- define "muster.heapMiB" -}}
 {{- $limit := .values.resources.limits.memory | toString -}}
