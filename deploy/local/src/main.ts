@@ -1,4 +1,4 @@
-import { onLeftByNpm } from "@muster/kit";
+import { onLeftByNpm, shrinkAtRest } from "@muster/kit";
 import { readConfig } from "./config.ts";
 import { Problem } from "./problem.ts";
 import { Stack } from "./stack.ts";
@@ -52,6 +52,7 @@ try {
   stack = new Stack(config, say);
   say(`Muster: starting, data in ${config.dataDir}`);
   await stack.start();
+  shrinkAtRest(complain);
 } catch (error) {
   // Whatever fails because everything is being stopped is no news.
   if (stopAskedAt === null) complain(error);

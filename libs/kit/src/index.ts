@@ -50,6 +50,7 @@ export { createLanes, type Lanes } from "./lanes.ts";
 export { onLeftByNpm } from "./left-by-npm.ts";
 export { type Process, runProcess, type Stop } from "./lifecycle.ts";
 export { createLogger, type Logger } from "./logger.ts";
+export { shrinkAtRest } from "./memory-at-rest.ts";
 export { counter, gauge, histogram } from "./metrics.ts";
 export { nameFault, nameMax } from "./name.ts";
 export { clampPage, type Page } from "./page.ts";
