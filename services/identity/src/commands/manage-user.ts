@@ -146,14 +146,18 @@ export function userManagement(deps: Deps) {
 
     /**
      * Removes every second factor and ends every session: the person signs in without one and enrolls anew. Gives what there
-     * was, and how many sessions it ended. Twice is fine.
+     * was, and how many sessions it ended. Twice is fine. Nobody's own: a session alone would get rid of them then.
      */
     async resetFactors(context: CallContext, id: string) {
       const at = now();
       const { messageIds, ...removed } = await change(
         context,
         id,
-        async () => null,
+        async () => {
+          if (id !== context.caller.actor.id) return null;
+          const message = "Your own second factors are removed in your profile, with your password";
+          throw new AppError("delegation_denied", message);
+        },
         async (tx, _judged, { row, person }) => {
           const { version, ...had } = await resetFactors(tx, id, at);
           const ended = await endSessions(tx, context, person, { except: null }, "revoked", at);

@@ -288,6 +288,13 @@ describe("a reset by an administrator", () => {
     expect(denied?.result).toBe("denied");
   });
 
+  it("is refused for one's own factors, which take the password", async () => {
+    const { userId, caller } = await enrolled();
+    const by = identity.usersAs({ ...caller, permissions: ["users:read", "users:write"], mfaAt: identity.clock.now });
+    expect(await codeOf(by.resetUserFactors({ id: userId }))).toBe("delegation_denied");
+    expect(await identity.mfaAs(caller).getFactors({})).toMatchObject({ totp: true });
+  });
+
   it("reaches nobody outside the caller's tenant, even in the database", async () => {
     const who = await enrolled();
     const partnerId = await identity.addPartner();
