@@ -13,13 +13,32 @@ export const qb: Knex = knex({ client: "pg" });
 // What each sql`…` was made of, so that one can stand inside another with its parameters renumbered.
 const sources = new WeakMap<object, { strings: TemplateStringsArray; inserts: readonly unknown[] }>();
 
+/** Texts of templates that nothing was spliced into: one text, whose hash is known, for all that are made of one. */
+const texts = new WeakMap<TemplateStringsArray, string>();
+
 /** A statement from a template: each `${value}` becomes a parameter, a nested sql`…` is spliced in as text. */
 export function sql(strings: TemplateStringsArray, ...inserts: readonly unknown[]): Query {
-  const values: unknown[] = [];
-  const text = splice(strings, inserts, values);
-  const query = { text, values };
+  const query = inserts.some(isSpliced) ? spliced(strings, inserts) : { text: textOf(strings), values: inserts };
   sources.set(query, { strings, inserts });
   return query;
+}
+
+function isSpliced(insert: unknown): boolean {
+  return insert === undefined || (typeof insert === "object" && insert !== null && sources.has(insert));
+}
+
+function textOf(strings: TemplateStringsArray): string {
+  let text = texts.get(strings);
+  if (text === undefined) {
+    text = strings.reduce((before, after, index) => `${before}$${index}${after}`);
+    texts.set(strings, text);
+  }
+  return text;
+}
+
+function spliced(strings: TemplateStringsArray, inserts: readonly unknown[]): Query {
+  const values: unknown[] = [];
+  return { text: splice(strings, inserts, values), values };
 }
 
 /** The name of a table or a column that is chosen while a service runs, as a statement to splice in. */
