@@ -161,6 +161,7 @@ export function createBodies(options: BodiesOptions): Bodies {
       body,
       settle,
       drop,
+      isSettled: () => over,
       isOver: () => over || body.isCut,
       take(chunk: Buffer) {
         chunks.push(chunk);
@@ -175,7 +176,7 @@ export function createBodies(options: BodiesOptions): Bodies {
   return {
     receive: (request, ownerKey, limitBytes) =>
       new Promise((resolve, reject) => {
-        const { body, settle, drop, isOver, take } = collect(ownerKey, { resolve, reject });
+        const { body, settle, drop, isSettled, isOver, take } = collect(ownerKey, { resolve, reject });
         const tooLarge = () => settle(payloadTooLarge(limitBytes));
         // Listens on after the end: what still comes is thrown away, and the reply can leave.
         request.on("data", (chunk: Buffer) => {
@@ -186,8 +187,11 @@ export function createBodies(options: BodiesOptions): Bodies {
           if (body.received > limitBytes + overrunBytes) tooLarge();
         });
         request.on("end", () => (body.received > limitBytes ? tooLarge() : settle(null)));
-        // The socket is gone or its framing broke: nobody reads the reply, the parser has answered.
-        const gone = () => settle(new EdgeError("bad_request", "Request body was cut off"));
+        // The socket is gone or its framing broke: nobody reads the reply, the parser has answered. Each request closes in the end, and an
+        // error takes its stack when it is made.
+        const gone = () => {
+          if (!isSettled()) settle(new EdgeError("bad_request", "Request body was cut off"));
+        };
         request.on("error", gone);
         request.on("close", gone);
         // It may have left while its credential was looked up.

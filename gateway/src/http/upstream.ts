@@ -13,7 +13,7 @@ export function rpcOf(options: ExchangeOptions, exchange: Exchange): () => Promi
   const { session, idempotencyKey } = exchange;
   let shared: { meta: RequestMeta; signal: AbortSignal } | null = null;
   return async () => {
-    shared ??= { meta: { idempotencyKey, ...metaOf(options, exchange) }, signal: signalOf(exchange.response) };
+    shared ??= { meta: { ...metaOf(options, exchange), idempotencyKey }, signal: signalOf(exchange.response) };
     const caller = session?.caller ?? gatewayCaller;
     const deadlineMs = exchange.startedMs + deadlinesMs[exchange.served.row.deadline ?? "default"];
     return callOptions({ caller, deadlineMs, ...shared });
