@@ -15,8 +15,11 @@ import type { Arrivals, ReceiverAsk } from "./webhooks-e2e-receiver.ts";
 const tenantCount = 50;
 const connections = 16;
 const warmSeconds = 5;
-/** Until relays and gateways have given their leases back, and V8 has shrunk the heaps of the start. */
-const restSeconds = 60;
+/**
+ * Until relays and gateways have given their leases back, V8 has shrunk the heaps of the start, and audit has signed
+ * the chains that the set-up moved, a minute after.
+ */
+const restSeconds = 150;
 const drainSeconds = 60;
 const hotTenant = 17;
 const receiverProgram = fileURLToPath(new URL("./webhooks-e2e-receiver.js", import.meta.url));
