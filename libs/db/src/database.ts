@@ -33,6 +33,11 @@ export type Database = {
     who: Who,
     statements: { readonly [I in keyof Rows]: Statement },
   ): Promise<{ [I in keyof Rows]: Rows[I][] }>;
+  /**
+   * As `tx`, but COMMIT leaves with what `fn` asks for before its first await, and is answered with it: half of the way
+   * there and back. Whatever it asks for later is an error.
+   */
+  inOneFlight<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T>;
   /** The rows of one statement in a read-only transaction of its own, in one flight; throws as `tx` does. */
   read<R>(who: Who, statement: Statement): Promise<R[]>;
   /** The rows of each statement, from one read-only transaction in one flight; throws as `tx` does. */
@@ -155,26 +160,31 @@ export function openDatabase({ url, max, name, log, prepare = "auto", standby }:
     }
   }
 
-  async function inOneFlight<Rows extends readonly unknown[]>(
+  async function inOneFlight<T>(who: Who, fn: (t: Tx) => Promise<T>, options?: TxOptions): Promise<T> {
+    // Not awaited inside; what fails in it comes out of COMMIT.
+    const { asked } = await tx(who, async (t) => ({ asked: observed(fn(t)) }), options);
+    return await asked;
+  }
+
+  async function allInOneFlight<Rows extends readonly unknown[]>(
     who: Who,
     statements: { readonly [I in keyof Rows]: Statement },
     options: TxOptions,
   ) {
-    // Not awaited inside, so that COMMIT leaves with the statements; their failure comes out of COMMIT.
-    const sendAll = async (t: Tx) => ({ asked: statements.map((statement) => observed(t.query(statement))) });
-    const { asked } = await tx(who, sendAll, options);
-    return (await Promise.all(asked)) as { [I in keyof Rows]: Rows[I][] };
+    const sendAll = (t: Tx) => Promise.all(statements.map((statement) => t.query(statement)));
+    return (await inOneFlight(who, sendAll, options)) as { [I in keyof Rows]: Rows[I][] };
   }
 
   return {
     name,
     tx,
-    runAll: (who, statements) => inOneFlight(who, statements, {}),
+    inOneFlight,
+    runAll: (who, statements) => allInOneFlight(who, statements, {}),
     async read<R>(who: Who, statement: Statement) {
-      const [rows] = await inOneFlight<[R]>(who, [statement], { readOnly: true });
+      const [rows] = await allInOneFlight<[R]>(who, [statement], { readOnly: true });
       return rows;
     },
-    readAll: (who, statements) => inOneFlight(who, statements, { readOnly: true }),
+    readAll: (who, statements) => allInOneFlight(who, statements, { readOnly: true }),
     warmUp: () => pool.fill(),
     async check() {
       try {

@@ -29,12 +29,14 @@ const lanesOfATurn = 64;
 export function relayStore(db: Database, holder: string) {
   const who = { caller: systemCaller(db.name) };
   const leaseEnd = sql`clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
-  const execute = (statement: Query) => db.tx(who, (t) => t.execute(statement));
+  const execute = (statement: Query) => db.inOneFlight(who, (t) => t.execute(statement));
   const query = <R>(statement: Query) => db.read<R>(who, statement);
   const queryByIndex = <R>(statement: Query) =>
-    db.tx(who, async (t) => (await Promise.all([byIndexAlone(t), t.query<R>(statement)]))[1], { readOnly: true });
+    db.inOneFlight(who, async (t) => (await Promise.all([byIndexAlone(t), t.query<R>(statement)]))[1], {
+      readOnly: true,
+    });
   const executeByIndex = (statement: Query) =>
-    db.tx(who, async (t) => (await Promise.all([byIndexAlone(t), t.execute(statement)]))[1]);
+    db.inOneFlight(who, async (t) => (await Promise.all([byIndexAlone(t), t.execute(statement)]))[1]);
   // The row lock of this update is the fence: who takes the lease over waits for it, and whoever lost it finds no row.
   const renewal = (fence: number) => sql`
     update relay_lease set expires_at = ${leaseEnd} where holder = ${holder} and fence = ${fence} returning fence`;
@@ -42,7 +44,7 @@ export function relayStore(db: Database, holder: string) {
   return {
     /** The new fence when the lease was free, expired or ours; null while another relay holds it. */
     async acquire(): Promise<number | null> {
-      const [row] = await db.tx(who, (t) =>
+      const [row] = await db.inOneFlight(who, (t) =>
         t.query<{ fence: number }>(sql`
           update relay_lease set holder = ${holder}, fence = fence + 1, expires_at = ${leaseEnd}
           where holder is null or holder = ${holder} or expires_at < clock_timestamp()

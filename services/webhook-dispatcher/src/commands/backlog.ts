@@ -89,7 +89,7 @@ export function startBacklog(deps: BacklogDeps, readFloor: () => Promise<Floor>)
         const isYielding = startedMs - othersAtMs < yieldMs;
         const most = isYielding ? Math.min(yieldingEvents, deps.batchEvents) : deps.batchEvents;
         // A look first, that only reads and asks nobody else: mostly nothing is put aside.
-        const isAny = await deps.db.tx(who, isAnyPutAside, { readOnly: true });
+        const isAny = await deps.db.inOneFlight(who, isAnyPutAside, { readOnly: true });
         const { taken, left } = isAny ? await takeUpBacklog(deps, await floorNow(), most) : { taken: 0, left: false };
         failures = 0;
         if (taken > 0) {

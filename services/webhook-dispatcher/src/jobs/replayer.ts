@@ -20,7 +20,7 @@ export function startReplayer(deps: ReplayerDeps): { stop(): Promise<void> } {
   const loop = async () => {
     while (!stopping.signal.aborted) {
       try {
-        const isAny = await deps.db.tx(who(), isAnyReplayOpen, { readOnly: true });
+        const isAny = await deps.db.inOneFlight(who(), isAnyReplayOpen, { readOnly: true });
         const step = isAny ? await deps.db.tx(who(), (tx) => advanceReplay(tx, deps.pace)) : null;
         if (step) {
           replayedCounter.inc(step.queued);

@@ -59,7 +59,7 @@ export async function keepDays({ db, log, retentionDays }: UpkeepDeps, signal?: 
 
 /** Removes what deleted webhooks leave behind, a thousand deliveries a transaction, with a pause after each. */
 export async function purgeDeleted({ db }: UpkeepDeps, signal?: AbortSignal): Promise<void> {
-  if (!(await db.tx(who(), isAnyDeleted, { readOnly: true }))) return;
+  if (!(await db.inOneFlight(who(), isAnyDeleted, { readOnly: true }))) return;
   for (let removed = 1; removed > 0 && !signal?.aborted; ) {
     removed = await db.tx(who(), async (tx) => {
       const id = await takeDeletedWebhook(tx);

@@ -4,7 +4,14 @@ import { backoffMs, counter, type Logger, sleep, systemCaller, uuidv7 } from "@m
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { encode } from "@muster/rpc";
 import { auditEvent, eventSubject } from "@muster/service";
-import { addTallies, type FailedWebhook, type HealthLimits, markFailed, tally } from "../store/endpoint-state.ts";
+import {
+  addTallies,
+  type FailedWebhook,
+  type HealthChange,
+  type HealthLimits,
+  markFailed,
+  tally,
+} from "../store/endpoint-state.ts";
 import { insertAttempts, insertDeadLetters, type Outcome, settleQueue, updateDeliveries } from "../store/outcomes.ts";
 
 export type FinisherDeps = {
@@ -79,7 +86,8 @@ export function createFinisher(deps: FinisherDeps): Finisher {
     storing += batch.length;
     for (let attempt = 0; ; attempt++) {
       try {
-        await db.tx(who(), (tx) => storeBatch(tx, batch), { retry: true });
+        const { changes } = await db.tx(who(), (tx) => storeBatch(tx, batch), { retry: true });
+        noteOpened(await changes);
         break;
       } catch (err) {
         isStuck = true;
@@ -97,7 +105,13 @@ export function createFinisher(deps: FinisherDeps): Finisher {
     else if (pending.length > 0) flushSoon();
   };
 
-  const storeBatch = async (tx: Tx, batch: readonly Outcome[]) => {
+  const noteOpened = (changes: readonly HealthChange[]) => {
+    const opened = changes.filter((change) => change.opened);
+    breakerCounter.inc(opened.length);
+    if (opened.length > 0) log.warn({ webhooks: opened.map((change) => change.webhook_id) }, "breaker opened");
+  };
+
+  const storeBatch = async (tx: Tx, batch: readonly Outcome[]): Promise<{ changes: Promise<HealthChange[]> }> => {
     const counted = await settleQueue(tx, batch);
     const failed = batch
       .filter(({ claim, next }) => next.status === "failed" && counted.has(claim.delivery_id))
@@ -112,17 +126,13 @@ export function createFinisher(deps: FinisherDeps): Finisher {
       failed.length > 0 ? insertDeadLetters(tx, failed) : null,
       addTallies(tx, tally(batch, counted), limits),
     ]);
-    if (batch.every(({ next }) => next.status === "delivered")) {
-      // Nothing follows from it: COMMIT leaves with the statements, and their failure comes out of COMMIT.
-      written.catch(() => undefined);
-      return;
-    }
-    const [, , , changes] = await written;
+    // Nothing follows from deliveries: COMMIT leaves with the statements, and their failure comes out of COMMIT.
+    const changed = written.then(([, , , all]) => all);
+    changed.catch(() => undefined);
+    if (batch.every(({ next }) => next.status === "delivered")) return { changes: changed };
+    const changes = await changed;
     for (const outcome of failed) announce(tx, outcome);
     deadCounter.inc(failed.length);
-    const opened = changes.filter((change) => change.opened);
-    breakerCounter.inc(opened.length);
-    if (opened.length > 0) log.warn({ webhooks: opened.map((change) => change.webhook_id) }, "breaker opened");
     const gone = batch.filter((outcome) => outcome.gone).map(({ claim }) => claim.webhook_id);
     const exhausted = changes.filter((change) => change.exhausted).map((change) => change.webhook_id);
     if (gone.length + exhausted.length > 0) {
@@ -134,6 +144,7 @@ export function createFinisher(deps: FinisherDeps): Finisher {
         noteFailed(tx, webhook, reasons.get(webhook.id) ?? "", now());
       }
     }
+    return { changes: changed };
   };
 
   return {

@@ -16,8 +16,12 @@ describe("a sender at rest", () => {
         return db.runAll(who, statements);
       },
       tx(who, fn, options) {
-        asked.push(options?.readOnly ? "look" : "claim");
+        asked.push("claim");
         return db.tx(who, fn, options);
+      },
+      inOneFlight(who, fn, options) {
+        asked.push(options?.readOnly ? "look" : "claim");
+        return db.inOneFlight(who, fn, options);
       },
     };
     const sender = dispatcher.sender({ on });

@@ -27,7 +27,10 @@ export function wantedBy(subscribers: readonly Subscriber[]): (event: MatchedEve
   return ({ orgId, type }) => types.has(`${orgId}/${type}`) || types.has(`${orgId}/${anyEvent}`);
 }
 
-/** Stores payload, deliveries and queue rows of the events that were not seen before; gives the number of deliveries. */
+/**
+ * Stores payload, deliveries and queue rows of the events that were not seen before; gives the number of deliveries. The last statements are not
+ * awaited, so that COMMIT leaves with them; what fails of them comes out of it.
+ */
 export async function storeMatches(
   tx: Tx,
   events: readonly MatchedEvent[],
@@ -68,7 +71,7 @@ export async function storeMatches(
   const partnerIds = column(({ hook }) => hook.partner_id);
   const eventIds = column(({ event }) => event.id);
   const times = column(({ event }) => event.occurredAt);
-  await Promise.all([
+  const inserted = Promise.all([
     tx.execute(sql`
       INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, traceparent)
       SELECT * FROM unnest(${plainArray(stored.map(({ event }) => event.orgId))}::uuid[], ${plainArray(stored.map(({ event }) => event.id))}::uuid[],
@@ -88,6 +91,7 @@ export async function storeMatches(
       FROM unnest(${plainArray(ids)}::uuid[], ${plainArray(times)}::timestamptz[], ${plainArray(hookIds)}::uuid[], ${plainArray(orgIds)}::uuid[], ${plainArray(partnerIds)}::uuid[],
                   ${plainArray(eventIds)}::uuid[], ${plainArray(column(({ place }) => place))}::int[]) AS x (id, at, hook, org, partner, event, place)`),
   ]);
+  inserted.catch(() => undefined);
   return deliveries.length;
 }
 
