@@ -1,7 +1,7 @@
 import { type Database, type Query, sql } from "@muster/db";
-import { AppError, type CallContext, type Page, validationError } from "@muster/kit";
+import { AppError, type CallContext, type Caller, type Page, validationError } from "@muster/kit";
 import { deviceStatuses } from "../rules/device.ts";
-import { countUpToMany, type Order, readNewestPage } from "./device-page.ts";
+import { countUpToMany, inIndexOrder, type Order, readNewestPage } from "./device-page.ts";
 import { findOwner, reachedBySite } from "./device-reach.ts";
 import { type DeviceRow, deviceColumns } from "./devices.ts";
 import type { NamePage } from "./name-page.ts";
@@ -52,7 +52,8 @@ export async function listDevices(
     return await db.tx(
       { caller, meta, deadlineMs: bounded ? searchEndsMs : deadlineMs },
       async (tx) => {
-        const [owner, listed] = await Promise.all([
+        const [, owner, listed] = await Promise.all([
+          isInOrder(caller, filter) && inIndexOrder(tx),
           filter.orgId === "" || findOwner(tx, caller, filter.orgId, true),
           readNewestPage<DeviceRow>(tx, list, page),
         ]);
@@ -64,6 +65,19 @@ export async function listDevices(
     if (!bounded || !(error instanceof AppError) || error.code !== "deadline_exceeded") throw error;
     throw validationError({ [slow[0] ?? "search"]: ["Took too long: narrow it by organization, site or group"] });
   }
+}
+
+/**
+ * Whether one of the indexes has the devices in the order of the list: those of an organization, a site, a partner or of
+ * all, and those of one status of an organization. Other filters look at each device on the way.
+ */
+export function isInOrder(caller: Caller, filter: DeviceFilter): boolean {
+  const { statuses, sort, groupId, agentVersion, label, seenAfter, seenBefore } = filter;
+  const isOfOne = caller.scope === "organization" || filter.orgId !== "";
+  const isOfAll = caller.scope === "system" || caller.orgAccess.mode === "all";
+  const isRare = groupId !== "" || agentVersion !== "" || label !== null || seenAfter !== null || seenBefore !== null;
+  const isWhole = caller.siteIds === null && (isOfOne || isOfAll || filter.siteId !== "");
+  return isWhole && sort === null && !isRare && statuses.length <= (isOfOne ? 1 : 0);
 }
 
 /**

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "@jest/globals";
+import { type Caller, systemCaller, uuidv7 } from "@muster/kit";
+import { callers } from "@muster/testing";
+import { type DeviceFilter, isInOrder } from "./device-list.ts";
+
+const [partnerId, orgId, siteId] = [uuidv7(), uuidv7(), uuidv7()];
+const everything: DeviceFilter = {
+  orgId: "",
+  siteId: "",
+  groupId: "",
+  statuses: [],
+  os: "",
+  agentVersion: "",
+  label: null,
+  seenAfter: null,
+  seenBefore: null,
+  search: "",
+  sort: null,
+};
+const organization = callers.orgAdmin(partnerId, orgId);
+const partner = callers.partnerAdmin(partnerId);
+const someOf = callers.partnerAdmin(partnerId, { orgAccess: { mode: "list", orgIds: [orgId] } });
+const ofSites = callers.orgAdmin(partnerId, orgId, { siteIds: [siteId] });
+
+describe("whether a list of devices is read in the order of an index", () => {
+  it.each<[string, Caller, Partial<DeviceFilter>, boolean]>([
+    ["of the platform", systemCaller("tenancy"), {}, true],
+    ["of a partner", partner, {}, true],
+    ["of an organization", organization, {}, true],
+    ["of an organization of a partner", partner, { orgId }, true],
+    ["of a granted organization", someOf, { orgId }, true],
+    ["of several granted organizations", someOf, {}, false],
+    ["of a site", partner, { siteId }, true],
+    ["of several sites", ofSites, {}, false],
+    ["of one status of an organization", organization, { statuses: ["offline"] }, true],
+    ["of one status of a partner", partner, { statuses: ["offline"] }, false],
+    ["of two statuses", organization, { statuses: ["offline", "quarantined"] }, false],
+    ["of a host name", organization, { search: "web" }, true],
+    ["of a group", organization, { groupId: uuidv7() }, false],
+    ["of a version", organization, { agentVersion: "1.4.2" }, false],
+    ["not seen since", organization, { seenBefore: new Date() }, false],
+    ["by host name", organization, { sort: "hostname" }, false],
+  ])("is right for devices %s", (_what, caller, filter, isWalked) => {
+    expect(isInOrder(caller, { ...everything, ...filter })).toBe(isWalked);
+  });
+});
