@@ -2,7 +2,7 @@ import { type Database, type Query, sql, type Tx } from "@muster/db";
 import type { CallContext, Caller, Page } from "@muster/kit";
 import type { DeviceGroupFields } from "../rules/device-group.ts";
 import { readNewestPage } from "./device-page.ts";
-import { findOwner, reachedBySite } from "./device-reach.ts";
+import { findOwner, ownBySite, reachedBySite } from "./device-reach.ts";
 import { containing, type NamePage } from "./name-page.ts";
 
 export type DeviceGroupRow = {
@@ -93,11 +93,18 @@ export async function listDeviceGroups(
   const ofOrganization = filter.orgId === "" ? sql`true` : sql`org_id = ${filter.orgId}::uuid`;
   const ofSite = filter.siteId === "" ? sql`true` : sql`site_id = ${filter.siteId}::uuid`;
   const named = containing(filter.search, sql`name`);
-  const where = sql`${reachedBySite(caller)} AND ${ofOrganization} AND ${ofSite} AND ${named}`;
+  const condition = sql`${ofOrganization} AND ${ofSite} AND ${named}`;
+  const list = {
+    tableName: "device_groups",
+    table: sql`device_groups`,
+    columns,
+    where: sql`${reachedBySite(caller)} AND ${condition}`,
+    judged: sql`${ownBySite(caller)} AND ${condition}`,
+  } as const;
   const read = async (tx: Tx) => {
     const [owner, listed] = await Promise.all([
       filter.orgId === "" || findOwner(tx, caller, filter.orgId, true),
-      readNewestPage<DeviceGroupRow>(tx, { table: sql`device_groups`, columns, where }, page),
+      readNewestPage<DeviceGroupRow>(tx, list, page),
     ]);
     return owner === null ? null : listed;
   };

@@ -1,8 +1,8 @@
 import { type Database, type Query, sql } from "@muster/db";
 import { AppError, type CallContext, type Caller, type Page, validationError } from "@muster/kit";
 import { deviceStatuses } from "../rules/device.ts";
-import { countUpToMany, inIndexOrder, type Order, readNewestPage } from "./device-page.ts";
-import { findOwner, reachedBySite } from "./device-reach.ts";
+import { type Counted, countUpToMany, inIndexOrder, type Order, readNewestPage } from "./device-page.ts";
+import { findOwner, ownBySite, reachedBySite } from "./device-reach.ts";
 import { type DeviceRow, deviceColumns } from "./devices.ts";
 import type { NamePage } from "./name-page.ts";
 
@@ -45,9 +45,8 @@ export async function listDevices(
   const slow = searched.filter((name) => filter[name] !== "" && filter[name] !== null);
   const searchEndsMs = slow.length === 0 ? null : performance.now() + searchTimeoutMs;
   const bounded = searchEndsMs !== null && searchEndsMs < (deadlineMs ?? Number.POSITIVE_INFINITY);
-  const where = sql`${reachedBySite(caller)} AND ${conditions(filter)}`;
   const order = filter.sort === null ? {} : { order: orderOf(filter.sort) };
-  const list = { table: sql`devices`, columns: deviceColumns(caller), where, ...order };
+  const list = { ...counted(caller, conditions(filter)), columns: deviceColumns(caller), ...order };
   try {
     return await db.tx(
       { caller, meta, deadlineMs: bounded ? searchEndsMs : deadlineMs },
@@ -90,21 +89,28 @@ export async function countByStatus(
   places: DevicePlaces,
 ): Promise<{ status: string; count: number; isEstimate: boolean }[] | null> {
   const { caller } = context;
-  const inPlaces = sql`${reachedBySite(caller)} AND ${ofPlaces(places).reduce(and, sql`true`)}`;
+  const inPlaces = ofPlaces(places).reduce(and, sql`true`);
   return db.tx(
     context,
     async (tx) => {
       if (places.orgId !== "" && (await findOwner(tx, caller, places.orgId, true)) === null) return null;
       const counts = [];
       for (const status of deviceStatuses) {
-        const where = sql`${inPlaces} AND status = ${status}`;
-        counts.push({ status, ...(await countUpToMany(tx, { table: sql`devices`, where })) });
+        counts.push({ status, ...(await countUpToMany(tx, counted(caller, sql`${inPlaces} AND status = ${status}`))) });
       }
       return counts;
     },
     { readOnly: true },
   );
 }
+
+/** The devices in reach that meet a condition. */
+const counted = (caller: Caller, condition: Query): Counted => ({
+  tableName: "devices",
+  table: sql`devices`,
+  where: sql`${reachedBySite(caller)} AND ${condition}`,
+  judged: sql`${ownBySite(caller)} AND ${condition}`,
+});
 
 /** Host names whatever their case; a device that was never seen stands where its enrollment does. */
 function orderOf(sort: DeviceSort): Order {

@@ -10,8 +10,17 @@ export type Order = { name: string; key: Query; holds: "time" | "text"; isDescen
 
 const newestFirst: Order = { name: "newest", key: sql`created_at`, holds: "time", isDescending: true };
 
+/** Rows of a table that are counted. */
+export type Counted = {
+  tableName: "devices" | "device_groups";
+  table: Query;
+  where: Query;
+  /** `where` without what the planner cannot judge (it takes any NOT IN for every second row). */
+  judged: Query;
+};
+
 /** A list, newest first: an index begins with the columns of `where` and goes on with (created_at, id). */
-export type NewestList = { table: Query; columns: Query; where: Query; order?: Order };
+export type NewestList = Counted & { columns: Query; order?: Order };
 
 /** One page and the total. Throws `validation_failed` on a cursor that is not of such a list, in this order. */
 export async function readNewestPage<R extends { id: string; created_at: Date }>(
@@ -44,10 +53,7 @@ export function inIndexOrder(tx: Tx): Promise<number> {
 }
 
 /** How many rows there are, counted up to 50,000 and estimated beyond. */
-export async function countUpToMany(
-  tx: Tx,
-  list: Pick<NewestList, "table" | "where">,
-): Promise<{ count: number; isEstimate: boolean }> {
+export async function countUpToMany(tx: Tx, list: Counted): Promise<{ count: number; isEstimate: boolean }> {
   const counted = await count(tx, list);
   if (counted <= exactCount) return { count: counted, isEstimate: false };
   return { count: await estimate(tx, list), isEstimate: true };
@@ -88,7 +94,7 @@ function positionOf(cursor: string, { name, holds }: Order): [value: Date | stri
   return [value, id];
 }
 
-async function count(tx: Tx, { table, where }: Pick<NewestList, "table" | "where">): Promise<number> {
+async function count(tx: Tx, { table, where }: Counted): Promise<number> {
   const [row] = await tx.query<{ n: number }>(
     sql`SELECT count(*) AS n FROM (SELECT FROM ${table} WHERE ${where} LIMIT ${exactCount + 1}) AS counted`,
   );
@@ -97,7 +103,20 @@ async function count(tx: Tx, { table, where }: Pick<NewestList, "table" | "where
 
 type Plan = { "QUERY PLAN": { Plan: { "Plan Rows": number } }[] };
 
-async function estimate(tx: Tx, { table, where }: Pick<NewestList, "table" | "where">): Promise<number> {
-  const [row] = await tx.query<Plan>(sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table} WHERE ${where}`);
-  return Math.max(row?.["QUERY PLAN"][0]?.Plan["Plan Rows"] ?? 0, exactCount + 1);
+/**
+ * Rows of the table, times the share of them that the planner expects. What it expects of the row-level policies stands in
+ * both plans, and cancels out.
+ */
+async function estimate(tx: Tx, { table, tableName, judged }: Counted): Promise<number> {
+  const planned = async (rows: Query) => {
+    const [row] = await tx.query<Plan>(sql`EXPLAIN (FORMAT JSON) SELECT FROM ${table} WHERE ${rows}`);
+    return row?.["QUERY PLAN"][0]?.Plan["Plan Rows"] ?? 1;
+  };
+  const [listed, all, [known]] = await Promise.all([
+    planned(judged),
+    planned(sql`true`),
+    tx.query<{ rows: number }>(sql`SELECT reltuples AS rows FROM pg_class WHERE oid = ${tableName}::regclass`),
+  ]);
+  const share = Math.min(1, listed / Math.max(1, all));
+  return Math.max(Math.round(share * (known?.rows ?? 0)), exactCount + 1);
 }

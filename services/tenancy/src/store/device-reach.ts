@@ -6,16 +6,21 @@ import { reachedOrganizations, reachedSites } from "./reach.ts";
  * The rows of `devices` or `device_groups` that a caller reaches: the query's own predicate, beside the policies of the
  * tables. Those of deleted organizations are there for system callers only; people limited to sites reach nothing without one.
  */
-export function reachedBySite({ scope, partnerId, orgId, orgAccess, siteIds }: Caller): Query {
+export function reachedBySite(caller: Caller): Query {
+  const own = ownBySite(caller);
+  if (caller.scope === "system") return own;
+  return sql`${own} AND org_id NOT IN (SELECT o.id FROM organizations o WHERE o.deleted_at IS NOT NULL)`;
+}
+
+/** The same with those of deleted organizations. */
+export function ownBySite({ scope, partnerId, orgId, orgAccess, siteIds }: Caller): Query {
   if (scope === "system") return sql`true`;
-  const living = sql`org_id NOT IN (SELECT o.id FROM organizations o WHERE o.deleted_at IS NOT NULL)`;
   const own = (): Query => {
     if (scope === "organization") return sql`org_id = ${orgId}::uuid`;
     if (orgAccess.mode === "all") return sql`partner_id = ${partnerId}::uuid`;
     return sql`partner_id = ${partnerId}::uuid AND org_id = ANY (${orgAccess.orgIds}::uuid[])`;
   };
-  const all = sql`${own()} AND ${living}`;
-  return siteIds === null ? all : sql`${all} AND site_id = ANY (${siteIds}::uuid[])`;
+  return siteIds === null ? own() : sql`${own()} AND site_id = ANY (${siteIds}::uuid[])`;
 }
 
 /** The partner of a living organization that the caller reaches, or null; deleted ones count for lists of system callers. */
