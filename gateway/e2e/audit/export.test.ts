@@ -49,6 +49,13 @@ describe("GET /audit-logs/export", () => {
     expect(text).toContain('"two, three"');
   });
 
+  it("has the columns that were asked for, in their order", async () => {
+    const { text } = await download("?format=csv&action=site.create&columns=action,actorEmail", bearer());
+    const [header, ...lines] = text.trimEnd().split("\r\n");
+    expect(header).toBe("action,actorEmail");
+    expect(lines.map((line) => line.split(",")[0])).toEqual(["site.create", "site.create"]);
+  });
+
   it("streams JSON lines that end in a signed digest", async () => {
     const { text } = await download("?format=jsonl", bearer());
     const lines = text
@@ -64,6 +71,8 @@ describe("GET /audit-logs/export", () => {
     const other = await newOrganization(cluster, await newPartner(cluster));
     for (const [query, status, code] of [
       ["?format=xml", 400, "validation_failed"],
+      ["?columns=nonsense", 400, "validation_failed"],
+      ["?format=jsonl&columns=action", 400, "validation_failed"],
       [`?orgId=${other}`, 404, "organization_not_found"],
       ["?from=nonsense", 400, "validation_failed"],
     ] as const) {

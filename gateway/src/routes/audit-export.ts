@@ -20,9 +20,14 @@ const exportLogs = route({
     "CSV (RFC 4180) whose cells no spreadsheet takes for a formula, or JSON lines with checksums, checkpoints and a signed digest, which " +
     "verify by themselves (`npx muster audit verify`). A connection that ends without its last chunk is an incomplete export. " +
     "Each export is an audit row of its own, `data.export`.",
-  query: auditQuery
-    .omit({ page: true, limit: true, cursor: true, skipCount: true })
-    .extend({ format: z.enum(["csv", "jsonl"]).default("csv").meta({ description: "Form of the file." }) }),
+  query: auditQuery.omit({ page: true, limit: true, cursor: true, skipCount: true }).extend({
+    format: z.enum(["csv", "jsonl"]).default("csv").meta({ description: "Form of the file." }),
+    columns: z.string().max(500).optional().meta({
+      description:
+        "Columns of a CSV file in this order, comma-separated, by their names in its first line; default all.",
+      example: "timestamp,actorEmail,action",
+    }),
+  }),
   deadline: "export",
   load: "export",
   noStore: true,
@@ -39,7 +44,8 @@ const exportLogs = route({
   async handle({ query, rpc }, { services }) {
     const { format, contentType, suffix } = formats[query.format];
     const { page: _, ...filter } = wantedOf(query);
-    const parts = services.auditExports.exportLogs({ format, filter }, await rpc())[Symbol.asyncIterator]();
+    const columns = query.columns?.split(",") ?? [];
+    const parts = services.auditExports.exportLogs({ format, filter, columns }, await rpc())[Symbol.asyncIterator]();
     const first = await parts.next();
     if (first.done || first.value.part.case !== "head") throw new Error("audit began an export without its head");
     const { rows, truncated, asOf } = first.value.part.value;

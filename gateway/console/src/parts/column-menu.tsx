@@ -1,6 +1,6 @@
 import { Columns3 } from "lucide-react";
 import { useState } from "react";
-import { type ColumnChoice, choiceOf, moved, orderedColumns } from "../rules/column-choice.ts";
+import { type ColumnChoice, choiceOf, moved, orderedColumns, usualColumns } from "../rules/column-choice.ts";
 import styles from "./column-menu.module.css";
 import { Dialog, DialogActions } from "./dialog.tsx";
 
@@ -30,7 +30,7 @@ export function ColumnMenu({ columns, choice, onChange }: ColumnMenuProps) {
   const hidden = choice?.hidden ?? [];
   const show = (id: string, isShown: boolean) => {
     const rest = hidden.filter((each) => each !== id);
-    onChange({ order: choice?.order ?? [], hidden: isShown ? rest : [...rest, id] });
+    onChange({ ...(choice ?? usualColumns), hidden: isShown ? rest : [...rest, id] });
   };
   return (
     <>

@@ -5,10 +5,14 @@ import { useWhyNot } from "../api/me.tsx";
 import { accessToken } from "../api/session.ts";
 import { failureSentence } from "../rules/failure-sentence.ts";
 import { stringifySearch } from "../rules/search-params.ts";
+import type { Shown } from "./list-page.tsx";
 import type { Filters } from "./use-filters.ts";
 
-/** Exports the audit rows of the filters on screen as a file. */
-export function ExportButton({ filters, format }: { filters: Filters; format: "csv" | "jsonl" }) {
+/** Rows of one export. */
+const rowsMax = 10_000;
+
+/** Exports the newest audit rows of the filters on screen as a CSV file, with the columns that were chosen. */
+export function ExportButton({ filters, shown: { columns, total } }: { filters: Filters; shown: Shown }) {
   const why = useWhyNot("GET /api/v1/audit-logs/export");
   const [state, setState] = useState<"idle" | "running">("idle");
   const [problem, setProblem] = useState<string | null>(null);
@@ -18,7 +22,8 @@ export function ExportButton({ filters, format }: { filters: Filters; format: "c
     setProblem(null);
     try {
       const token = await accessToken();
-      const reply = await fetch(`/api/v1/audit-logs/export${stringifySearch({ ...filters, format })}`, {
+      const wanted = { ...filters, format: "csv", ...(columns ? { columns: columns.join(",") } : {}) };
+      const reply = await fetch(`/api/v1/audit-logs/export${stringifySearch(wanted)}`, {
         headers: { authorization: `Bearer ${token}` },
       });
       if (!reply.ok) {
@@ -26,10 +31,12 @@ export function ExportButton({ filters, format }: { filters: Filters; format: "c
         return;
       }
       const file = URL.createObjectURL(await reply.blob());
-      const link = Object.assign(document.createElement("a"), { href: file, download: `audit.${format}` });
+      const link = Object.assign(document.createElement("a"), { href: file, download: "audit.csv" });
       link.click();
       if (reply.headers.get("x-export-truncated") === "true") {
-        setProblem("The file has the newest 10,000 rows alone: narrow the filters for the others.");
+        setProblem(
+          `The file has the newest ${rowsMax.toLocaleString()} rows alone: narrow the filters for the others.`,
+        );
       }
       // After the browser has begun to read it.
       setTimeout(() => URL.revokeObjectURL(file), 10_000);
@@ -47,11 +54,19 @@ export function ExportButton({ filters, format }: { filters: Filters; format: "c
       <button
         type="button"
         disabled={why !== null || state === "running"}
-        title={why ?? "The rows that these filters find, at most the newest 10,000"}
+        title={
+          why ?? `The rows that these filters find, with ${columns ? "the columns that you chose" : "every column"}`
+        }
         onClick={() => void run()}
       >
         <Download size={16} aria-hidden />
-        <span>{state === "running" ? "Exporting …" : `Export ${format.toUpperCase()}`}</span>
+        <span>
+          {state === "running"
+            ? "Exporting …"
+            : total !== null && total > rowsMax
+              ? `Export the newest ${rowsMax.toLocaleString()} as CSV`
+              : "Export CSV"}
+        </span>
       </button>
     </>
   );

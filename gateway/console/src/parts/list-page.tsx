@@ -2,7 +2,7 @@ import type { ItemOf, ListPath } from "@muster/client";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { useWhyNot } from "../api/me.tsx";
 import { useCount, useList } from "../api/queries.ts";
-import { chosenColumns } from "../rules/column-choice.ts";
+import { areChosen, chosenColumns, usualColumns } from "../rules/column-choice.ts";
 import { BulkBar } from "./bulk-bar.tsx";
 import { ColumnMenu, useColumnChoice } from "./column-menu.tsx";
 import { type Choice, FilterBar } from "./filter-bar.tsx";
@@ -31,12 +31,15 @@ type ListPageProps<P extends ListPath> = {
   everyMs?: number;
   /** What stands there while there is nothing at all. */
   empty: ReactNode;
-  actions?: ReactNode;
+  actions?: ReactNode | ((shown: Shown) => ReactNode);
   /** What can be done with rows that are selected; without it none can be. */
   bulk?: (rows: readonly ItemOf<P>[], clear: () => void) => ReactNode;
   /** Whose other pages are offered beside it. */
   section?: SectionName;
 };
+
+/** What an export of the list is to have: null columns for all of them, null rows while their number is not known. */
+export type Shown = { columns: readonly string[] | null; total: number | null };
 
 /** A list of the API as a page, in each of its states. */
 export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
@@ -97,7 +100,12 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
         asOf={list.asOf}
         onRefresh={() => showNewest()}
       >
-        {actions}
+        {typeof actions === "function"
+          ? actions({
+              columns: areChosen(columnChoice) ? shownColumns.flatMap(({ exported = [] }) => exported) : null,
+              total: count.total,
+            })
+          : actions}
         <ColumnMenu columns={columns} choice={columnChoice} onChange={chooseColumns} />
       </ListHead>
       {section ? <Tabs section={section} label={`Pages beside ${title}`} /> : null}
@@ -134,6 +142,10 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           keyOf={keyOf}
           {...(bulk ? { selection: { chosen, change: setChosen } } : {})}
           {...order}
+          sizing={{
+            widths: columnChoice?.widths ?? usualColumns.widths,
+            change: (widths) => chooseColumns({ ...(columnChoice ?? usualColumns), widths }),
+          }}
           total={count.total}
           hasMore={list.hasMore}
           isLoadingMore={list.isLoadingMore}

@@ -1,6 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronsUpDown, ChevronUp } from "lucide-react";
 import { type CSSProperties, type KeyboardEvent, memo, type ReactNode, useCallback, useEffect, useRef } from "react";
+import { type ColumnWidths, narrowest, widest, widthWithin } from "../rules/column-choice.ts";
 import { nextSort, sortedBy } from "../rules/sort.ts";
 import { useShortcut } from "./shortcuts.ts";
 import styles from "./table.module.css";
@@ -15,6 +16,8 @@ export type Column<Row> = {
   isMinor?: true;
   /** The API's name for an order by this column. */
   sort?: string;
+  /** The API's names of what it shows, in an export. */
+  exported?: readonly string[];
 };
 
 type TableProps<Row> = {
@@ -32,6 +35,8 @@ type TableProps<Row> = {
   selection?: Selection;
   /** The order in force, as the API names it, and another one; undefined is the list's own. */
   order?: { inForce: string | undefined; change(sort: string | undefined): void };
+  /** Widths that were chosen, and others; an empty record is the usual ones. */
+  sizing?: { widths: ColumnWidths; change(widths: ColumnWidths): void };
 };
 
 /** Rows that are selected, by their keys. */
@@ -58,6 +63,7 @@ export function Table<Row>(props: TableProps<Row>) {
     loadMore,
     selection,
     order,
+    sizing,
   } = props;
   const scroller = useRef<HTMLElement>(null);
   const virtual = useVirtualizer({
@@ -111,7 +117,12 @@ export function Table<Row>(props: TableProps<Row>) {
         <colgroup>
           {selection ? <col className={styles.check} /> : null}
           {columns.map(({ id, width, isMinor }) => (
-            <col key={id} style={widthOf(width)} className={isMinor ? styles.minor : undefined} />
+            <col
+              key={id}
+              data-column={id}
+              style={widthOf(id in (sizing?.widths ?? {}) ? `${sizing?.widths[id]}px` : width)}
+              className={isMinor ? styles.minor : undefined}
+            />
           ))}
         </colgroup>
         <thead>
@@ -130,6 +141,7 @@ export function Table<Row>(props: TableProps<Row>) {
               <th
                 key={id}
                 scope="col"
+                data-column={id}
                 className={isMinor ? styles.minor : undefined}
                 aria-sort={sort && order ? sortedBy(sort, order.inForce) : undefined}
               >
@@ -145,6 +157,7 @@ export function Table<Row>(props: TableProps<Row>) {
                 ) : (
                   title
                 )}
+                {sizing ? <Sizer id={id} title={title} {...sizing} /> : null}
               </th>
             ))}
           </tr>
@@ -172,6 +185,77 @@ export function Table<Row>(props: TableProps<Row>) {
         {isLoadingMore ? "Loading more …" : hasMore ? "" : `All ${rows.length} are shown`}
       </p>
     </section>
+  );
+}
+
+/** How far a key widens or narrows a column, in pixels. */
+const stepPx = 16;
+
+/**
+ * The edge of a column: dragged, or moved by the arrow keys. All columns get the width that they have, so that what is
+ * left for one is not taken from another; a double click brings the usual ones back.
+ */
+function Sizer({
+  id,
+  title,
+  widths,
+  change,
+}: { id: string; title: string } & NonNullable<TableProps<unknown>["sizing"]>) {
+  const edge = useRef<HTMLHRElement>(null);
+  const begun = useRef<{ x: number; px: number } | null>(null);
+  const table = () => edge.current?.closest("table");
+  const measured = () =>
+    Object.fromEntries(
+      [...(table()?.querySelectorAll<HTMLElement>("th[data-column]") ?? [])]
+        .filter(({ offsetWidth }) => offsetWidth > 0)
+        .map(({ dataset, offsetWidth }) => [String(dataset.column), offsetWidth]),
+    );
+  const resize = (px: number) => change({ ...widths, ...measured(), [id]: widthWithin(px) });
+  const dragged = ({ clientX }: { clientX: number }) => {
+    const { x, px } = begun.current ?? { x: clientX, px: 0 };
+    return widthWithin(px + clientX - x);
+  };
+  return (
+    <hr
+      ref={edge}
+      className={styles.sizer}
+      tabIndex={0}
+      aria-orientation="vertical"
+      aria-label={`Width of ${title}`}
+      aria-valuemin={narrowest}
+      aria-valuemax={widest}
+      aria-valuenow={widths[id] ?? narrowest}
+      aria-valuetext={widths[id] === undefined ? "usual" : `${widths[id]} pixels`}
+      title="Drag, or press an arrow key; a double click brings the usual widths back"
+      onKeyDown={(event) => {
+        const by = { ArrowLeft: -stepPx, ArrowRight: stepPx }[event.key];
+        if (by === undefined) return;
+        event.preventDefault();
+        resize((measured()[id] ?? 0) + by);
+      }}
+      onPointerDown={(event) => {
+        event.preventDefault();
+        event.currentTarget.setPointerCapture(event.pointerId);
+        begun.current = { x: event.clientX, px: measured()[id] ?? 0 };
+      }}
+      onPointerMove={(event) => {
+        if (begun.current === null) return;
+        // Of this column alone, and stored once it is let go.
+        const column = table()?.querySelector<HTMLElement>(`col[data-column="${CSS.escape(id)}"]`);
+        column?.style.setProperty("--column-width", `${dragged(event)}px`);
+      }}
+      onPointerUp={(event) => {
+        if (begun.current === null) return;
+        const isMoved = event.clientX !== begun.current.x;
+        const px = dragged(event);
+        begun.current = null;
+        if (isMoved) resize(px);
+      }}
+      onPointerCancel={() => {
+        begun.current = null;
+      }}
+      onDoubleClick={() => change({})}
+    />
   );
 }
 

@@ -3,25 +3,36 @@ import { ago } from "../rules/ago.ts";
 
 const setting = "muster.time-zone";
 
-/** Which zone times are shown in: the browser's, or UTC as logs and audits have it. */
-export type Zone = "browser" | "UTC";
-export const chosenZone = (): Zone => (localStorage.getItem(setting) === "UTC" ? "UTC" : "browser");
+/** Which zone times are shown in: the browser's own, UTC as logs and audits have it, or one by its IANA name. */
+export const chosenZone = (): string => zoneOf(localStorage.getItem(setting) ?? "browser");
 
 /** Holds from the next page on. */
-export function chooseZone(zone: Zone): void {
+export function chooseZone(zone: string): void {
   if (zone === "browser") localStorage.removeItem(setting);
   else localStorage.setItem(setting, zone);
-  exact = formatOf(zone);
+  exact = formatOf(zoneOf(zone));
 }
 
-// An offset stands beside times of UTC, which nobody would guess.
-const formatOf = (zone: Zone) => {
+/** The browser's own in place of a zone that this browser does not know. */
+function zoneOf(zone: string): string {
+  if (zone === "browser") return zone;
+  try {
+    new Intl.DateTimeFormat(undefined, { timeZone: zone });
+    return zone;
+  } catch {
+    return "browser";
+  }
+}
+
+// The zone stands beside times of another one than the browser's, which nobody would guess.
+const formatOf = (zone: string) => {
   const format = new Intl.DateTimeFormat(undefined, {
     dateStyle: "medium",
     timeStyle: "medium",
-    ...(zone === "UTC" ? { timeZone: "UTC" } : {}),
+    ...(zone === "browser" ? {} : { timeZone: zone }),
   });
-  return (at: Date) => `${format.format(at)}${zone === "UTC" ? " UTC" : ""}`;
+  const place = zone === "browser" ? "" : ` ${zone.slice(zone.lastIndexOf("/") + 1).replaceAll("_", " ")}`;
+  return (at: Date) => `${format.format(at)}${place}`;
 };
 let exact = formatOf(chosenZone());
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { choiceOf, chosenColumns, moved } from "./column-choice.ts";
+import { areChosen, choiceOf, chosenColumns, moved, usualColumns } from "./column-choice.ts";
 
 const columns = ["host", "status", "os", "seen"].map((id) => ({ id }));
 const ids = (list: readonly { id: string }[]) => list.map(({ id }) => id);
@@ -7,10 +7,18 @@ const ids = (list: readonly { id: string }[]) => list.map(({ id }) => id);
 describe("columns that somebody chose", () => {
   it.each([
     ["no choice", null, ["host", "status", "os", "seen"]],
-    ["another order", { order: ["host", "seen", "status", "os"], hidden: [] }, ["host", "seen", "status", "os"]],
-    ["hidden ones", { order: [], hidden: ["os"] }, ["host", "status", "seen"]],
-    ["the first one hidden", { order: [], hidden: ["host"] }, ["host", "status", "os", "seen"]],
-    ["one that is gone", { order: ["host", "gone", "status"], hidden: ["gone"] }, ["host", "status", "os", "seen"]],
+    [
+      "another order",
+      { order: ["host", "seen", "status", "os"], hidden: [], widths: {} },
+      ["host", "seen", "status", "os"],
+    ],
+    ["hidden ones", { order: [], hidden: ["os"], widths: {} }, ["host", "status", "seen"]],
+    ["the first one hidden", { order: [], hidden: ["host"], widths: {} }, ["host", "status", "os", "seen"]],
+    [
+      "one that is gone",
+      { order: ["host", "gone", "status"], hidden: ["gone"], widths: {} },
+      ["host", "status", "os", "seen"],
+    ],
   ])("under %s", (_what, choice, shown) => {
     expect(ids(chosenColumns(columns, choice))).toEqual(shown);
   });
@@ -30,7 +38,21 @@ describe("columns that somebody chose", () => {
   );
 
   it("are kept as they were", () => {
-    const choice = { order: ["host", "os"], hidden: ["os"] };
+    const choice = { order: ["host", "os"], hidden: ["os"], widths: { host: 320 } };
     expect(choiceOf(JSON.stringify(choice))).toEqual(choice);
+    expect(moved(columns, choice, "seen", -1)).toMatchObject({ hidden: ["os"], widths: { host: 320 } });
+  });
+
+  it("are kept without widths that are none, and without any by those who chose before there were widths", () => {
+    const kept = { order: ["host"], hidden: [] };
+    expect(choiceOf(JSON.stringify(kept))).toEqual({ ...kept, widths: {} });
+    const widths = { host: 200, os: "wide", seen: -1, status: 1.5, gone: null };
+    expect(choiceOf(JSON.stringify({ ...kept, widths }))?.widths).toEqual({ host: 200 });
+  });
+
+  it("are chosen once they are others or in another order, not by their widths", () => {
+    expect(areChosen(null)).toBe(false);
+    expect(areChosen({ ...usualColumns, widths: { host: 200 } })).toBe(false);
+    expect(areChosen({ ...usualColumns, hidden: ["os"] })).toBe(true);
   });
 });

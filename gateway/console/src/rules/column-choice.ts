@@ -1,5 +1,18 @@
-/** Ids of a list's columns in the order that somebody chose, those that are hidden left out. */
-export type ColumnChoice = { order: readonly string[]; hidden: readonly string[] };
+/** By a column's id, in pixels. */
+export type ColumnWidths = Readonly<Record<string, number>>;
+
+/** Ids of a list's columns in the order that somebody chose, those that are hidden, and how wide they are. */
+export type ColumnChoice = { order: readonly string[]; hidden: readonly string[]; widths: ColumnWidths };
+
+export const usualColumns: ColumnChoice = { order: [], hidden: [], widths: {} };
+export const [narrowest, widest] = [64, 1_200];
+
+/** A width within what can be read and what fits a screen. */
+export const widthWithin = (px: number) => Math.round(Math.min(widest, Math.max(narrowest, px)));
+
+/** Whether other columns are shown than usual, or in another order. */
+export const areChosen = (choice: ColumnChoice | null): choice is ColumnChoice =>
+  choice !== null && choice.order.length + choice.hidden.length > 0;
 
 type Column = { id: string };
 
@@ -31,16 +44,18 @@ export function moved(columns: readonly Column[], choice: ColumnChoice | null, i
     order[to] = id;
     order[at] = other;
   }
-  return { order, hidden: choice?.hidden ?? [] };
+  return { ...(choice ?? usualColumns), order };
 }
 
 /** A stored choice; null for anything else. */
 export function choiceOf(text: string | null): ColumnChoice | null {
   if (text === null) return null;
   try {
-    const { order, hidden } = JSON.parse(text) as Partial<ColumnChoice>;
+    const { order, hidden, widths = {} } = JSON.parse(text) as Partial<ColumnChoice>;
     const areTexts = (value: unknown) => Array.isArray(value) && value.every((each) => typeof each === "string");
-    return order && hidden && areTexts(order) && areTexts(hidden) ? { order, hidden } : null;
+    if (!order || !hidden || !areTexts(order) || !areTexts(hidden)) return null;
+    const known = Object.entries(widths).filter(([, px]) => typeof px === "number" && widthWithin(px) === px);
+    return { order, hidden, widths: Object.fromEntries(known) };
   } catch {
     return null;
   }

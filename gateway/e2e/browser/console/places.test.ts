@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
+import { until } from "@muster/testing";
 import { enroller } from "../../support/enroller.ts";
 import { startIdp } from "../../support/identity-provider.ts";
 import { newOrganization, newPartner, newSite, signedInAs } from "../../support/people.ts";
@@ -234,8 +235,17 @@ inChromium("the console's pages of places and people", (visit) => {
     await page.getByRole("button", { name: "Move Agent to the left" }).click();
     await visitor.expectAccessible();
     await page.getByRole("button", { name: "Close" }).click();
+    const status = page.getByRole("columnheader", { name: "Status" });
+    const widthOfStatus = async () => Math.round((await status.boundingBox())?.width ?? 0);
+    const usual = await widthOfStatus();
+    await page.getByRole("separator", { name: "Width of Status" }).press("ArrowRight");
     await page.reload();
     await page.getByRole("link", { name: "till-1" }).waitFor();
+    expect(await page.getByRole("separator", { name: "Width of Status" }).getAttribute("aria-valuenow")).toBe(
+      String(usual + 16),
+    );
+    await page.getByRole("separator", { name: "Width of Status" }).dblclick();
+    await until("the usual width", async () => (await widthOfStatus()) === usual);
     const heads = await page.getByRole("columnheader").allTextContents();
     expect(heads.filter((text) => text !== "")).toEqual(["Host", "Agent", "Status", "Address", "Labels", "Last seen"]);
     await enroll(orgId, { hostname: "till-4" });

@@ -2,11 +2,12 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Reader } from "@muster/db";
 import { type CallContext, counter, type NoteSigner, type NoteVerifier, openNote, validationError } from "@muster/kit";
-import { ExportFormat, type ExportService } from "@muster/proto/muster/audit/v1/export_pb";
+import { ExportFormat, type ExportLogsRequest, type ExportService } from "@muster/proto/muster/audit/v1/export_pb";
 import { callContext } from "@muster/rpc";
 import { auditEvent, requirePermission, type TenantReader } from "@muster/service";
 import { parseCheckpoint } from "../rules/checkpoint.ts";
-import { exportFile } from "../rules/export-file.ts";
+import { csvTable } from "../rules/csv.ts";
+import { exportFile, type ExportFormat as FileFormat } from "../rules/export-file.ts";
 import type { LogFilter } from "../store/conditions.ts";
 import { type Selection, selectedRows, selectRows } from "../store/export.ts";
 import { readableRange } from "../store/logs.ts";
@@ -39,7 +40,8 @@ export function exportService(deps: Deps): ServiceImpl<typeof ExportService> {
     async *exportLogs(request, handler) {
       const context = callContext(handler);
       requirePermission(context, "audit:export");
-      const format = formatOf(request.format);
+      const as = formatOf(request);
+      const { format } = as;
       const wanted = request.filter;
       if (!wanted) throw validationError({ filter: ["Required"] });
       const filter = filterOf(wanted);
@@ -55,7 +57,7 @@ export function exportService(deps: Deps): ServiceImpl<typeof ExportService> {
       };
       const copies =
         format === "jsonl" ? await copiesOf(deps, selection, seenUntil.getTime()) : new Map<string, string[]>();
-      const file = exportFile(format, { ...deps, ...selection, copies });
+      const file = exportFile(as, { ...deps, ...selection, copies });
       yield* parts(file.begin());
       for await (const rows of selectedRows(db, context, selection)) {
         yield* parts(file.rows(rows));
@@ -99,12 +101,16 @@ function* parts(text: string) {
   }
 }
 
-function formatOf(format: ExportFormat): "csv" | "jsonl" {
+function formatOf({ format, columns }: Pick<ExportLogsRequest, "format" | "columns">): FileFormat {
   switch (format) {
-    case ExportFormat.CSV:
-      return "csv";
+    case ExportFormat.CSV: {
+      const table = csvTable(columns);
+      if (table === null) throw validationError({ columns: ["Unknown column"] });
+      return { format: "csv", table };
+    }
     case ExportFormat.JSONL:
-      return "jsonl";
+      if (columns.length > 0) throw validationError({ columns: ["Of a CSV file alone"] });
+      return { format: "jsonl" };
     default:
       throw validationError({ format: ["Must be csv or jsonl"] });
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { csvCell } from "./csv.ts";
+import { csvCell, csvTable } from "./csv.ts";
 
 describe("a CSV cell", () => {
   it.each([
@@ -22,4 +22,17 @@ describe("a CSV cell", () => {
       expect(cell.endsWith('"')).toBe(true);
     },
   );
+});
+
+describe("the columns of a CSV file", () => {
+  it("are those that were named, in their order, and all of them when none was", () => {
+    expect(csvTable(["action", "actorEmail"])?.header).toBe("action,actorEmail\r\n");
+    const all = csvTable([])?.header ?? "";
+    expect([all.split(",").length, all.startsWith("id,orgId,"), all.endsWith("prevChecksum\r\n")]).toEqual([
+      23,
+      true,
+      true,
+    ]);
+    for (const names of [["nonsense"], ["action", ""], ["ACTION"]]) expect(csvTable(names)).toBeNull();
+  });
 });

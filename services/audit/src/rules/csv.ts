@@ -41,10 +41,15 @@ const columns: readonly Column[] = [
   ["prevChecksum", ({ prevChecksum }) => prevChecksum],
 ];
 
-/** The header line. */
-export const csvHeader = `${columns.map(([name]) => name).join(",")}\r\n`;
+export type CsvTable = { header: string; line(row: ChainRow): string };
 
-/** A row as a line, line end included. */
-export function csvLine(row: ChainRow): string {
-  return `${columns.map(([, of]) => csvCell(of(row))).join(",")}\r\n`;
+/** Header and lines of these columns in this order, of all when none is named. Null when one is unknown. */
+export function csvTable(names: readonly string[]): CsvTable | null {
+  const chosen = names.length === 0 ? columns : names.map((name) => columns.find(([known]) => known === name));
+  if (!chosen.every((column) => column !== undefined)) return null;
+  const lineOf = (cells: readonly string[]) => `${cells.join(",")}\r\n`;
+  return {
+    header: lineOf(chosen.map(([name]) => name)),
+    line: (row) => lineOf(chosen.map(([, of]) => csvCell(of(row)))),
+  };
 }

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { type NoteSigner, type NoteVerifier, signNote } from "@muster/kit";
 import type { ChainRow } from "./chain-row.ts";
-import { csvHeader, csvLine } from "./csv.ts";
+import type { CsvTable } from "./csv.ts";
 import { type ExportedChain, exportText, renderChain, renderEnd, renderRow } from "./export-line.ts";
 
-export type ExportFormat = "csv" | "jsonl";
+/** Which columns a CSV file has; JSON lines have everything, or they would not verify. */
+export type ExportFormat = { format: "csv"; table: CsvTable } | { format: "jsonl" };
 
 /** Writes an export piece by piece; what it gives back is the next part of the file. */
 export type ExportFile = { begin(): string; rows(rows: readonly ChainRow[]): string; end(): string };
@@ -20,17 +21,17 @@ type Facts = {
   now: () => Date;
 };
 
-export function exportFile(format: ExportFormat, facts: Facts): ExportFile {
-  return format === "csv" ? csvFile(facts) : jsonlFile(facts);
+export function exportFile(as: ExportFormat, facts: Facts): ExportFile {
+  return as.format === "csv" ? csvFile(as.table, facts) : jsonlFile(facts);
 }
 
-function csvFile({ chains }: Facts): ExportFile {
+function csvFile({ header, line }: CsvTable, { chains }: Facts): ExportFile {
   // As the API shows it: the earliest retained row links to nothing.
   const shown = (row: ChainRow): ChainRow =>
     row.seq === (chains.get(row.entry.chainId)?.baseSeq ?? 0) + 1 ? { ...row, prevChecksum: null } : row;
   return {
-    begin: () => csvHeader,
-    rows: (rows) => rows.map((row) => csvLine(shown(row))).join(""),
+    begin: () => header,
+    rows: (rows) => rows.map((row) => line(shown(row))).join(""),
     end: () => "",
   };
 }

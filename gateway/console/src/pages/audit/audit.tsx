@@ -58,17 +58,18 @@ export function Audit() {
         ...(from ? { from: "From" } : {}),
         ...(to ? { to: "To" } : {}),
       }}
-      actions={
+      actions={(shown) => (
         <>
           <DayField name="from" label="From" />
           <DayField name="to" label="To" isLast />
-          {q ? null : <ExportButton filters={filters} format="csv" />}
+          {q ? null : <ExportButton filters={filters} shown={shown} />}
         </>
-      }
+      )}
       columns={[
         {
           id: "action",
           title: "Action",
+          exported: ["action"],
           cell: ({ id, action }) => (
             <Link to="/audit/$id" params={{ id }} search={{ orgId } as never}>
               {action}
@@ -78,6 +79,7 @@ export function Audit() {
         {
           id: "actor",
           title: "Actor",
+          exported: ["actorEmail", "actorName", "actorType"],
           width: "15rem",
           cell: ({ user, actorType }) => {
             const name = user.email ?? user.name ?? actorType;
@@ -96,11 +98,25 @@ export function Audit() {
         {
           id: "resource",
           title: "Resource",
+          exported: ["resourceType", "resourceName"],
           isMinor: true,
           cell: ({ resource }) => `${resource.type} ${resource.name ?? ""}`,
         },
-        { id: "result", title: "Result", width: "7rem", isMinor: true, cell: ({ result }) => <Status of={result} /> },
-        { id: "time", title: "Time", width: "16rem", cell: ({ timestamp }) => <Instant at={timestamp} /> },
+        {
+          id: "result",
+          title: "Result",
+          exported: ["result"],
+          width: "7rem",
+          isMinor: true,
+          cell: ({ result }) => <Status of={result} />,
+        },
+        {
+          id: "time",
+          title: "Time",
+          exported: ["timestamp"],
+          width: "16rem",
+          cell: ({ timestamp }) => <Instant at={timestamp} />,
+        },
       ]}
       empty={<EmptyState title="Nothing has been recorded yet." />}
     />

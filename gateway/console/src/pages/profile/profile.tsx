@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from "react";
 import { api } from "../../api/api.ts";
 import { call } from "../../api/call.ts";
-import { useMe } from "../../api/me.tsx";
+import { useMe, useWhyNot } from "../../api/me.tsx";
 import { canUsePasskeys, makePasskey } from "../../api/passkey.ts";
 import { dataOf, Failed, useForget, useGet, useList } from "../../api/queries.ts";
 import { accessToken } from "../../api/session.ts";
@@ -18,7 +18,7 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
 import { areSingleKeysOn, setSingleKeys } from "../../parts/shortcuts.ts";
 import { FailureState, Loading, Said } from "../../parts/states.tsx";
-import { chooseZone, chosenZone, Instant, Time, type Zone } from "../../parts/time.tsx";
+import { chooseZone, chosenZone, Instant, Time } from "../../parts/time.tsx";
 import { useWrite } from "../../parts/use-write.ts";
 import { ssoReasonSentence } from "../../rules/sso-reasons.ts";
 import { LinkedProviders } from "./linked-providers.tsx";
@@ -28,7 +28,6 @@ export function Profile() {
   const parameters = new URLSearchParams(location.search);
   const linkError = parameters.get("ssoLinkError");
   const [areKeysOn, setKeysOn] = useState(areSingleKeysOn);
-  const [zone, setZone] = useState(chosenZone);
   return (
     <>
       <PageTitle title="Profile" />
@@ -51,22 +50,38 @@ export function Profile() {
           />{" "}
           Single keys are shortcuts (press ? for the list)
         </label>
-        <label className={forms.inline}>
-          Times are shown in{" "}
-          <select
-            value={zone}
-            onChange={(event) => {
-              const wanted = event.target.value as Zone;
-              chooseZone(wanted);
-              setZone(wanted);
-            }}
-          >
-            <option value="browser">this browser's zone ({Intl.DateTimeFormat().resolvedOptions().timeZone})</option>
-            <option value="UTC">UTC</option>
-          </select>
-        </label>
+        <ZoneChoice />
       </Section>
     </>
+  );
+}
+
+/** Of this browser, of the partner whom the person works for, or UTC. */
+function ZoneChoice() {
+  const why = useWhyNot("GET /api/v1/orgs/partners/me");
+  const partner = useGet("/api/v1/orgs/partners/me", {}, { enabled: why === null });
+  const [zone, setZone] = useState(chosenZone);
+  const { timezone } = partner.data?.settings ?? {};
+  const others = new Set(["UTC", ...(typeof timezone === "string" ? [timezone] : []), zone]);
+  others.delete("browser");
+  return (
+    <label className={forms.inline}>
+      Times are shown in{" "}
+      <select
+        value={zone}
+        onChange={({ target }) => {
+          chooseZone(target.value);
+          setZone(chosenZone());
+        }}
+      >
+        <option value="browser">this browser's zone ({Intl.DateTimeFormat().resolvedOptions().timeZone})</option>
+        {[...others].map((name) => (
+          <option key={name} value={name}>
+            {name === timezone ? `your partner's zone (${name})` : name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

@@ -39,7 +39,10 @@ function Record() {
     const body = {
       name: text("name"),
       billingEmail: text("billingEmail") || null,
-      settings: { contact: { name: text("contactName") || null, phone: text("contactPhone") || null } },
+      settings: {
+        timezone: text("timezone") || null,
+        contact: { name: text("contactName") || null, phone: text("contactPhone") || null },
+      },
     };
     const saved = await write.run(() => dataOf(api.PATCH("/api/v1/orgs/partners/me", { body })));
     if (saved === null) return;
@@ -68,6 +71,18 @@ function Record() {
             <Field label="Billing e-mail" faults={write.faultsOf("billingEmail")}>
               <input name="billingEmail" type="email" maxLength={255} defaultValue={data.billingEmail ?? ""} />
             </Field>
+            <Field
+              label="Time zone"
+              hint="People of the partner may have times shown in it."
+              faults={write.faultsOf("settings.timezone")}
+            >
+              <input name="timezone" list="zones" maxLength={50} defaultValue={String(data.settings.timezone ?? "")} />
+            </Field>
+            <datalist id="zones">
+              {Intl.supportedValuesOf("timeZone").map((name) => (
+                <option key={name} value={name} />
+              ))}
+            </datalist>
             <Field label="Contact" hint="Whom your customers may ask." faults={write.faultsOf("settings")}>
               <input name="contactName" maxLength={255} defaultValue={contact.name ?? ""} />
             </Field>
