@@ -55,4 +55,24 @@ describe("a transaction", () => {
       cause: { message: expect.stringMatching(/may have been committed/) },
     });
   });
+
+  it.each([
+    ["well", (text: string) => ({ command: text })],
+    ["with another command", () => ({ command: "ROLLBACK" })],
+    [
+      "by an error",
+      (text: string) => {
+        if (text === "COMMIT") throw new Error("Connection terminated unexpectedly");
+        return { command: text };
+      },
+    ],
+  ])("holds no timer once COMMIT was answered %s", async (_how, answer) => {
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+    const before = timers();
+    const { commit } = openTransaction(fakeClient(answer).client, settings, plain);
+    const committed = commit();
+    expect(timers()).toBe(before + 1);
+    await committed.catch(() => undefined);
+    expect(timers()).toBe(before);
+  });
 });

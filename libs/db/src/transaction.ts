@@ -96,11 +96,10 @@ export function openTransaction(
     async commit() {
       over = true;
       for (const insert of outboxInserts(messages)) sendAhead(insert);
-      const result = await send({ text: "COMMIT", values: [] }).catch(noteLostCommit);
+      const result = await send({ text: "COMMIT", values: [] }).catch(noteLostCommit).finally(silence.end);
       if (firstError) throw firstError.error;
       // COMMIT of a failed transaction succeeds, and answers ROLLBACK.
       if (result.command !== "COMMIT") throw new Error(`COMMIT was answered with ${result.command}`);
-      silence.end();
     },
     undo() {
       const isClean = !over && unanswered === 0 && firstError === undefined;
