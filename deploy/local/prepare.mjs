@@ -52,10 +52,10 @@ export function makeConsole() {
 function makeClient() {
   const folder = join(root, "libs", "client");
   const stamp = join(modules, ".muster-client");
-  const sources = ["gateway/src", "libs/kit/src", "libs/client/src", "deploy/cli/src"].flatMap((path) =>
-    sourcesOf(join(root, path)),
-  );
-  const wanted = hash([...sources, join(folder, "generate.mjs"), join(root, "package-lock.json")]);
+  // The types are made of what is compiled: sources that were edited since would be stamped over types of before.
+  const compiled = ["gateway/dist", "libs/kit/dist"].flatMap((path) => filesOf(join(root, path), /\.js$/));
+  const sources = ["libs/client/src", "deploy/cli/src"].flatMap((path) => sourcesOf(join(root, path)));
+  const wanted = hash([...compiled, ...sources, join(folder, "generate.mjs"), join(root, "package-lock.json")]);
   const outputs = [
     "src/generated/schema.ts",
     "src/generated/operations.ts",
@@ -73,12 +73,14 @@ function makeClient() {
   remember(stamp, wanted);
 }
 
-function sourcesOf(folder) {
+const sourcesOf = (folder) => filesOf(folder, /(?<!\.test)\.(tsx?|css|svg)$/);
+
+function filesOf(folder, wanted) {
   return readdirSync(folder, { withFileTypes: true })
     .flatMap((entry) => {
       const path = join(folder, entry.name);
-      if (entry.isDirectory()) return entry.name === "generated" ? [] : sourcesOf(path);
-      return /\.(tsx?|css|svg)$/.test(entry.name) && !entry.name.endsWith(".test.ts") ? [path] : [];
+      if (entry.isDirectory()) return entry.name === "generated" ? [] : filesOf(path, wanted);
+      return wanted.test(entry.name) ? [path] : [];
     })
     .sort();
 }
