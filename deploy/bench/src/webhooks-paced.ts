@@ -127,7 +127,7 @@ function publishTo(bus: Bus, { hooks }: BenchWebhooks) {
   };
 }
 
-/** Hands out what is due every 10 ms without waiting for what was handed out before; gives how many. */
+/** Hands out what is due every 10 ms without waiting for what was handed out before; returns how many. */
 async function everyTick(
   rate: number,
   ms: number,

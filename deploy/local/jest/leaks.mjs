@@ -10,8 +10,8 @@ const pageRows = 5_000;
 
 /**
  * Searches the logs of every process of the shared e2e cluster, its audit rows, outboxes and dead letters for the
- * secrets that clients noted (gateway/e2e/support/handed-out.ts). Call it while the database runs. Gives a sentence for
- * each place; none when no cluster was started.
+ * secrets that clients noted (gateway/e2e/support/handed-out.ts). Call it while the database runs. Returns a sentence
+ * for each place; none when no cluster was started.
  */
 export async function leaksOf(directory, { secretScanner }) {
   const noted = join(directory, "secrets");

@@ -86,8 +86,8 @@ const expectedKinds = [
 ] as const;
 
 /**
- * Requests all the time while `action` runs, and with `signInNow` a sign-in whose code is good, of somebody else; gives
- * how many of each kind were answered well, and all that were not.
+ * Requests all the time while `action` runs, and with `signInNow` a sign-in whose code is good, of somebody else;
+ * returns how many of each kind were answered well, and all that were not.
  */
 async function underLoad(
   action: (signInNow: () => Promise<void>) => Promise<unknown>,

@@ -54,7 +54,7 @@ export async function operatorToken(cluster: Cluster, admin: Credentials): Promi
   return next.accessToken;
 }
 
-/** Enrolls TOTP for a session that needs its password; gives the recovery codes. */
+/** Enrolls TOTP for a session that needs its password; returns the recovery codes. */
 async function enroll(cluster: Cluster, tokens: Tokens, ownPassword: string): Promise<string[]> {
   const { secret } = await call(cluster, "POST", "/auth/mfa/totp/setup", tokens, { password: ownPassword });
   const { recoveryCodes } = await call(cluster, "POST", "/auth/mfa/totp/enable", tokens, {

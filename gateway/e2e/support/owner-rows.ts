@@ -2,7 +2,7 @@ import pg from "pg";
 import type { Cluster } from "./cluster.ts";
 
 /**
- * Runs a statement as the database's owner: for what no route can bring about, such as the passing of time. Gives the
+ * Runs a statement as the database's owner: for what no route can bring about, such as the passing of time. Returns the
  * rows.
  */
 export async function asDatabaseOwner(

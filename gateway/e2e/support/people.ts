@@ -73,17 +73,17 @@ export async function roleId(by: Api, key: RoleKey): Promise<string> {
 export const tokenOf = (inviteUrl: unknown) =>
   new URLSearchParams(new URL(String(inviteUrl)).hash.slice(1)).get("token") ?? "";
 
-/** A new active partner; gives its id. */
+/** A new active partner; returns its id. */
 export async function newPartner(cluster: Cluster, change: object = {}): Promise<string> {
   return create(cluster, "/orgs/partners", { name: "Test partner", slug: `p-${randomUUID()}`, ...change });
 }
 
-/** A new active organization of a partner; gives its id. */
+/** A new active organization of a partner; returns its id. */
 export async function newOrganization(cluster: Cluster, partnerId: string, change: object = {}): Promise<string> {
   return create(cluster, "/orgs/organizations", { partnerId, name: "Test org", slug: `o-${randomUUID()}`, ...change });
 }
 
-/** A new site of an organization; gives its id. */
+/** A new site of an organization; returns its id. */
 export async function newSite(cluster: Cluster, orgId: string, change: object = {}): Promise<string> {
   return create(cluster, "/orgs/sites", { orgId, name: `Site ${randomUUID()}`, ...change });
 }

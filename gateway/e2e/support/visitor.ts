@@ -110,7 +110,7 @@ export function newVisitor() {
     /** Keeps the Set-Cookie lines of an answer from a host. */
     keep,
     cookies: () => [...cookies.values()].map(({ value }) => value),
-    /** Follows from here until an address of the app, or until `stopBefore` says so; gives where it would go next. */
+    /** Follows from here until an address of the app, or until `stopBefore` says so; returns where it would go next. */
     follow: async (url: string, stopBefore?: (next: string) => boolean) => followFrom(await get(url), stopBefore),
     followFrom,
   };

@@ -21,8 +21,8 @@ const underWayMax = 20;
 const untold = counter("gateway_refusals_untold_total", "Refused changes that identity was not told of.", ["reason"]);
 
 /**
- * Tells identity of changes that were refused here, once for each actor, action and minute: nobody who is refused waits for it,
- * and nobody can flood the trail by being refused.
+ * Notifies identity of changes that were refused here, once for each actor, action and minute: nobody who is refused
+ * waits for it, and nobody can flood the trail by being refused.
  */
 export function createRefusals({
   refusals,

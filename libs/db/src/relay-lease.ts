@@ -10,7 +10,7 @@ export type RelayLease = {
   lose(): void;
   /** Gives the lease back; it may be taken again. */
   giveBack(): Promise<void>;
-  /** Stops renewing and gives the lease back. */
+  /** Stops renewing and returns the lease. */
   release(): Promise<void>;
 };
 

@@ -32,7 +32,7 @@ export type RelayOptions = {
 export type Relay = {
   /** Looks for messages now. Called by itself after each COMMIT of `db` that emitted. */
   wake(): void;
-  /** Ends after the round in hand and gives the lease back. */
+  /** Ends after the round in hand and returns the lease. */
   stop(): Promise<void>;
 };
 

@@ -31,7 +31,7 @@ const getInfo =
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const settingsFrame = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
 
-/** A session call whose handler waits; gives a way to end it. */
+/** A session call whose handler waits; returns a way to end it. */
 function waiting() {
   const started = deferred();
   const release = deferred();

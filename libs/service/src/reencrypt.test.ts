@@ -50,7 +50,7 @@ const seal = (keys: string, id: string, part: string) =>
 const stored = () =>
   owner.read<{ id: string; part: string; secret: Buffer }>(system, sql`SELECT * FROM things ORDER BY 1, 2`);
 
-/** Rows under the older key; gives their ids. */
+/** Rows under the older key; returns their ids. */
 async function fill(count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => uuidv7()).sort();
   for (const id of ids) await put(id, "a", seal(older, id, "a"));

@@ -39,8 +39,9 @@ export async function sealedPage(
 }
 
 /**
- * Puts fresh envelopes in the place of those that are still what was read; gives how many. Rows that somebody else holds are
- * left alone: whoever never waits can be no part of a deadlock, and no request waits for more than this statement.
+ * Puts fresh envelopes in the place of those that are still what was read; returns how many. Rows that somebody else
+ * holds are left alone: whoever never waits can be no part of a deadlock, and no request waits for more than this
+ * statement.
  */
 export async function swapEnvelopes(tx: Tx, column: SealedColumn, rows: readonly Reseal[]): Promise<number> {
   return tx.execute(swapStatement(column, rows));

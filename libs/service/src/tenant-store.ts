@@ -62,7 +62,7 @@ export async function applyTenants(
 
 /**
  * What the copy has not heard of since `asOf` although the whole snapshot was read: sites are marked as deleted, the rest
- * (tenancy itself went back in time) is removed. Gives those that were not deleted before.
+ * (tenancy itself went back in time) is removed. Returns those that were not deleted before.
  */
 export async function dropUnheard(tx: Tx, asOf: string): Promise<TenantChange[]> {
   const columns = sql`kind, id, partner_id AS "partnerId", org_id AS "orgId", version, status`;

@@ -6,7 +6,7 @@ import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { callOptions, createSigner, createTransport } from "@muster/rpc";
 import { service } from "../config.ts";
 
-/** Tells tenancy which devices update now; the ids of those that do. */
+/** Notifies tenancy of the devices that update now; returns the ids of those that do. */
 export type BeginUpdates = (
   updates: { deviceId: string; component: string; version: string; timeoutSeconds: number }[],
 ) => Promise<Set<string>>;

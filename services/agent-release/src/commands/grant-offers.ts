@@ -34,7 +34,7 @@ export async function grant(
   return opened;
 }
 
-/** Tells tenancy; grants that it does not know of are taken back, so that they hold no place. */
+/** Notifies tenancy; grants that it does not know of are taken back, so that they hold no place. */
 export async function beginAll(deps: BeginDeps, begins: readonly Begin[]): Promise<Set<string>> {
   if (begins.length === 0) return new Set();
   const { timeoutSeconds } = deps;

@@ -41,7 +41,7 @@ const outcomes = counter("muster_live_queries_total", "Live queries by how they 
 const seconds = histogram("muster_live_query_seconds", "Duration of live queries that were answered.");
 
 /**
- * Asks a device's agent over whichever gateway holds its channel and gives the bytes of its answer. Throws AppError
+ * Asks a device's agent over whichever gateway holds its channel and returns the bytes of its answer. Throws AppError
  * `device_offline`, `device_timeout`, `device_error`, `device_busy`, `event_log_not_found`, `event_log_entry_not_found`,
  * `cancelled` when the signal is aborted (the agent is told), or `unavailable`.
  */

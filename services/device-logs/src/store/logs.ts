@@ -130,7 +130,7 @@ export async function prune(
   return done;
 }
 
-/** Makes the partitions of this week and the next ones; gives how many were missing. */
+/** Makes the partitions of this week and the next ones; returns how many were missing. */
 export async function makeWeeks(db: Database, weeksAhead: number): Promise<number> {
   const [row] = await db.tx({ caller: systemCaller("device-logs") }, (tx) =>
     tx.query<{ made: number }>(sql`SELECT make_agent_log_weeks(${weeksAhead}) AS made`),

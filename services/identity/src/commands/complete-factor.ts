@@ -83,7 +83,8 @@ export async function stepUp(deps: FactorDeps, context: CallContext, proof: Proo
 
 /**
  * What every new factor brings, in the transaction that stores it: recovery codes with the first one, a completed challenge of
- * this session, audit row and mail. Gives the codes (none when there was a factor before) and the message to wait for.
+ * this session, audit row and mail. Returns the codes (none when there was a factor before) and the message to wait
+ * for.
  */
 export async function enrolled(
   deps: FactorDeps,

@@ -9,7 +9,7 @@ import { type EndReason, revokeSessions, type Which } from "../store/sessions.ts
 
 /**
  * Ends families of a person in the given transaction, each with its word to the gateways, its `session.logout` and, unless the
- * person just signs out, its audit row `session.revoke`. Gives the ids of messages to wait for (appliedEverywhere).
+ * person just signs out, its audit row `session.revoke`. Returns the ids of messages to wait for (appliedEverywhere).
  */
 export async function endSessions(
   tx: Tx,

@@ -63,7 +63,7 @@ export async function inviteUser(
   );
 }
 
-/** A new invitation of this person, with its mail; gives its token, which is stored as a digest. */
+/** A new invitation of this person, with its mail; returns its token, which is stored as a digest. */
 export async function addInvite(
   { mail }: Pick<UserDeps, "mail">,
   tx: Tx,

@@ -2,7 +2,10 @@ import type { Tx } from "@muster/db";
 import type { AgentTokenRow } from "../store/agent-tokens.ts";
 import { announce } from "./changes.ts";
 
-/** Tells the gateways that an agent is not what it was; `ended` is a token that just stopped counting. The id of the change. */
+/**
+ * Notifies the gateways that an agent is not what it was; `ended` is a token that just stopped counting. The id of the
+ * change.
+ */
 export function announceAgent(tx: Tx, after: AgentTokenRow, ended: readonly Buffer[] = []): string {
   const digests = [after.digest, after.next_digest, ...ended].filter((digest) => digest !== null);
   return announce(tx, {

@@ -9,7 +9,7 @@ import {
 import { encode } from "@muster/rpc";
 import type { TenantChange } from "@muster/service";
 
-/** Tells every gateway that a session family must not be admitted any more. */
+/** Notifies every gateway that a session family must not be admitted any more. */
 export function sessionRevoked(sessionId: string, userId: string, revokedAt: Date): OutboxMessage {
   const body = encode(SessionRevokedSchema, { sessionId, userId, revokedAt: timestampFromDate(revokedAt) });
   return {
@@ -19,7 +19,7 @@ export function sessionRevoked(sessionId: string, userId: string, revokedAt: Dat
   };
 }
 
-/** Tells every gateway that what it remembers of a person is stale. */
+/** Notifies every gateway that what it remembers of a person is stale. */
 export function userChanged(userId: string, userVersion: number): OutboxMessage {
   const body = encode(UserChangedSchema, { userId, userVersion });
   // A step-up changes a session and leaves the version: an id of its own keeps the next one from being taken for a repeat.
@@ -30,7 +30,7 @@ export function userChanged(userId: string, userVersion: number): OutboxMessage 
   };
 }
 
-/** Tells every gateway the status of a partner or an organization; null for sites, which have none. */
+/** Notifies every gateway of the status of a partner or an organization; null for sites, which have none. */
 export function tenantStatusChanged(change: TenantChange): OutboxMessage | null {
   const { kind, id, version, status, deleted } = change;
   if (kind === "site") return null;

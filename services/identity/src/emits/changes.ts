@@ -27,7 +27,7 @@ export type CredentialChange =
 
 export type AfterChangeDeps = { db: Database };
 
-/** Tells the gateways with the transaction that makes the change; its id is what `afterChange` waits for. */
+/** Notifies the gateways with the transaction that makes the change; its id is what `afterChange` waits for. */
 export function announce(tx: Tx, change: CredentialChange): string {
   const changeId = uuidv7();
   tx.emit({ ...messageOf(changeId, change), msgId: messageIdOf(changeId) });

@@ -25,7 +25,7 @@ export function recordFact(tx: Tx, who: Who, owned: Owned, { action, details }: 
   );
 }
 
-/** Tells the gateways that a key is not what it was; the id of the change. */
+/** Notifies the gateways that a key is not what it was; the id of the change. */
 export function announceKey(tx: Tx, before: ApiKeyRow, after: ApiKeyRow): string {
   const digests = [before.digest, before.previous_digest, after.digest].filter((digest) => digest !== null);
   return announce(tx, {

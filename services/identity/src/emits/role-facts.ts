@@ -6,8 +6,8 @@ import { auditEvent } from "@muster/service";
 import type { RoleRow } from "../store/roles.ts";
 
 /**
- * Tells every gateway that what it remembers of everybody who has a role is stale: one message however many they are, and
- * also for those who sign in while the change is made.
+ * Notifies every gateway that what it remembers of everybody who has a role is stale: one message however many they
+ * are, and also for those who sign in while the change is made.
  */
 export function roleChanged(before: RoleRow): OutboxMessage {
   const body = encode(RoleChangedSchema, {

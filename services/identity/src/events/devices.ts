@@ -2,7 +2,10 @@ import type { OnDeviceChanges } from "@muster/service";
 import { announceAgent } from "../emits/agent-facts.ts";
 import { revokeAgentTokens, setQuarantined } from "../store/agent-tokens.ts";
 
-/** Ends the tokens of decommissioned devices, and tells the gateways who is quarantined and who no longer is. */
+/**
+ * Ends the tokens of decommissioned devices, and notifies the gateways of those that are quarantined and of those that
+ * no longer are.
+ */
 export const followDevices: OnDeviceChanges = async (tx, changes) => {
   const now = new Date();
   const gone = changes.filter(({ status }) => status === "decommissioned").map(({ id }) => id);

@@ -114,7 +114,7 @@ export function revokeAgentTokens(tx: Tx, deviceIds: readonly string[], now: Dat
     RETURNING ${columns}`);
 }
 
-/** Ends the tokens of all agents of a tenant (indexes agent_tokens_of_…); gives their number. */
+/** Ends the tokens of all agents of a tenant (indexes agent_tokens_of_…); returns their number. */
 export function revokeTenantAgentTokens(tx: Tx, tenant: Tenant, now: Date): Promise<number> {
   return tx.execute(sql`
     UPDATE agent_tokens SET revoked_at = ${now}, version = version + 1 WHERE ${ofTenant(tenant)} AND revoked_at IS NULL`);

@@ -97,7 +97,7 @@ export async function deleteEnrollmentKey(tx: Tx, id: string): Promise<void> {
   await tx.execute(sql`DELETE FROM enrollment_keys t WHERE id = ${id}`);
 }
 
-/** Ends every key of a tenant that could still be used; gives their number. */
+/** Ends every key of a tenant that could still be used; returns their number. */
 export function endTenantEnrollmentKeys(tx: Tx, tenant: Tenant, now: Date): Promise<number> {
   return tx.execute(sql`
     UPDATE enrollment_keys SET expires_at = ${now}, updated_at = ${now} WHERE ${ofTenant(tenant)} AND expires_at > ${now}`);

@@ -85,7 +85,9 @@ export async function clearFailures(tx: Tx, counted: readonly Counted[]): Promis
   await tx.execute(sql`DELETE FROM failed_attempts f USING ${keysOf(counted)} WHERE f.bucket = ${bucket}`);
 }
 
-/** Removes up to `limit` counts in which nothing counts any more; gives their number. Index failed_attempts_expiry. */
+/**
+ * Removes up to `limit` counts in which nothing counts any more; returns their number. Index failed_attempts_expiry.
+ */
 export async function removeOldFailures(db: Database, limit: number, now: Date): Promise<number> {
   return db.tx({ caller: systemCaller("identity") }, (tx) =>
     tx.execute(sql`

@@ -35,7 +35,7 @@ export async function useInvite(tx: Tx, id: string, now: Date): Promise<boolean>
   return used === 1;
 }
 
-/** Makes an invited person active and gives their new version; null when they are not waiting any more. */
+/** Makes an invited person active and returns their new version; null when they are not waiting any more. */
 export async function activateUser(
   tx: Tx,
   user: { id: string; passwordHash: string; name: string | null },
@@ -49,7 +49,7 @@ export async function activateUser(
   return row?.version ?? null;
 }
 
-/** Takes back the invitations of a person that nobody has accepted; gives their number. */
+/** Takes back the invitations of a person that nobody has accepted; returns their number. */
 export function withdrawInvites(tx: Tx, userId: string): Promise<number> {
   return tx.execute(sql`DELETE FROM invites WHERE user_id = ${userId} AND accepted_at IS NULL`);
 }

@@ -98,7 +98,7 @@ export async function settle(db: Database, gatewayId: string, sequence: number, 
 /** Slots per minute, in which rows are found that have been idle. */
 const minuteSlots = 60_000 / slotMs;
 
-/** Removes up to `limit` windows in which nothing is counted any more; gives their number. */
+/** Removes up to `limit` windows in which nothing is counted any more; returns their number. */
 export async function removeIdleWindows(db: Database, limit: number): Promise<number> {
   return db.tx(who, (tx) =>
     tx.execute(sql`

@@ -10,7 +10,7 @@ export async function countRefusal(tx: Tx, actorId: string, action: string, now:
   return row?.refused === 1;
 }
 
-/** Removes counts older than an hour, up to `limit`; gives their number. Index refusals_age. */
+/** Removes counts older than an hour, up to `limit`; returns their number. Index refusals_age. */
 export function removeOldRefusals(db: Database, limit: number, now: Date): Promise<number> {
   const old = new Date(now.getTime() - 3_600_000);
   return db.tx({ caller: systemCaller("identity") }, (tx) =>

@@ -91,7 +91,7 @@ export async function disablePrincipal(tx: Tx, id: string, now: Date): Promise<v
     UPDATE service_principals SET status = 'disabled', disabled_at = ${now}, updated_at = ${now} WHERE id = ${id}`);
 }
 
-/** Disables every principal of a tenant; gives those that were active. */
+/** Disables every principal of a tenant; returns those that were active. */
 export function disableTenantPrincipals(
   tx: Tx,
   tenant: Tenant,

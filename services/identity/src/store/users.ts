@@ -118,7 +118,7 @@ export async function listUsers(
   return shown;
 }
 
-/** Writes name, role, organizations and sites of a locked person; gives their new version. */
+/** Writes name, role, organizations and sites of a locked person; returns their new version. */
 export async function updateUser(
   tx: Tx,
   id: string,
@@ -135,7 +135,7 @@ export async function updateUser(
   return { row: await readUser(tx, id), version: written(updated).version };
 }
 
-/** Disables a locked person and ends their sessions and invitations; gives their new version. */
+/** Disables a locked person and ends their sessions and invitations; returns their new version. */
 export async function disableUser(tx: Tx, id: string, now: Date): Promise<{ row: UserRow; version: number }> {
   const [disabled] = await tx.query<{ version: number }>(sql`
     UPDATE users SET status = 'disabled', version = version + 1, updated_at = ${now} WHERE id = ${id} RETURNING version`);

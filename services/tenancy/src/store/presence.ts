@@ -146,7 +146,7 @@ export async function findGone(
   return { looked: rows.length, gone: rows.filter(({ status }) => status === "offline") };
 }
 
-/** Forgets discarded enrollments that nobody can finish any more; gives their number. */
+/** Forgets discarded enrollments that nobody can finish any more; returns their number. */
 export function forgetDiscarded(tx: Tx): Promise<number> {
   return tx.execute(sql`DELETE FROM discarded_devices WHERE discarded_at < now() - interval '7 days'`);
 }

@@ -9,7 +9,10 @@ export type PurgedTenant = {
   status: string;
 };
 
-/** Marks tenants that were deleted before then as purged, at most `most` of each kind, and gives them; each one once, whoever asks. */
+/**
+ * Marks tenants that were deleted before then as purged, at most `most` of each kind, and returns them; each one once,
+ * whoever asks.
+ */
 export async function takePurged(tx: Tx, before: Date, at: Date, most: number): Promise<PurgedTenant[]> {
   const organizations = await tx.query<PurgedTenant>(sql`
     UPDATE organizations SET purged_at = ${at} WHERE id = ANY (ARRAY(

@@ -64,7 +64,7 @@ export function startMatcher(bus: Pick<Bus, "consume">, deps: MatcherDeps): { st
 
 /**
  * One batch in one transaction: unreadable messages to the dead letters, deliveries for the rest; of an organization with very many events in it
- * most are put aside. Gives how many were matched at once and how many were put aside.
+ * most are put aside. Returns how many were matched at once and how many were put aside.
  */
 export async function matchMessages(
   deps: MatcherDeps,

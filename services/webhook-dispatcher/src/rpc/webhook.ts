@@ -184,7 +184,10 @@ export function webhookService(deps: WebhookDeps): ServiceImpl<typeof WebhookSer
   };
 }
 
-/** Judges a URL and what its name resolves to; gives it as people may see it. Throws `invalid_webhook_url` with the reason. */
+/**
+ * Judges a URL and what its name resolves to; returns it as people may see it. Throws `invalid_webhook_url` with the
+ * reason.
+ */
 async function judgedUrl({ egress }: WebhookDeps, url: string): Promise<string> {
   try {
     await egress.check(url);

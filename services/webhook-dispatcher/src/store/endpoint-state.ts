@@ -130,7 +130,7 @@ export function addTallies(tx: Tx, tallies: readonly Tally[], limits: HealthLimi
 
 export type FailedWebhook = { id: string; org_id: string; partner_id: string; name: string };
 
-/** Marks active webhooks as failed, each for its reason; gives those that were not before. */
+/** Marks active webhooks as failed, each for its reason; returns those that were not before. */
 export async function markFailed(tx: Tx, reasons: ReadonlyMap<string, string>): Promise<FailedWebhook[]> {
   const failed = await tx.query<FailedWebhook>(sql`
     UPDATE webhooks SET status = 'error', generation = generation + 1, updated_at = statement_timestamp()

@@ -49,8 +49,8 @@ export async function readIntake(tx: Tx, orgIds: readonly string[], endpointSlot
 export type StoredDelivery = { delivery_id: string; leased: boolean };
 
 /**
- * Stores events that were not seen before, their deliveries and queue rows, those to be sent at once leased for `leaseMs`; gives what was stored.
- * One statement, so that it leaves together with COMMIT.
+ * Stores events that were not seen before, their deliveries and queue rows, those to be sent at once leased for
+ * `leaseMs`; returns what was stored. One statement, so that it leaves together with COMMIT.
  */
 export function storeIntake(tx: Tx, deliveries: readonly IntakeDelivery[], leaseMs: number): Promise<StoredDelivery[]> {
   const events = [...new Map(deliveries.map(({ event, hook }) => [event, hook.partner_id])).entries()]

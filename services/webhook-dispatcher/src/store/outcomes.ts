@@ -29,8 +29,8 @@ export type Outcome = {
 };
 
 /**
- * Settles the queue rows: finished ones go, others are dated anew. Gives the deliveries whose outcome counts: a late failure of a lease that
- * has been taken over does not; a late delivery always does, once.
+ * Settles the queue rows: finished ones go, others are dated anew. Returns the deliveries whose outcome counts: a late
+ * failure of a lease that has been taken over does not; a late delivery always does, once.
  */
 export async function settleQueue(tx: Tx, outcomes: readonly Outcome[]): Promise<Set<string>> {
   const of = (status: Outcome["next"]["status"]) => outcomes.filter(({ next }) => next.status === status);

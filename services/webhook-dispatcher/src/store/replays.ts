@@ -132,9 +132,9 @@ export type ReplayPace = {
 };
 
 /**
- * Works on one replay that is due and that nobody else holds: queues what its window has room for and moves its position, in one
- * transaction, so that a process killed midway leaves nothing half done. Gives the replay as it is then and how many it queued; null when
- * none is due.
+ * Works on one replay that is due and that nobody else holds: queues what its window has room for and moves its
+ * position, in one transaction, so that a process killed midway leaves nothing half done. Returns the replay as it is
+ * then and how many it queued; null when none is due.
  */
 export async function advanceReplay(tx: Tx, pace: ReplayPace): Promise<{ replay: ReplayRow; queued: number } | null> {
   const [replay] = await tx.query<ReplayRow>(sql`
@@ -198,7 +198,7 @@ function takeRoom(found: readonly Found[], room: number): Found[] {
   return end === -1 ? [...found] : found.slice(0, end);
 }
 
-/** Queues matches under ids of the replay's own; gives the number of those whose event it had not queued yet. */
+/** Queues matches under ids of the replay's own; returns the number of those whose event it had not queued yet. */
 async function queueAgain(tx: Tx, replay: ReplayRow, matches: readonly Found[]): Promise<number> {
   const byEvent = new Map(matches.filter(({ has_body: hasBody }) => hasBody).map((match) => [match.event_id, match]));
   const each = [...byEvent.values()];

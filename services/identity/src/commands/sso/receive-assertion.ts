@@ -87,7 +87,7 @@ function factsOf(deps: SsoDeps, provider: ProviderRow, login: LoginRow, samlResp
   }
 }
 
-/** Seals what the assertion says into its round trip, once, and gives the handle that opens it. */
+/** Seals what the assertion says into its round trip, once, and returns the handle that opens it. */
 async function keep(
   deps: SsoDeps,
   context: CallContext,
