@@ -7,8 +7,17 @@ const kept = join(dir, "kept-logs");
 /** Keeps what every container logs, also after its pod has gone and the kubelet removed it: by a link to each file. */
 export function keepLogs() {
   mkdirSync(kept, { recursive: true });
+  const paths = () => {
+    try {
+      return readdirSync(join(dir, "pods"), { recursive: true });
+    } catch (error) {
+      // A pod's folder went while it was read: the next look, half a second later, has what is left.
+      if (error.code !== "ENOENT") throw error;
+      return [];
+    }
+  };
   const look = () => {
-    for (const path of readdirSync(join(dir, "pods"), { recursive: true })) {
+    for (const path of paths()) {
       const [pod, container, file] = path.split("/");
       if (!pod.startsWith("muster_") || !file?.endsWith(".log")) continue;
       try {
