@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { freePort } from "@muster/local";
 import { until } from "@muster/testing";
+import { prepareDataDir } from "../support/data-template.ts";
 import { processesOf } from "../support/processes.ts";
 
 const launcher = fileURLToPath(new URL("../../../deploy/local/dist/main.js", import.meta.url));
@@ -14,7 +15,14 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-type Start = { program: string; args: string[]; env?: Record<string, string>; signal: NodeJS.Signals };
+type Start = {
+  program: string;
+  args: string[];
+  env?: Record<string, string>;
+  signal: NodeJS.Signals;
+  /** The data folder is empty: the start makes keys, database and schemas. */
+  first?: true;
+};
 const alone: Start = { program: process.execPath, args: [launcher], signal: "SIGKILL" };
 /** As npm runs it: in a shell, which is all that a `kill` of npm ends. */
 const byNpm: Start = {
@@ -26,11 +34,13 @@ const byNpm: Start = {
 
 async function killedOnce(
   isTime: (said: string, processes: readonly string[]) => boolean,
-  { program, args, env, signal }: Start = alone,
+  { program, args, env, signal, first }: Start = alone,
 ): Promise<string> {
-  const dataDir = mkdtempSync(join(tmpdir(), "muster-killed-"));
-  folders.push(dataDir);
-  chmodSync(dataDir, 0o711);
+  const folder = mkdtempSync(join(tmpdir(), "muster-killed-"));
+  folders.push(folder);
+  chmodSync(folder, 0o711);
+  const dataDir = join(folder, "data");
+  if (!first) await prepareDataDir(dataDir);
   const place = { PORT: String(await freePort()), MUSTER_DATA_DIR: dataDir, PASSWORD_SCRYPT_LOG_N: "12" };
   const child = spawn(program, args, {
     env: { ...process.env, ...place, ...env },
@@ -49,7 +59,7 @@ async function killedOnce(
 describe("nothing of a cluster outlives its killed launcher", () => {
   it("that was killed while the services were migrated", async () => {
     // What the launcher says last before it migrates.
-    const dataDir = await killedOnce((said) => said.includes("NATS"));
+    const dataDir = await killedOnce((said) => said.includes("NATS"), { ...alone, first: true });
     await until("all of it to end", () => processesOf(dataDir).length === 0, 60_000);
   }, 240_000);
 

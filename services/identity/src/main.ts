@@ -71,7 +71,8 @@ await runService({
     const delivery = mailDelivery(config, deps.publicUrl, log);
     const posting = startMail({ db, box: deps.mailBox, mail, delivery, log, now });
     process.onStop("mail", () => posting.stop());
-    const sweeping = startSweeping({ db, discard: deps.agents.devices.discard, log });
+    const { devices, reservationSeconds } = deps.agents;
+    const sweeping = startSweeping({ db, discard: devices.discard, reservationSeconds, log });
     process.onStop("reservation sweeper", () => sweeping.stop());
     const cleanup = startEdgeCleanup({ db, log });
     process.onStop("edge clean-up", () => cleanup.stop());

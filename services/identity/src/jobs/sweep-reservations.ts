@@ -2,7 +2,7 @@ import type { Database } from "@muster/db";
 import { type Logger, type Repeating, repeatEvery, systemCaller } from "@muster/kit";
 import { giveUpReservations, type Reservation, returnGivenUp } from "../store/enrollment-uses.ts";
 
-const everyMs = 10_000;
+const longestMs = 10_000;
 const batch = 200;
 const parallel = 8;
 
@@ -40,9 +40,10 @@ export async function sweepOnce({ db, discard, log }: Deps): Promise<number> {
   }
 }
 
-/** Sweeps every ten seconds until stopped. */
-export function startSweeping(deps: Deps): Repeating {
-  const { log } = deps;
+/** Sweeps every ten seconds, or as often as a reservation lasts where that is shorter, until stopped. */
+export function startSweeping(deps: Deps & { reservationSeconds: number }): Repeating {
+  const { log, reservationSeconds } = deps;
+  const everyMs = Math.min(longestMs, reservationSeconds * 1_000);
   const sweep = async () => {
     const returned = await sweepOnce(deps);
     if (returned > 0) log.info({ returned }, "uses of enrollment keys given back");
