@@ -25,7 +25,7 @@ export const leaseSeconds = 30;
 
 /** Takes or keeps the lease of the one active checkpointer; false while another holds it. */
 export async function takeLease(db: Database, holder: string): Promise<boolean> {
-  const rows = await db.tx(who, (tx) =>
+  const rows = await db.inOneFlight(who, (tx) =>
     tx.execute(sql`
       UPDATE checkpoint_lease SET holder = ${holder}, expires_at = clock_timestamp() + ${leaseSeconds} * interval '1 second'
       WHERE holder = ${holder} OR expires_at < clock_timestamp()`),
@@ -35,7 +35,7 @@ export async function takeLease(db: Database, holder: string): Promise<boolean> 
 
 /** Gives the lease back, so that another need not wait for its end. */
 export async function giveLease(db: Database, holder: string): Promise<void> {
-  await db.tx(who, (tx) =>
+  await db.inOneFlight(who, (tx) =>
     tx.execute(sql`UPDATE checkpoint_lease SET expires_at = '-infinity' WHERE holder = ${holder}`),
   );
 }
@@ -153,7 +153,7 @@ export async function uncopied(db: Database, table: "checkpoint" | "anchor", lim
 
 /** Notes that these were copied. */
 export async function markCopied(db: Database, table: "checkpoint" | "anchor", ids: readonly number[]): Promise<void> {
-  await db.tx(who, (tx) =>
+  await db.inOneFlight(who, (tx) =>
     tx.execute(
       table === "checkpoint"
         ? sql`UPDATE checkpoint SET copied_at = now() WHERE id = ANY (${ids}::bigint[])`
@@ -210,7 +210,7 @@ export async function storeAnchor(
  * each chain as of each anchor. Returns how many.
  */
 export async function thinCheckpoints(db: Database, limit: number): Promise<number> {
-  return db.tx(who, (tx) =>
+  return db.inOneFlight(who, (tx) =>
     tx.execute(sql`
       DELETE FROM checkpoint WHERE (chain_id, seq) IN (
         SELECT c.chain_id, c.seq FROM checkpoint c

@@ -113,7 +113,7 @@ function hasStatus(status: string | null, now: Date) {
 
 /** Marks up to `limit` keys as expired that nobody presented since their end; how many there were. */
 export function markEndedKeys(db: Database, limit: number): Promise<number> {
-  return db.tx({ caller: systemCaller("identity") }, (tx) =>
+  return db.inOneFlight({ caller: systemCaller("identity") }, (tx) =>
     tx.execute(sql`
       UPDATE api_keys SET status = 'expired'
       WHERE status = 'active' AND id IN (

@@ -20,7 +20,7 @@ const who = { caller: systemCaller("identity") };
 
 /** Registers the gateway or renews its lease. Committed before the changes are read: who waits sees the lease they count under. */
 export async function renewLease(db: Database, gatewayId: string): Promise<void> {
-  await db.tx(who, (tx) =>
+  await db.inOneFlight(who, (tx) =>
     tx.execute(sql`
       INSERT INTO gateways (id, lease_until) VALUES (${gatewayId}, clock_timestamp() + ${leaseMs} * interval '1 ms')
       ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, left_at = NULL`),
@@ -47,7 +47,7 @@ export async function acknowledge(db: Database, gatewayId: string, changeIds: re
 }
 
 export async function leave(db: Database, gatewayId: string): Promise<void> {
-  await db.tx(who, (tx) =>
+  await db.inOneFlight(who, (tx) =>
     tx.execute(sql`
       UPDATE gateways SET left_at = clock_timestamp(), lease_until = '-infinity' WHERE id = ${gatewayId}`),
   );

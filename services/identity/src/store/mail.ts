@@ -20,7 +20,7 @@ export async function claimMail(db: Database, limit: number, leaseMs: number, no
   // Mostly there is none, and then nothing is written.
   const isDue = sql`state = 'waiting' AND next_at <= ${now}`;
   if ((await db.read(system, sql`SELECT id FROM mail WHERE ${isDue} ORDER BY next_at LIMIT 1`)).length === 0) return [];
-  return db.tx(system, (tx) =>
+  return db.inOneFlight(system, (tx) =>
     tx.query<MailRow>(sql`
       UPDATE mail m SET attempts = m.attempts + 1, next_at = ${until}
       FROM (SELECT id FROM mail WHERE ${isDue}
@@ -31,7 +31,7 @@ export async function claimMail(db: Database, limit: number, leaseMs: number, no
 
 /** Notes that it was sent; what it said is gone with that. */
 export async function markSent(db: Database, { id, attempts }: MailRow, now: Date): Promise<void> {
-  await db.tx(system, (tx) =>
+  await db.inOneFlight(system, (tx) =>
     tx.execute(sql`
       UPDATE mail SET state = 'sent', sealed = NULL, finished_at = ${now}, last_error = NULL
       WHERE id = ${id} AND attempts = ${attempts} AND state = 'waiting'`),
@@ -39,7 +39,7 @@ export async function markSent(db: Database, { id, attempts }: MailRow, now: Dat
 }
 
 export async function retryMail(db: Database, { id, attempts }: MailRow, error: string, at: Date): Promise<void> {
-  await db.tx(system, (tx) =>
+  await db.inOneFlight(system, (tx) =>
     tx.execute(sql`
       UPDATE mail SET next_at = ${at}, last_error = ${error}
       WHERE id = ${id} AND attempts = ${attempts} AND state = 'waiting'`),
@@ -48,7 +48,7 @@ export async function retryMail(db: Database, { id, attempts }: MailRow, error: 
 
 /** Gives a mail up. What it said stays sealed, for whoever mends the cause and sets it waiting again. */
 export async function markPoison(db: Database, { id, attempts }: MailRow, error: string, now: Date): Promise<void> {
-  await db.tx(system, (tx) =>
+  await db.inOneFlight(system, (tx) =>
     tx.execute(sql`
       UPDATE mail SET state = 'poison', finished_at = ${now}, last_error = ${error}
       WHERE id = ${id} AND attempts = ${attempts} AND state = 'waiting'`),

@@ -25,19 +25,18 @@ const columns = sql`provider_id, generation, kind, user_id, session_id, redirect
 export const maxUnderWay = 1_000;
 
 /** Notes a round trip that begins; false when too many of the provider are under way. */
-export function insertLogin(db: Database, login: NewLogin, now: Date, expiresAt: Date): Promise<boolean> {
-  return db.tx(system, async (tx) => {
-    const [counted] = await tx.query<{ n: number }>(sql`
-      SELECT count(*)::int AS n FROM sso_login_sessions
-      WHERE provider_id = ${login.provider_id} AND expires_at > ${now} AND consumed_at IS NULL`);
-    if ((counted?.n ?? 0) >= maxUnderWay) return false;
-    await tx.execute(sql`
+export async function insertLogin(db: Database, login: NewLogin, now: Date, expiresAt: Date): Promise<boolean> {
+  const inserted = await db.inOneFlight(system, (tx) =>
+    tx.execute(sql`
       INSERT INTO sso_login_sessions (state_hash, provider_id, generation, kind, user_id, session_id, redirect_url,
                                       request_id, secrets_sealed, created_at, expires_at)
-      VALUES (${login.state_hash}, ${login.provider_id}, ${login.generation}, ${login.kind}, ${login.user_id},
-              ${login.session_id}, ${login.redirect_url}, ${login.request_id}, ${login.secrets_sealed}, ${now}, ${expiresAt})`);
-    return true;
-  });
+      SELECT ${login.state_hash}::bytea, ${login.provider_id}::uuid, ${login.generation}::int, ${login.kind}::text,
+             ${login.user_id}::uuid, ${login.session_id}::uuid, ${login.redirect_url}::text, ${login.request_id}::text,
+             ${login.secrets_sealed}::bytea, ${now}::timestamptz, ${expiresAt}::timestamptz
+      WHERE (SELECT count(*) FROM sso_login_sessions
+             WHERE provider_id = ${login.provider_id} AND expires_at > ${now} AND consumed_at IS NULL) < ${maxUnderWay}::int`),
+  );
+  return inserted === 1;
 }
 
 /** A round trip by its state, used up or not. */
@@ -54,7 +53,7 @@ export async function findLogin(db: Database, stateHash: Buffer): Promise<LoginR
  * is not alive.
  */
 export async function consumeLogin(db: Database, stateHash: Buffer, now: Date): Promise<LoginRow | null> {
-  const [row] = await db.tx(system, (tx) =>
+  const [row] = await db.inOneFlight(system, (tx) =>
     tx.query<LoginRow>(sql`
       WITH used AS (
         SELECT ${columns}, state_hash FROM sso_login_sessions
@@ -86,7 +85,7 @@ export async function keepAssertion(
 
 /** Ends a round trip whose answer was refused; one that has an accepted answer goes on. */
 export async function endUnanswered(db: Database, stateHash: Buffer, now: Date): Promise<void> {
-  await db.tx(system, (tx) =>
+  await db.inOneFlight(system, (tx) =>
     tx.execute(sql`
       UPDATE sso_login_sessions SET consumed_at = ${now}, secrets_sealed = NULL
       WHERE state_hash = ${stateHash} AND consumed_at IS NULL AND handle_hash IS NULL`),
@@ -111,7 +110,7 @@ export async function insertCode(tx: Tx, hash: Buffer, code: CodeRow, now: Date)
 
 /** Uses a code up, in a transaction of its own; null when there is none that still counts. */
 export async function consumeCode(db: Database, hash: Buffer, now: Date): Promise<CodeRow | null> {
-  const [row] = await db.tx(system, (tx) =>
+  const [row] = await db.inOneFlight(system, (tx) =>
     tx.query<CodeRow>(sql`
       DELETE FROM sso_exchange_codes WHERE code_hash = ${hash}
       RETURNING user_id, provider_id, generation, mfa, expires_at`),
