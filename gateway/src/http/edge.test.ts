@@ -72,7 +72,7 @@ describe("a request target", () => {
   it("that knows other methods is a 405 that names them", async () => {
     const reply = await rawRequest(gateway.port, ["DELETE /api/v1/auth/me HTTP/1.1", "Host: api.test"]);
     expect([reply.status, reply.json.code]).toEqual([405, "method_not_allowed"]);
-    expect(reply.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
+    expect(reply.headers.get("allow")).toBe("GET, PATCH, HEAD, OPTIONS");
   });
 });
 
