@@ -18,9 +18,9 @@ type Answer = { id: number; key: Uint8Array } | { id: number; error: string };
 const script = fileURLToPath(new URL("../../hashing-child.mjs", import.meta.url));
 
 /**
- * scrypt in a process of its own (`docs/decisions/0016-password-hashing-in-a-process-of-its-own.md`), started by a derivation when
- * there is none, and ended when `idleMs` passed without one: its 45 MB are for the time in which people sign in. It holds nothing up that
- * wants to end.
+ * scrypt in a process of its own (`docs/decisions/0016-password-hashing-in-a-process-of-its-own.md`), started by a
+ * derivation when there is none, and ended when `idleMs` passed without one: its 45 MB are for the time in which people
+ * sign in. It holds nothing up that wants to end.
  */
 export function hashingWorker(threads: number, idleMs = 60_000): HashingWorker {
   const pending = new Map<number, Pending>();
