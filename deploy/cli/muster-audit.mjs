@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Offline verification of an audit export (docs/operations/audit-verify.md): needs the file and a public key, no server and no
-// database.
+// Offline verification of an audit export (docs/operations/audit-verify.md): needs the file and a public key, no server
+// and no database.
 import { createReadStream, existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";

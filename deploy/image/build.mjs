@@ -1,5 +1,6 @@
 // npm run image -- SERVICE… | --all [--registry NAME] [--tag TAG] [--base IMAGE] [--builder docker|podman|buildah]
-// Builds images by deploy/Dockerfile with the first builder that works, as REGISTRY/SERVICE:TAG, and prints their sizes.
+// Builds images by deploy/Dockerfile with the first builder that works, as REGISTRY/SERVICE:TAG, and prints their
+// sizes.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";

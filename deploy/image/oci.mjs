@@ -1,5 +1,6 @@
-// node oci.mjs NAME:TAG OUT.tar CONFIG LAYERDIR…: an OCI image as one tar, one layer per folder, without a registry or a
-// builder; `ctr images import` takes it. CONFIG is JSON: {"Entrypoint":["/usr/bin/node"],"Env":["A=b"],"User":"1000"}.
+// node oci.mjs NAME:TAG OUT.tar CONFIG LAYERDIR…: an OCI image as one tar, one layer per folder, without a registry or
+// a builder; `ctr images import` takes it. CONFIG is JSON:
+// {"Entrypoint":["/usr/bin/node"],"Env":["A=b"],"User":"1000"}.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// node stage.mjs SERVICE OUT: the folder /app of a service's image, made from a compiled checkout: production packages only,
-// its own and its libraries' compiled code, and sbom.cdx.json. OUT/service is a link to the service's folder.
+// node stage.mjs SERVICE OUT: the folder /app of a service's image, made from a compiled checkout: production packages
+// only, its own and its libraries' compiled code, and sbom.cdx.json. OUT/service is a link to the service's folder.
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -58,7 +58,8 @@ export function stage(service, out) {
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   const needed = closure(`@muster/${service}`, folders);
-  // Workspaces and development packages that are left out here are not installed; the lock file still says which versions are.
+  // Workspaces and development packages that are left out here are not installed; the lock file still says which
+  // versions are.
   for (const file of ["package-lock.json", ".npmrc"]) cpSync(join(root, file), join(out, file));
   const { name, version, license, type, engines } = read(".");
   write(out, "package.json", { name, version, private: true, license, type, engines, workspaces: needed });

@@ -1,5 +1,5 @@
-// node schemas.mjs OUTDIR FILE...: JSON schemas for kubeconform, which asks the internet otherwise.
-// FILE.json is api/openapi-spec/swagger.json of the Go module k8s.io/kubernetes; FILE.yaml holds CustomResourceDefinitions.
+// node schemas.mjs OUTDIR FILE...: JSON schemas for kubeconform, which asks the internet otherwise. FILE.json is
+// api/openapi-spec/swagger.json of the Go module k8s.io/kubernetes; FILE.yaml holds CustomResourceDefinitions.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";

@@ -1,4 +1,5 @@
-// Fails on comments, test names and documents that cite a text which is not in this repository, or a document or heading that does not exist.
+// Fails on comments, test names and documents that cite a text which is not in this repository, or a document or
+// heading that does not exist.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -5,7 +5,9 @@ import { basename, dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-/** From the top down: a room imports only from rows below its own. A file of src itself counts as a room of its name. */
+/**
+ * From the top down: a room imports only from rows below its own. A file of src itself counts as a room of its name.
+ */
 const rows = [
   // What is started: the service, the audit's retention worker, its verifier of exports; and what tests start.
   ["main", "restore-main", "retention-main", "offline", "testing"],

@@ -18,7 +18,7 @@ export type Deps = {
   appUrl: string;
   health: HealthProbe;
   heartbeats: Heartbeats;
-  /** What changes, as the bus tells it. */
+  /** Changes reported by the bus. */
   changes: Pick<ChangeFeed, "listen">;
   /** After each change of releases, rollouts or settings: what this gateway remembers must not be older. */
   updates: Pick<UpdateAnswers, "refresh">;

@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from "@muster/kit";
 
-/** Codes that only the edge gives: they never cross RPC. */
+/** Codes that only the gateway returns: they never cross RPC. */
 export type EdgeCode =
   | "bad_request"
   | "cross_origin"
@@ -22,7 +22,7 @@ type HttpError = {
   retryAfterSeconds?: number;
   /** Carries `WWW-Authenticate` (RFC 6750 section 3). */
   challenge?: string;
-  /** Facts are left out: nothing but the code may leave. */
+  /** Facts are omitted: only the code may be shown. */
   bare?: true;
 };
 
@@ -153,7 +153,7 @@ const table: Record<PublicCode, HttpError> = {
   overloaded: { status: 503, text: "Service is overloaded, try again shortly", retryAfterSeconds: 1 },
   unavailable: { status: 503, text: "Service is temporarily unavailable", retryAfterSeconds: 1, bare: true },
   deadline_exceeded: { status: 504, text: "The request took too long", bare: true },
-  // The client left; the status is written for the log only (nginx's 499 is not a registered one).
+  // The client disconnected; the status appears in the log only (nginx's 499 is not registered).
   cancelled: { status: 400, text: "Request was cancelled", bare: true },
 };
 
@@ -178,7 +178,7 @@ export function statusOf(code: PublicCode): number {
 
 /**
  * What a client sees of a failure: `{error, code, requestId}` plus the error's public facts (docs/behaviour.md#errors).
- * Anything that is neither AppError nor EdgeError is a 500 that says nothing else.
+ * Every other error is a 500 without details.
  */
 export function errorReply(error: unknown, requestId: string): ErrorReply {
   if (error instanceof AppError)
@@ -191,7 +191,7 @@ export function errorReply(error: unknown, requestId: string): ErrorReply {
   return render("internal", "", requestId, {}, undefined);
 }
 
-/** What is said of an error inside another reply: its code and its sentence. */
+/** How an error appears inside another reply: its code and its sentence. */
 export function toldOf(error: AppError | EdgeError): { code: PublicCode; error: string } {
   return { code: error.code, error: textOf(error.code, error.message) };
 }

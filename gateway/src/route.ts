@@ -11,14 +11,12 @@ import type { Tag } from "./openapi/tags.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/**
- * Who may call a row.
- */
+/** Who may call a route. */
 export type Access =
   | { auth: "none" }
-  /** The session of a caller who presents one; nobody is turned away for having none. */
+  /** The session of a caller who presents one; a request without a session is admitted, too. */
   | { auth: "optional" }
-  /** The agent of the device that `:id` names, and nobody else. */
+  /** The agent of the device that `:id` names, and no other caller. */
   | {
       auth: "agent";
       /** Served also while its device is quarantined. */
@@ -30,17 +28,17 @@ export type Access =
       auth: "session";
       /** The person's role holds it. */
       permission?: Permission;
-      /** A second factor was completed in this session, not too long ago. */
+      /** A second factor was completed in this session, recently enough. */
       mfa?: true;
       /** The caller's place in the hierarchy is one of these. */
       scopes?: readonly Scope[];
-      /** API keys that hold one of these, or `*`, are accepted, too; without it the row is for people alone. */
+      /** API keys that hold one of these, or `*`, are accepted, too; without it the route accepts sessions only. */
       keyScopes?: readonly KeyScope[];
       /** Served also while the caller's partner or organization is not active. */
       whileInactive?: true;
     };
 
-/** Milliseconds a request of each class may take, all hops together. */
+/** Milliseconds that a request of each class may take, including all calls to services. */
 export const deadlinesMs = {
   default: 10_000,
   health: 2_000,
@@ -67,26 +65,29 @@ type CredentialOf<A extends Access> = A extends { auth: "none" }
         ? Session | KeyHolder
         : Session;
 
-/** What a handler gets. `rpc()` makes the options of each call made for this request: caller, metadata, deadline, signal. */
+/**
+ * What a handler gets. `rpc()` makes the options of each call made for this request: caller, metadata, deadline,
+ * signal.
+ */
 export type RouteRequest<A extends Access = Access, P = unknown, Q = unknown, B = unknown> = {
   session: CredentialOf<A>;
   params: P;
   query: Q;
   body: B;
-  /** The JSON that `body` was read from, inflated, for services that take it apart themselves. */
+  /** The JSON text of `body`, inflated, for services that parse it themselves. */
   bodyBytes: Uint8Array;
   /** The value of the cookie that the row names; null when it is absent or stands twice. */
   cookie: string | null;
-  /** What a download may be asked under (RFC 9110 sections 13 and 14). */
+  /** Conditions and range of a download (RFC 9110 sections 13 and 14). */
   conditions(): Pick<Inbound, "range" | "ifRange" | "ifNoneMatch">;
   rpc(): Promise<CallOptions>;
-  /** Whether a browser says that a page of this origin sent it. */
+  /** Whether a browser states that a page of this origin sent the request. */
   sameOrigin(): boolean;
   /** Where the request came from, for what is passed on later than it. */
   meta(): RequestMeta;
   /**
-   * Whether the caller would be let in now and is who they were, with the same rights and places; false while the
-   * gateway stops, too. For replies that take minutes.
+   * Whether the caller would still be admitted, with the same identity, rights and places; false while the gateway
+   * stops, too. For replies that take minutes.
    */
   isStillWelcome(): Promise<boolean>;
 };
@@ -126,30 +127,32 @@ export type RouteDefinition<
   form?: true;
   /** Name of the one cookie that the handler gets. */
   cookie?: string | ((deps: Pick<Deps, "publicUrl">) => string);
-  /** Requests a minute that one address may make here; a setting of the gateway says how many. */
+  /** Requests per minute that one address may make to this route; a setting of the gateway holds the number. */
   perAddressPerMinute?: AddressLimit;
   /** The body may be compressed; on agents' rows it may be anyway. */
   gzip?: true;
   deadline?: DeadlineClass;
-  /** Takes an `Idempotency-Key`: the RPC behind it stores its reply. Every other POST refuses the header. */
+  /** Accepts an `Idempotency-Key`: the RPC behind it stores its reply. Every other POST refuses the header. */
   idempotent?: true;
   /** `interactive` when absent. */
   load?: LoadClass;
-  /** Anybody may send it, and it costs more than most: those that come together are begun one after the other. */
+  /** A public route whose requests are expensive: concurrent ones start one after the other. */
   paced?: true;
   /** The reply carries a secret: `Cache-Control: no-store`. */
   noStore?: true;
   /** The address of this row, or where it sends a browser, holds a secret: `Referrer-Policy: no-referrer`. */
   noReferrer?: true;
-  /** Action of the audit row that the change leaves (docs/behaviour.md#audit-events); the isolation suite looks for it. */
+  /**
+   * Action of the audit row that the change leaves (docs/behaviour.md#audit-events); the isolation suite looks for it.
+   */
   audit?: string;
-  /** The change is also audited, with result `denied`, when the gateway itself refuses a caller whom it knows. */
+  /** The change is also audited, with result `denied`, when the gateway itself refuses an authenticated caller. */
   auditsRefusals?: true;
-  /** 200 when absent; 101 for what is an upgrade; 302 and 303 have no body, so that `reply` is `noBody`. */
+  /** 200 when absent; 101 for an upgrade; 302 and 303 have no body, so that `reply` is `noBody`. */
   status?: 101 | 200 | 201 | 202 | 302 | 303;
   /** What each further status means with which the handler may answer, and what its header lines are. */
   answers?: Readonly<Partial<Record<AnsweredStatus, AnswerDescription>>>;
-  /** Of a reply that is JSON under a type of its own. */
+  /** Content type of a JSON reply other than application/json. */
   contentType?: string;
   /** Content types of a reply that is no JSON, and headers that stand beside it; `reply` is then of text. */
   file?: { contentTypes: readonly string[]; headers: Readonly<Record<string, string>> };
@@ -171,7 +174,10 @@ export type Route = Omit<
   handle(request: RouteRequest, deps: Deps): Maybe<unknown>;
 };
 
-/** Declares a row: the handler's input follows from the row's schemas and access, its result must fit the reply's schema. */
+/**
+ * Declares a row: the handler's input follows from the row's schemas and access, its result must fit the reply's
+ * schema.
+ */
 export function route<
   const A extends Access,
   P extends z.ZodObject | undefined = undefined,

@@ -1,5 +1,6 @@
-// Derives password hashes for src/crypto/hashing-worker.ts, at a lower priority: whatever answers requests goes first, and
-// sign-ins still go on when a machine is busy (nice 19 starves them). Plain JavaScript beside src and dist, so that it runs the same from both.
+// Derives password hashes for src/crypto/hashing-worker.ts, at a lower priority: request handling takes precedence, and
+// sign-ins still proceed on a busy machine (nice 19 starves them). Plain JavaScript beside src and dist, so that it
+// runs the same from both.
 import { scrypt } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";

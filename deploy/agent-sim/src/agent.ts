@@ -45,7 +45,10 @@ const endings = [
 ];
 const keyEndings = ["enrollment_key_invalid", "enrollment_key_expired", "enrollment_key_exhausted"];
 
-/** One agent: enrolls unless it has a token, and then heartbeats, and posts logs and events, until it is stopped or refused. */
+/**
+ * One agent: enrolls unless it has a token, and then heartbeats, and posts logs and events, until it is stopped or
+ * refused.
+ */
 export function simAgent(
   deps: AgentDeps,
   identity: Identity,

@@ -71,7 +71,7 @@ export function createApi(url: string, connections: number, userAgent: string): 
           at = new URL(location, at).href;
         }
       } catch {
-        // As if nobody had answered.
+        // Treated as if no server had answered.
       }
       return { status: 0, retryAfterMs: null, body: null };
     },

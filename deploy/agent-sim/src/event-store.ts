@@ -221,8 +221,8 @@ const linuxKinds: Record<string, readonly Kind[]> = {
 const minuteMs = 60_000;
 
 /**
- * The event logs of a made-up computer: each record follows from its number, so that any number of them takes no memory. One a
- * minute, the newest written just now.
+ * The event logs of a made-up computer: each record follows from its number, so that any number of them takes no
+ * memory. One a minute, the newest written just now.
  */
 export function syntheticEventStore(options: EventStoreOptions): EventStore {
   const { os, hostname, records = 2_000, padBytes = 0, now = () => new Date() } = options;

@@ -28,13 +28,13 @@ export type Make = { hostname: string; os: Identity["os"] | "mixed"; versions: I
 
 export type Identities = {
   all: Identity[];
-  /** Keeps an identity as it is now, before this returns: a token that is lost would be a device that nobody can speak for. */
+  /** Keeps an identity as it is now, before this returns: a lost token would leave a device without a working agent. */
   save(identity: Identity): void;
 };
 
 /**
- * The first `count` identities of a state file, made where they are missing. One JSON line for each change, the last one of an
- * agent counts; only its owner may read it, since it holds tokens.
+ * The first `count` identities of a state file, made where they are missing. One JSON line for each change, the last
+ * one of an agent counts; only its owner may read it, since it holds tokens.
  */
 export function openIdentities(file: string, count: number, make: Make): Identities {
   mkdirSync(dirname(file), { recursive: true });

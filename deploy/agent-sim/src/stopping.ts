@@ -6,7 +6,10 @@ export type Stopping = {
   stop(): void;
 };
 
-/** A set instead of an AbortSignal's listeners: those of 50,000 agents would be searched through at the end of each pause. */
+/**
+ * A set instead of an AbortSignal's listeners: those of 50,000 agents would be searched through at the end of each
+ * pause.
+ */
 export function createStopping(): Stopping {
   const pauses = new Set<{ timer: NodeJS.Timeout; end(): void }>();
   let stopped = false;

@@ -1,5 +1,6 @@
-// The hostile side of the abuse bench: argv = gateway port, API key of a tenant that verifies. "start" begins, "stop" ends and answers
-// what came back. Everything goes to 127.0.0.1 and is bounded: 10 headers a second, 1,200 connections, 1,000 verifications.
+// The hostile side of the abuse bench: argv = gateway port, API key of a tenant that verifies. "start" begins, "stop"
+// ends and answers what came back. Everything goes to 127.0.0.1 and is bounded: 10 headers a second, 1,200 connections,
+// 1,000 verifications.
 import { connect, type Socket } from "node:net";
 
 const [port = "", key = ""] = process.argv.slice(2);

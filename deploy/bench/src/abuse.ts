@@ -16,8 +16,9 @@ const roundMs = 10_000;
 const buildUpMs = 3_000;
 
 /**
- * `npm run bench -- abuse`: latency of a signed-in person (GET /devices), alone and while strangers send 10 hostile Content-Type headers a second
- * and 1,200 bodies of a byte a second, and another tenant asks for 1,000 verifications, in turns.
+ * `npm run bench -- abuse`: latency of a signed-in person (GET /devices), alone and while strangers send 10 hostile
+ * Content-Type headers a second and 1,200 bodies of a byte a second, and another tenant asks for 1,000 verifications,
+ * in turns.
  */
 export async function run(_args: string[] = []): Promise<void> {
   const cluster = await startStack({ env: { LOG_LEVEL: "warn" }, adminPassword: password });

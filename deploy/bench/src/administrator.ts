@@ -49,7 +49,9 @@ export async function newAdministrator(url: string): Promise<{ call: Call; secre
   return { secret, token, call: (method, path, body) => callAt(url, token, method, path, body) };
 }
 
-/** Of a cluster that was started again from its data folder, in another half minute than the one its secret was used in. */
+/**
+ * Of a cluster that was started again from its data folder, in another half minute than the one its secret was used in.
+ */
 export async function sameAdministrator(url: string, secret: string): Promise<Call> {
   const { mfaToken } = await step(url, "/auth/login", { email, password }, null);
   const { accessToken } = await step(url, "/auth/mfa/verify", { mfaToken, code: codeOf(secret) }, null);

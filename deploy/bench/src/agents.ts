@@ -14,10 +14,10 @@ const cutShare = 0.1;
 type Plan = { agents: number; intervalSeconds: number; steadySeconds: number };
 
 /**
- * `npm run bench -- agents [agents] [interval seconds] [steady seconds]`: simulated agents with their channels (1,000, every 10 s, for
- * 60 s when not said; in full: `agents 10000 60 300`). Nobody may go offline in the steady time; then a tenth of them is cut off and must
- * be offline within three intervals and 5 s, and nobody else; then the gateway is killed −9 and all come back. Ends with status 1
- * otherwise.
+ * `npm run bench -- agents [agents] [interval seconds] [steady seconds]`: simulated agents with their channels (1,000,
+ * every 10 s, for 60 s when not said; in full: `agents 10000 60 300`). No device may go offline in the steady time;
+ * then a tenth of them is cut off and must be offline within three intervals and 5 s, and no other device; then the
+ * gateway is killed −9 and all come back. Ends with status 1 otherwise.
  */
 export async function run(args: string[] = []): Promise<void> {
   const plan: Plan = {
@@ -60,7 +60,7 @@ export async function run(args: string[] = []): Promise<void> {
     const gap = () =>
       Math.max(...fleets.flatMap(({ agents }) => agents.map(({ longestGapMs }) => longestGapMs))) / 1000;
     const refusedWhileComing = refusals(fleets);
-    // Whoever waits to try again since the rush comes by once.
+    // Agents that still back off since the rush retry once.
     await delay(plan.intervalSeconds * 1500);
     const gapWhileComing = gap();
     for (const agent of fleets.flatMap(({ agents }) => agents)) agent.forgetGap();
@@ -165,7 +165,7 @@ async function now(database: pg.Client): Promise<Date> {
   return (await database.query<{ now: Date }>("SELECT clock_timestamp() AS now")).rows[0]?.now as Date;
 }
 
-/** How many devices were told to be offline since then. */
+/** Number of devices reported as offline since then. */
 async function wentOffline(database: pg.Client, since: Date): Promise<number> {
   const { rows } = await database.query<{ n: string }>(
     "SELECT count(*) AS n FROM tenancy.outbox WHERE subject LIKE 'events.tenancy.%.device.offline' AND created_at >= $1",

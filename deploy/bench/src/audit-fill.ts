@@ -9,8 +9,8 @@ const fillMs = 600_000;
 export type Fleet = { partnerId: string; hotOrgId: string; orgIds: string[] };
 
 /**
- * `hotRows` rows of one organization and `coldRows` (as many) spread over 99 others of its partner and 100 of another, over the last
- * year, as the owner. Not sealed (checksums are made up), of the size and variety of real rows.
+ * `hotRows` rows of one organization and `coldRows` (as many) spread over 99 others of its partner and 100 of another,
+ * over the last year, as the owner. Not sealed (checksums are made up), of the size and variety of real rows.
  */
 export async function fillLists(database: TestDatabase, hotRows: number, coldRows = hotRows): Promise<Fleet> {
   const owner = openDatabase({

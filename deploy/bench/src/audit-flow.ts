@@ -15,8 +15,9 @@ const who = { caller: systemCaller("audit"), deadlineMs: null };
 const meta = { requestId: "bench", clientAddress: null, userAgent: null, traceparent: null };
 
 /**
- * `npm run bench -- audit-flow [rows/s] [seconds]`: mutations at a steady rate (1,000 a second for 20 s), one transaction with one
- * audit event each; how long until a row can be read, from the begin of its transaction, through outbox, relay, stream and sealer.
+ * `npm run bench -- audit-flow [rows/s] [seconds]`: mutations at a steady rate (1,000 a second for 20 s), one
+ * transaction with one audit event each; how long until a row can be read, from the begin of its transaction, through
+ * outbox, relay, stream and sealer.
  */
 export async function run([rate = "1000", seconds = "20"]: string[] = []): Promise<void> {
   await withAuditDatabase(async (database) => {

@@ -12,13 +12,16 @@ const longestMs = 6_000;
 type Row = { label: string; bar: string; call: (n: number) => Promise<{ answered: string }> };
 type Result = { label: string; bar: string; ms: number[]; answered: string };
 
-/** `npm run bench -- audit-lists [rows]`: lists over RPC with so many rows (1,000,000) in one organization and as many around it. */
+/**
+ * `npm run bench -- audit-lists [rows]`: lists over RPC with so many rows (1,000,000) in one organization and as many
+ * around it.
+ */
 export async function run([rows = "1000000"]: string[] = []): Promise<void> {
   await withAuditDatabase(async (database) => {
     const startedMs = performance.now();
     const fleet = await fillLists(database, Number(rows));
     process.stderr.write(`filled in ${Math.round((performance.now() - startedMs) / 1000)} s\n`);
-    // Nobody answers there: this one only reads.
+    // No server listens there: this process only reads.
     const audit = await startAudit(database, { url: "nats://127.0.0.1:1", seed: generateNkey().seed });
     try {
       const results: Result[] = [];

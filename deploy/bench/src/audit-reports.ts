@@ -9,7 +9,10 @@ import { startAudit, withAuditDatabase } from "./audit-service.ts";
 
 const repeats = 10;
 
-/** `npm run bench -- audit-reports [rows]`: reports over a year with so many rows (1,000,000) in one organization and as many around it. */
+/**
+ * `npm run bench -- audit-reports [rows]`: reports over a year with so many rows (1,000,000) in one organization and as
+ * many around it.
+ */
 export async function run([rows = "1000000"]: string[] = []): Promise<void> {
   await withAuditDatabase(async (database) => {
     const { partnerId, hotOrgId } = await fillLists(database, Number(rows));

@@ -31,13 +31,17 @@ type Sealing = {
 
 /** CPU in microseconds per row; `client` is the sealer, or this process for plain INSERTs. */
 type Cost = { perSecond: number; client: number; postgres: number; nats: number; rss: number };
-/** `asDrained`: in the very batches that the sealer makes, a partition's each; `asPublished`: in the order of the stream, all chains mixed. */
+/**
+ * `asDrained`: in the very batches that the sealer makes, a partition's each; `asPublished`: in the order of the
+ * stream, all chains mixed.
+ */
 type Plain = "asDrained" | "asPublished";
 type Result = { organizations: number; drain: Cost; plain: Record<Plain, Cost> };
 
 /**
- * `npm run bench -- audit-seal [rows] [organizations,…]`: drains rows (300,000) that lie in AUDIT, over 100 organizations and then of one;
- * then plain INSERTs of the same rows in batches of the same size on as many connections, batched as the sealer does it and as the rows come.
+ * `npm run bench -- audit-seal [rows] [organizations,…]`: drains rows (300,000) that lie in AUDIT, over 100
+ * organizations and then of one; then plain INSERTs of the same rows in batches of the same size on as many
+ * connections, batched as the sealer does it and as the rows come.
  */
 export async function run([rows = "300000", counts = "100,1"]: string[] = []): Promise<void> {
   const results: Result[] = [];

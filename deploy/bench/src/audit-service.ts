@@ -25,7 +25,9 @@ type Local = {
   testNatsServer(folders: string[]): Promise<string>;
 };
 
-/** An empty audit database and a nats-server: those of MUSTER_TEST_PG_URL and MUSTER_TEST_NATS_BIN, else temporary ones. */
+/**
+ * An empty audit database and a nats-server: those of MUSTER_TEST_PG_URL and MUSTER_TEST_NATS_BIN, else temporary ones.
+ */
 export async function withAuditDatabase(use: (database: TestDatabase) => Promise<void>): Promise<void> {
   const { cacheFolders, startTestCluster, testNatsServer } = (await import(local.href)) as Local;
   const folders = cacheFolders(fileURLToPath(new URL("../../../", import.meta.url)), tmpdir());
@@ -64,7 +66,7 @@ export type AuditProcess = {
   stop(): Promise<void>;
 };
 
-/** The audit service as a process of its own; `begun` is told its pid before it does anything. */
+/** The audit service as a process of its own; `begun` receives its pid before the process does anything. */
 export async function startAudit(
   database: TestDatabase,
   nats: { url: string; seed: string },
@@ -84,7 +86,7 @@ export async function startAudit(
       OPS_HOST: "127.0.0.1",
       OPS_PORT: "0",
       DATABASE_URL_APP: database.appUrl,
-      // Nobody answers there: copies of tenants stay empty.
+      // No server listens there: copies of tenants stay empty.
       TENANCY_URL: "http://127.0.0.1:1",
       NATS_URL: nats.url,
       NATS_NKEY_SEED: nats.seed,
@@ -92,7 +94,7 @@ export async function startAudit(
       CALLER_PUBLIC_KEYS_DIR: directory,
       CHECKPOINT_PRIVATE_KEY: `bench:${noteKey()}`,
       SECRET_ENCRYPTION_KEY: `bench:${randomBytes(32).toString("base64")}`,
-      // Nobody answers there: no stream of rows is made here.
+      // No server listens there: no stream of rows is created here.
       WEBHOOK_DISPATCHER_URL: "http://127.0.0.1:1",
     },
     // To profile it, or to try a setting of V8: BENCH_NODE_OPTIONS="--cpu-prof --cpu-prof-dir=/tmp/profiles".

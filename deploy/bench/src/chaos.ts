@@ -8,9 +8,9 @@ const password = "correct horse battery staple";
 const clients = 4;
 
 /**
- * `npm run bench -- chaos [kills]`: kill −9 of a random process, NATS and PostgreSQL included, every 2–6 s (20 kills when not
- * said, 200 at most) while clients create partners and make refused calls again. Then counts: every 201 there, one audit row
- * each, every chain gap-free. Ends with status 1 when anything is missing, doubled or broken.
+ * `npm run bench -- chaos [kills]`: kill −9 of a random process, NATS and PostgreSQL included, every 2–6 s (20 kills
+ * when not said, 200 at most) while clients create partners and make refused calls again. Then counts: every 201 there,
+ * one audit row each, every chain gap-free. Ends with status 1 when anything is missing, doubled or broken.
  */
 export async function run(args: string[] = []): Promise<void> {
   const kills = Math.min(Number(args[0] ?? 20), 200);

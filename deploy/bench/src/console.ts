@@ -18,10 +18,10 @@ const parts = ["cold", "lists", "slow", "use"] as const;
 type Part = (typeof parts)[number];
 
 /**
- * `npm run bench -- console [rows] [cold|lists|slow|use …]`: the console in Chromium (CHROMIUM_BIN) over a stack with so
- * many devices and audit rows (1,000,000 each) and a tenth as many deliveries in one organization: first paint and first
- * rows, cold, on loopback and on a slow network; the next page; a long scroll; requests at rest; memory after many
- * pages. All of it unless parts are named. Ends with status 1 when a bar is missed.
+ * `npm run bench -- console [rows] [cold|lists|slow|use …]`: the console in Chromium (CHROMIUM_BIN) over a stack with
+ * so many devices and audit rows (1,000,000 each) and a tenth as many deliveries in one organization: first paint and
+ * first rows, cold, on loopback and on a slow network; the next page; a long scroll; requests at rest; memory after
+ * many pages. All of it unless parts are named. Ends with status 1 when a bar is missed.
  */
 export async function run([rows = "1000000", ...named]: string[] = []): Promise<void> {
   const unknown = named.filter((name) => !parts.includes(name as Part));
@@ -203,7 +203,7 @@ async function lists(browser: Browser, base: string, person: Person): Promise<Li
   return lines;
 }
 
-/** What a tab asks in a minute in which nobody touches it. */
+/** The requests of an idle tab in one minute. */
 async function requestsAtRest(browser: Browser, base: string, person: Person): Promise<Line> {
   const { page } = await signedIn(browser, base, person);
   await page.goto(`${base}/devices`);

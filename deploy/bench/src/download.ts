@@ -18,9 +18,9 @@ const fileName = "muster-agent-linux-amd64";
 const path = "/api/v1/agents/download/linux/amd64?version=1.0.0";
 
 /**
- * `npm run bench -- download [MiB]`: 64 clients that download a binary (16 MiB when not said) from the platform's own store through one
- * gateway, twice each: MB/s, CPU per byte, and how much the memory of gateway and agent-release grows meanwhile. One
- * client before them; and the same file from the least of node:http before and after.
+ * `npm run bench -- download [MiB]`: 64 clients that download a binary (16 MiB when not said) from the platform's own
+ * store through one gateway, twice each: MB/s, CPU per byte, and how much the memory of gateway and agent-release grows
+ * meanwhile. One client before them; and the same file from the least of node:http before and after.
  */
 export async function run(args: string[] = []): Promise<void> {
   const size = Math.min(Number(args[0] ?? 16), 512) * mebi;

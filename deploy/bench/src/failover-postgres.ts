@@ -208,7 +208,7 @@ wal_sender_timeout = 5s
       silent = 0;
       mayPromote = false;
       control(standby, "promote");
-      // Nobody stands by for the new one: until one does, what is acknowledged is on one server.
+      // The new primary has no standby yet: until it has one, acknowledged data is on one server only.
       await ask(standby, "alter system reset synchronous_standby_names");
       await ask(standby, "select pg_reload_conf()");
       [primary, standby] = [standby, primary];

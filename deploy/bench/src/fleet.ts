@@ -29,7 +29,7 @@ export async function enrollFleet(root: Call, url: string, orgId: string, count:
   return agents;
 }
 
-/** Tokens of agents whose devices nobody else needs: thousands of them at once, written where identity looks. */
+/** Tokens of agents whose devices no other part needs: thousands at once, written directly to identity's table. */
 export async function tokensOnly(
   databaseUrl: string,
   { orgId, partnerId }: { orgId: string; partnerId: string },

@@ -1,5 +1,5 @@
-// Load side of the heartbeat bench: argv = port, connections, file of "<agent id> <token>" lines. Each message {ms} is one round;
-// answers {heartbeats, refused, seconds, p50, p95, p99} in milliseconds.
+// Load side of the heartbeat bench: argv = port, connections, file of "<agent id> <token>" lines. Each message {ms} is
+// one round; answers {heartbeats, refused, seconds, p50, p95, p99} in milliseconds.
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 

@@ -14,21 +14,21 @@ import { loadAverage } from "./process-usage.ts";
 const organizations = 4;
 const roundMs = 5_000;
 const rounds = 3;
-/** Rounds with and without agent-release: their shares scatter more than what is to be told apart. */
+/** Rounds with and without agent-release: their shares scatter more than the difference to be measured. */
 const turns = 5;
 const turnMs = 4_000;
 const rawBatch = 500;
 /** Milliseconds before the rounds without agent-release: the gateway has noticed by then. */
 const noticeMs = 4_000;
-/** Milliseconds after which the gateway has asked again, and remembers again what every device was told. */
+/** Milliseconds after which the gateway has called agent-release again, and has every device's answer cached again. */
 const resumeMs = 12_000;
 
 type Round = { heartbeats: number; refused: number; seconds: number; p50: number; p95: number; p99: number };
 
 /**
- * `npm run bench -- heartbeat [agents] [connections]`: heartbeats of 10,000 agents (when not said) over 64 connections through
- * one gateway, each answered once it is committed. Then the same by turns with agent-release stopped (SIGSTOP: it takes
- * calls and answers none). Beside them, in the same run, the bare UPDATE in batches of 500 and one by one.
+ * `npm run bench -- heartbeat [agents] [connections]`: heartbeats of 10,000 agents (when not said) over 64 connections
+ * through one gateway, each answered once it is committed. Then the same by turns with agent-release stopped (SIGSTOP:
+ * it takes calls and answers none). Beside them, in the same run, the bare UPDATE in batches of 500 and one by one.
  */
 export async function run(args: string[] = []): Promise<void> {
   const count = Math.min(Number(args[0] ?? 10_000), 100_000);

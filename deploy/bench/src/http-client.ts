@@ -1,5 +1,6 @@
-// Load side of the HTTP benches: argv = port, access token, connections, path. Each message {ms} is one round; answers {requests, …}.
-// `@file` in place of the token names a file of credential header lines: one is used over and over, several once each.
+// Load side of the HTTP benches: argv = port, access token, connections, path. Each message {ms} is one round; answers
+// {requests, …}. `@file` in place of the token names a file of credential header lines: one is used over and over,
+// several once each.
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 

@@ -11,8 +11,9 @@ export type ListTimes = { list: string; answered: string; "p50 ms": number; "p99
 export type Fill = (rows: (owner: pg.Client) => Promise<void>) => Promise<void>;
 
 /**
- * Runs with a cluster of its own and its first administrator. `fill` makes the rows, as the superuser of its database where it asks for that, and
- * says what they are measured with. A folder keeps the cluster's data: filled the first time, only measured the next.
+ * Runs with a cluster of its own and its first administrator. `fill` makes the rows, as the superuser of its database
+ * where it asks for that, and says what they are measured with. A folder keeps the cluster's data: filled the first
+ * time, only measured the next.
  */
 export async function withLists<Filled>(
   fill: (root: Call, fill: Fill) => Promise<Filled>,

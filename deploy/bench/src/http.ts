@@ -20,9 +20,9 @@ type Round = { requests: number; seconds: number; p50: number; p95: number; p99:
 type Measured = Round & { cpuUs: number; rss: number };
 
 /**
- * `npm run bench -- http`: raw node:http, Express 5 and GET /auth/me through the gateway, also with a young generation as
- * small as V8 makes it in a small container, and with telemetry (5 % of traces to a collector that takes them), in turns,
- * then one table of medians.
+ * `npm run bench -- http`: raw node:http, Express 5 and GET /auth/me through the gateway, also with a young generation
+ * as small as V8 makes it in a small container, and with telemetry (5 % of traces to a collector that takes them), in
+ * turns, then one table of medians.
  */
 export async function run(_args: string[] = []): Promise<void> {
   const identity = await startBenchIdentity();
@@ -31,7 +31,7 @@ export async function run(_args: string[] = []): Promise<void> {
   try {
     const session = `Authorization: Bearer ${identity.accessToken}`;
     const gateway = await startGateway(identity);
-    // What V8 chooses in a container of up to 512 MiB, unless it is told otherwise.
+    // What V8 chooses in a container of up to 512 MiB, unless it is configured otherwise.
     const small = await startGateway(identity, { semiSpaceMb: 1 });
     const traced = await startGateway(identity, { otlpEndpoint: collector.url });
     const body = await gateway.bodyFor(session);
@@ -117,7 +117,7 @@ export async function startGateway(identity: BenchIdentity, options: GatewayOpti
       AGENT_RELEASE_URL: identity.url,
       SESSION_RATE_LIMIT: "1000000000",
       KEY_CACHE_MAX: "1000000",
-      // Nobody answers there: changes would come with the heartbeats.
+      // No server listens there: changes would arrive with the heartbeats.
       NATS_URL: "nats://127.0.0.1:1",
       NATS_NKEY_SEED: generateNkey().seed,
       CALLER_PRIVATE_KEYS: identity.callerKeys,
@@ -174,7 +174,7 @@ async function measure(server: Server, ms: number): Promise<Measured> {
   return { ...round, cpuUs: (after.cpuUs - before.cpuUs) / round.requests, rss: after.rss };
 }
 
-/** CPU and memory of a process of ours, as its ops port tells them. */
+/** CPU and memory of one of the platform's processes, from its ops port. */
 async function readMetrics(ops: number): Promise<Usage> {
   const text = await (await fetch(`http://127.0.0.1:${ops}/metrics`)).text();
   const value = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1] ?? Number.NaN);

@@ -10,9 +10,9 @@ const settleMs = 20_000;
 const openAtOnce = 50;
 
 /**
- * `npm run bench -- live [channels]`: the answer for an offline device, what the relay adds to a query (one that is answered with 404,
- * against the stored list of the same device), and the gateway's memory per idle channel (10,000 when not said). Ends with status 1 beyond the bars:
- * 50 ms, 5 ms, 30 KB.
+ * `npm run bench -- live [channels]`: the answer for an offline device, what the relay adds to a query (one that is
+ * answered with 404, against the stored list of the same device), and the gateway's memory per idle channel (10,000
+ * when not said). Ends with status 1 beyond the bars: 50 ms, 5 ms, 30 KB.
  */
 export async function run(args: string[] = []): Promise<void> {
   const idle = Number(args[0] ?? 10_000);
@@ -41,8 +41,8 @@ export async function run(args: string[] = []): Promise<void> {
     await open(online, syntheticEventStore({ os: "linux", hostname: "bench", records: 100 }));
 
     const live = `/system-tools/devices/${online.id}/eventlogs`;
-    // In turns, so that what else the machine does meets them all. An answer that shows nothing leaves no audit row: what it
-    // takes longer than a stored list is the relay and the agent.
+    // In turns, so that what else the machine does meets them all. An answer that shows nothing leaves no audit row:
+    // what it takes longer than a stored list is the relay and the agent.
     const [offlineMs, liveMs, relayMs, storedMs] = (await timedInTurns(root, [
       [`/system-tools/devices/${offline.id}/eventlogs`, 503],
       [live, 200],

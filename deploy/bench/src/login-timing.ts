@@ -16,10 +16,10 @@ type Account = { email: string; password: string };
 type Shape = { status: number; headers: string; body: string };
 
 /**
- * `npm run bench -- login-timing [tries of each kind]`: refused sign-ins of four kinds in random order, one at a time, against a
- * local cluster (1,000 of each when not said). Bounds: every answer has the same status, header names and body; no two kinds'
- * medians differ by more than 3 % (or 1 ms); whoever sees one answer's time tells no kind from an unknown account with an AUC
- * above 0.58. Beyond them the process ends with status 1.
+ * `npm run bench -- login-timing [tries of each kind]`: refused sign-ins of four kinds in random order, one at a time,
+ * against a local cluster (1,000 of each when not said). Bounds: every answer has the same status, header names and
+ * body; no two kinds' medians differ by more than 3 % (or 1 ms); the time of one reply does not distinguish a kind from
+ * an unknown account with an AUC above 0.58. Beyond them the process ends with status 1.
  */
 export async function run(args: string[] = []): Promise<void> {
   const tries = Math.min(Number(args[0] ?? 1_000), 20_000);
@@ -136,7 +136,7 @@ function report(times: Map<Kind, number[]>, shapes: ReadonlySet<string>): void {
   if (verdicts.some(([, holds]) => !holds)) process.exitCode = 1;
 }
 
-/** Mann-Whitney: how often a time of one list is longer than one of the other, told in the better direction. Both sorted. */
+/** Mann-Whitney: how often a time of one list is longer than one of the other, in the better direction. Both sorted. */
 function auc(a: readonly number[], b: readonly number[]): number {
   let below = 0;
   let wins = 0;

@@ -1,5 +1,6 @@
-// Requests of the logins and abuse benches: argv = gateway URL, API key or access token, requests per second. Each message {ms} is one round of
-// GET /devices, sent at their times whether earlier ones were answered or not; latency counts from when each was due.
+// Requests of the logins and abuse benches: argv = gateway URL, API key or access token, requests per second. Each
+// message {ms} is one round of GET /devices, sent at their times whether earlier ones were answered or not; latency
+// counts from when each was due.
 import { Agent, request } from "node:http";
 
 const [url = "", credential = "", perSecond = ""] = process.argv.slice(2);

@@ -20,8 +20,9 @@ const roundMs = 10_000;
 type Body = Record<string, unknown>;
 
 /**
- * `npm run bench -- logins [checks at a time]`: latency of keyed requests (GET /devices, through gateway, identity's limits and tenancy) at a steady
- * rate, alone and while 100 clients sign in over and over with hashes of production cost, in turns.
+ * `npm run bench -- logins [checks at a time]`: latency of keyed requests (GET /devices, through gateway, identity's
+ * limits and tenancy) at a steady rate, alone and while 100 clients sign in over and over with hashes of production
+ * cost, in turns.
  */
 export async function run([concurrency = "0"]: string[] = []): Promise<void> {
   const env = { PASSWORD_SCRYPT_LOG_N: "17", PASSWORD_CONCURRENCY: concurrency, LOG_LEVEL: "info" };
@@ -85,7 +86,10 @@ function print(
   );
 }
 
-/** The load's two sides are processes of their own: neither measures what the other, or the cluster's logs, keep a loop busy with. */
+/**
+ * The load's two sides are processes of their own: neither measures what the other, or the cluster's logs, keep a loop
+ * busy with.
+ */
 function startedSide(script: "logins-probe" | "logins-client", args: string[]): ChildProcess {
   return fork(fileURLToPath(new URL(`./${script}.js`, import.meta.url)), args);
 }
@@ -124,7 +128,7 @@ async function newKey(url: string): Promise<string> {
   const organization = await call(url, "/orgs/organizations", token, wanted);
   const fields = { orgId: organization.id, name: "Bench", scopes: ["devices:read"], rateLimit: 100_000 };
   let key: Body | null = null;
-  // Identity hears of the organization a moment later.
+  // Identity receives the organization a moment later.
   for (const end = Date.now() + 10_000; key === null; ) {
     key = await call(url, "/api-keys", token, fields).catch((error: unknown) => {
       if (Date.now() > end) throw error;

@@ -4,7 +4,9 @@ import { readdirSync, readFileSync } from "node:fs";
 export type Groups = Record<string, readonly number[]>;
 export type Usage = { cpuMs: number; pssMb: number };
 
-/** CPU time so far and memory of each group with all its children; what has ended and was waited for is counted, too. */
+/**
+ * CPU time so far and memory of each group with all its children; what has ended and was waited for is counted, too.
+ */
 export function usageOf(groups: Groups): Map<string, Usage> {
   const all = new Map<number, Stat>();
   for (const name of readdirSync("/proc")) {

@@ -72,7 +72,7 @@ export async function run(): Promise<void> {
     await sites(5);
     await events(2);
     await sealed(pair.url, orgId, 8);
-    // So that a checkpoint outside of the database tells of the rows that the dump lacks.
+    // So that an external checkpoint covers the rows that the dump lacks.
     const written = readdirSync(copies, { recursive: true }).length;
     await until("a checkpoint of them", async () => readdirSync(copies, { recursive: true }).length > written);
 

@@ -13,9 +13,10 @@ type Credential = { headers: Record<string, string>; end(): Promise<void> };
 type Tally = { trials: number; requests: number; "admitted after the answer": number; tookMs: number[] };
 
 /**
- * `npm run bench -- revocations [trials]`: two gateways under load; a key is revoked or rotated, a principal disabled, a session
- * logged out (2,000 trials when not said, 10,000 at most). A request that starts after the answer and is admitted is a
- * failure. In one of 50 a gateway is stopped (SIGSTOP) during the call and resumed, in one of 100 NATS is killed before it.
+ * `npm run bench -- revocations [trials]`: two gateways under load; a key is revoked or rotated, a principal disabled,
+ * a session logged out (2,000 trials when not said, 10,000 at most). A request that starts after the answer and is
+ * admitted is a failure. In one of 50 a gateway is stopped (SIGSTOP) during the call and resumed, in one of 100 NATS is
+ * killed before it.
  */
 export async function run(args: string[] = []): Promise<void> {
   const trials = Math.min(Number(args[0] ?? 2_000), 10_000);
@@ -61,7 +62,10 @@ export async function run(args: string[] = []): Promise<void> {
   }
 }
 
-/** Loads every gateway with the credential, ends it, and counts requests that started after the answer and were admitted. */
+/**
+ * Loads every gateway with the credential, ends it, and counts requests that started after the answer and were
+ * admitted.
+ */
 async function trial(running: RunningStack, gateways: readonly string[], credential: Credential, fault: string) {
   const starts: number[] = [];
   let requests = 0;

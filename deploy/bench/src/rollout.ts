@@ -24,11 +24,11 @@ const boundMs = 8 * 60_000;
 const sayEveryMs = 15_000;
 
 /**
- * `npm run bench -- rollout [agents]`: a fleet (50,000 when not said) that speaks to tenancy and agent-release as a
- * gateway does. A release that fails on 5 % of its devices is rolled out to rings, a bucket of 50 %, and organizations
- * with a closed window or a manual policy; then a good one to everybody. Ends with status 1 when the bad one fails on
- * twice its threshold, or anybody is offered what is not theirs, or after eight minutes. Then devices a second that
- * agent-release decides about.
+ * `npm run bench -- rollout [agents]`: a fleet (default 50,000) that calls tenancy and agent-release as a gateway does.
+ * A release that fails on 5 % of its devices is rolled out to rings, a bucket of 50 %, and organizations with a closed
+ * window or a manual policy; then a good one to everybody. Ends with status 1 when the bad one fails on twice its
+ * threshold, or anybody is offered what is not theirs, or after eight minutes. Then devices a second that agent-release
+ * decides about.
  */
 export async function run(args: string[] = []): Promise<void> {
   const count = Math.min(Number(args[0] ?? 50_000), 100_000);
@@ -112,8 +112,7 @@ export async function run(args: string[] = []): Promise<void> {
 }
 
 /**
- * Heartbeats of the fleet, those first who were offered something, until the rollout halts or everybody was heard so
- * many times.
+ * Heartbeats of the fleet, devices with an offer first, until the rollout halts or everybody was heard so many times.
  */
 async function drive(of: {
   gateway: Gateway;
@@ -177,7 +176,7 @@ async function drive(of: {
     );
     state = rows[0] ?? state;
     mostInFlight = Math.max(mostInFlight, state.in_flight);
-    // Once more everybody: nobody may be offered it any more.
+    // All devices once more: none may be offered it any more.
     if (state.state === "halted" && haltedAtHeard === Number.POSITIVE_INFINITY) haltedAtHeard = heard;
     if (state.state !== "halted" && isOver()) break;
   }

@@ -9,7 +9,9 @@ import { type Row, rows } from "./rpc-rows.ts";
 const warmMs = 1_000;
 const measuredMs = 2_000;
 const inFlight = 32;
-/** Every row is measured this often, in turn, and its best is kept: neighbours on the machine disturb one row, not all. */
+/**
+ * Every row is measured this often, in turn, and its best is kept: neighbours on the machine disturb one row, not all.
+ */
 const rounds = 2;
 const rowTimeoutMs = 30_000;
 
@@ -17,7 +19,10 @@ type Measured = { calls: number; seconds: number; p50: number; p99: number; cpuU
 type Usage = { cpu: NodeJS.CpuUsage; rss: number };
 type Result = { row: Row; perSecond: number; serverCpuUs: number; serverRss: number; client: Measured };
 
-/** `npm run bench -- rpc [text]`: every row whose label has the text, server and client in a process each, then one table. */
+/**
+ * `npm run bench -- rpc [text]`: every row whose label has the text, server and client in a process each, then one
+ * table.
+ */
 export async function run([filter = ""]: string[]): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "muster-bench-"));
   const key = generateCallerKey();

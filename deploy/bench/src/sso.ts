@@ -19,8 +19,8 @@ const people = 50;
 const samlIssuer = "https://saml.example.test/metadata";
 
 /**
- * `npm run bench -- sso`: whole OpenID Connect sign-ins, SAML responses of 6 KB, `/sso/check`, and junk of every expensive kind while another
- * client asks `/sso/check`.
+ * `npm run bench -- sso`: whole OpenID Connect sign-ins, SAML responses of 6 KB, `/sso/check`, and junk of every
+ * expensive kind while another client asks `/sso/check`.
  */
 export async function run(): Promise<void> {
   const port = await freePort();

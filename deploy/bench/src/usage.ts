@@ -7,9 +7,10 @@ const clientsPerGateway = 16;
 const killRounds = 5;
 
 /**
- * `npm run bench -- usage [requests]`: requests with one API key through each of two gateways (10,000 when not said, 45,000 at
- * most), then `usageCount` must be their number. Then a gateway is killed −9 under load, five times over: how many admitted
- * requests were never counted, and how many milliseconds of its load that is (a second at most). Ends with status 1 otherwise.
+ * `npm run bench -- usage [requests]`: requests with one API key through each of two gateways (10,000 when not said,
+ * 45,000 at most), then `usageCount` must be their number. Then a gateway is killed −9 under load, five times over: how
+ * many admitted requests were never counted, and how many milliseconds of its load that is (a second at most). Ends
+ * with status 1 otherwise.
  */
 export async function run(args: string[] = []): Promise<void> {
   const requests = Math.min(Number(args[0] ?? 10_000), 45_000);

@@ -40,7 +40,9 @@ export type Receiver = {
   stop(): void;
 };
 
-/** Events matched, deliveries that matching queued, deliveries claimed, attempts answered and stored, events put aside. */
+/**
+ * Events matched, deliveries that matching queued, deliveries claimed, attempts answered and stored, events put aside.
+ */
 export type Passed = { matched: number; queued: number; claimed: number; stored: number; aside: number };
 
 export type Dispatcher = {
@@ -60,7 +62,9 @@ export type BenchWebhooks = {
   nats: TestNats;
   receiver: Receiver;
   hooks: Hook[];
-  /** One process of the service; `role` as DISPATCHER_ROLE. `begun` is told its pid before it does anything. */
+  /**
+   * One process of the service; `role` as DISPATCHER_ROLE. `begun` receives its pid before the process does anything.
+   */
   start(
     role: "all" | "matcher" | "sender",
     env?: Record<string, string>,
@@ -68,14 +72,20 @@ export type BenchWebhooks = {
   ): Promise<Dispatcher>;
   /** A connection that publishes as an emitter does. */
   emitter(): Promise<Bus>;
-  /** Puts deliveries of `payloadBytes` into the queue as the matcher would: of one time, or else one every 10 ms of the past. */
+  /**
+   * Puts deliveries of `payloadBytes` into the queue as the matcher would: of one time, or else one every 10 ms of the
+   * past.
+   */
   fill(rows: number, payloadBytes: number, at?: Date): Promise<void>;
   clear(): Promise<void>;
 };
 
 const eventTypes = ["device.online", "device.offline", "device.updated", "device.enrolled"];
 
-/** PostgreSQL, NATS, a receiver with `origins` listeners, and webhooks over them: four an organization, each for a type of its own. */
+/**
+ * PostgreSQL, NATS, a receiver with `origins` listeners, and webhooks over them: four an organization, each for a type
+ * of its own.
+ */
 export async function withWebhooks(
   {
     origins,
@@ -268,7 +278,7 @@ async function startDispatcher(
       OPS_HOST: "127.0.0.1",
       OPS_PORT: "0",
       DATABASE_URL_APP: database.appUrl,
-      // Nobody answers there: copies of tenants stay empty.
+      // No server listens there: copies of tenants stay empty.
       TENANCY_URL: "http://127.0.0.1:1",
       NATS_URL: nats.url,
       NATS_NKEY_SEED: nats.seeds["webhook-dispatcher"],

@@ -2,7 +2,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { endpointsOfTenant } from "./webhooks-e2e-load.ts";
 
-/** When each delivery arrived first, in milliseconds of the monotonic clock that all processes of a machine share; 0: not yet. */
+/**
+ * When each delivery arrived first, in milliseconds of the monotonic clock that all processes of a machine share; 0:
+ * not yet.
+ */
 export type Arrivals = { at: Float64Array; counts: Counts };
 type Counts = { arrivals: number; repeats: number; silentRepeats: number; others: number };
 export type ReceiverAsk = { type: "reset"; run: string; hanging: number } | { type: "arrivals"; events: number };
@@ -20,7 +23,10 @@ function reset(): void {
 }
 reset();
 
-/** A keep-alive receiver: endpoint e of tenant t is `/t/e`, an event's number is the first `"k":"<run>.<digits>"` of its body. */
+/**
+ * A keep-alive receiver: endpoint e of tenant t is `/t/e`, an event's number is the first `"k":"<run>.<digits>"` of its
+ * body.
+ */
 const server = createServer(
   { keepAliveTimeout: 120_000, headersTimeout: 0, requestTimeout: 0 },
   (request, response) => {

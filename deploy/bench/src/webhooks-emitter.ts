@@ -8,8 +8,8 @@ export type EmitterAsk =
   | { type: "burst"; hooks: Hook[]; events: number; past: "outbox" | "stream" };
 
 /**
- * A service that emits: what it says goes to its outbox, and its relay publishes that. `past: "stream"` publishes as fast as the stream takes it
- * without an outbox, which no service does. Answers each ask with the milliseconds it took.
+ * A service that emits: what it says goes to its outbox, and its relay publishes that. `past: "stream"` publishes as
+ * fast as the stream takes it without an outbox, which no service does. Answers each ask with the milliseconds it took.
  */
 const [databaseUrl = "", servers = "", seed = ""] = process.argv.slice(2);
 const atATime = 500;

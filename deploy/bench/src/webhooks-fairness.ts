@@ -23,9 +23,10 @@ const phases: readonly Phase[] = [
 ];
 
 /**
- * `npm run bench -- webhooks-fairness [per second] [seconds]`: events (400) a second to 195 webhooks for as many seconds (10), alone, beside a webhook
- * that hangs, beside a burst that another replica of the emitting service puts into the same outbox, and beside one that goes right into the stream; from when each event was
- * due to its arrival, by the 195 alone.
+ * `npm run bench -- webhooks-fairness [per second] [seconds]`: events (400) a second to 195 webhooks for as many
+ * seconds (10), alone, beside a webhook that hangs, beside a burst that another replica of the emitting service puts
+ * into the same outbox, and beside one that goes right into the stream; from when each event was due to its arrival, by
+ * the 195 alone.
  */
 export async function run([perSecond = "400", seconds = "10"]: string[] = []): Promise<void> {
   const table: Record<string, string | number>[] = [];

@@ -19,7 +19,10 @@ const settleMs = 2_000;
 type Row = Record<string, string | number>;
 type Load = (rate: number, ms: number) => Promise<number>;
 
-/** `npm run bench -- webhooks-paced [per second] [seconds] [rounds]`: 3,600 a second, 8 s, medians of 5 rounds; see `paced`. */
+/**
+ * `npm run bench -- webhooks-paced [per second] [seconds] [rounds]`: 3,600 a second, 8 s, medians of 5 rounds; see
+ * `paced`.
+ */
 export async function run([perSecond = "3600", seconds = "8", rounds = "5"]: string[] = []): Promise<void> {
   const table: Row[] = [];
   await withWebhooks({ origins, webhooks, scheme: "http", remember: true }, async (bench) => {
@@ -29,8 +32,9 @@ export async function run([perSecond = "3600", seconds = "8", rounds = "5"]: str
 }
 
 /**
- * Load at its times, from when each was due to its arrival, medians of the rounds: first as rows put into the queue (what the sender adds),
- * then as events through publisher, stream and matcher, with the time that each stage took on average.
+ * Load at its times, from when each was due to its arrival, medians of the rounds: first as rows put into the queue
+ * (what the sender adds), then as events through publisher, stream and matcher, with the time that each stage took on
+ * average.
  */
 export async function paced(bench: BenchWebhooks, rate: number, ms: number, rounds: number): Promise<Row[]> {
   const first = await bench.start("matcher");

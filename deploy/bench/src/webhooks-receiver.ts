@@ -3,7 +3,7 @@ import { createServer as createHttps } from "node:https";
 import type { AddressInfo } from "node:net";
 import { testCertificate } from "@muster/testing";
 
-/** What the parent asks, and what it is told. */
+/** The parent's requests and the replies. */
 export type ReceiverAsk = { type: "reset" } | { type: "counts" } | { type: "ids" } | { type: "hang"; ports: number[] };
 export type ReceiverCounts = {
   requests: number;
@@ -18,8 +18,8 @@ export type ReceiverCounts = {
 };
 
 /**
- * A process of its own: `origins` listeners that answer 200 to everything, HTTPS with the test CA's certificate when asked. Remembers ids only
- * when told to, since that costs more than answering.
+ * A process of its own: `origins` listeners that answer 200 to everything, HTTPS with the test CA's certificate when
+ * asked. Records ids only on request, since that costs more than answering.
  */
 const [origins = "50", scheme = "http", remember = ""] = process.argv.slice(2);
 const hanging = new Set<number>();

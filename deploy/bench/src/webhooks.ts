@@ -16,9 +16,9 @@ const system = { caller: systemCaller("webhook-dispatcher") };
 type Row = Record<string, string | number>;
 
 /**
- * `npm run bench -- webhooks [rows] [seconds]`: drains rows (300,000) that lie in the queue over 200 webhooks and 50 origins, over HTTP, TLS and with
- * two senders; then events through the matcher; then half the drained rate at its times (`webhooks-paced`). Beside it a bare undici POST loop to
- * the same receiver.
+ * `npm run bench -- webhooks [rows] [seconds]`: drains rows (300,000) that lie in the queue over 200 webhooks and 50
+ * origins, over HTTP, TLS and with two senders; then events through the matcher; then half the drained rate at its
+ * times (`webhooks-paced`). Beside it a bare undici POST loop to the same receiver.
  */
 export async function run([rows = "300000", seconds = "10"]: string[] = []): Promise<void> {
   const table: Row[] = [];

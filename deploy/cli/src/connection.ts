@@ -19,7 +19,7 @@ export function placeOf(io: Io, { url }: Globals): Place {
   return { url: given.replace(/\/+$/, "").replace(/\/api\/v1$/, ""), credentials };
 }
 
-/** A client of nobody, for signing in. */
+/** An unauthenticated client, for signing in. */
 export const anonymous = (url: string) => createMusterClient({ baseUrl: url, fetch: ownFetch });
 
 /** A client with the key of `MUSTER_API_KEY`, else with the kept session; throws a Failure without either. */

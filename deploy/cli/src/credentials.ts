@@ -60,7 +60,7 @@ export function credentialsOf(env: Readonly<Record<string, string | undefined>>)
     refreshWith: (url) => (current, exchange) =>
       locked(file, async () => {
         const stored = sessionOf(url);
-        // Another process was first, or somebody has signed out meanwhile.
+        // Another process was first, or the user has signed out meanwhile.
         if (!stored) return "ended";
         if (stored.refreshToken !== current.refreshToken) return stored;
         const next = await exchange(current);

@@ -72,7 +72,7 @@ describe("wrong usage ends with 2 and says what was meant", () => {
 });
 
 describe("deleting", () => {
-  // Nobody listens there: whoever goes on ends with 6.
+  // No server listens there: a command that continues exits with 6.
   const env = { MUSTER_API_KEY: "svc_x", MUSTER_URL: "http://127.0.0.1:1" };
   it.each<[string, string[], string | null, number]>([
     ["asks at a terminal and does nothing without a yes", [], "no", 1],

@@ -44,8 +44,8 @@ function linesOf(requestIds) {
 }
 
 /**
- * What failed, each kind once with its count. Of the first requests that failed the answer is written out, with what the
- * containers that served it logged.
+ * What failed, each kind once with its count. Of the first requests that failed the answer is written out, with what
+ * the containers that served it logged.
  */
 export function kinds(failed) {
   for (const { kind, body, tookMs, at } of failed.slice(0, 10)) {

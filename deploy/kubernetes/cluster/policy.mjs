@@ -1,6 +1,7 @@
-// node policy.mjs PKIDIR: enforces NetworkPolicies on the one node. Every second it reads pods, namespaces and policies from the API
-// and, where something changed, lays one nft table: pod-to-pod traffic is routed (the ptp plugin), so the forward hook sees all of it,
-// after kube-proxy's DNAT. Refused connections are reset at once. Traffic from the node itself (probes) is not held, as everywhere.
+// node policy.mjs PKIDIR: enforces NetworkPolicies on the one node. Every second it reads pods, namespaces and policies
+// from the API and, where something changed, lays one nft table: pod-to-pod traffic is routed (the ptp plugin), so the
+// forward hook sees all of it, after kube-proxy's DNAT. Refused connections are reset at once. Traffic from the node
+// itself (probes) is not held, as everywhere.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { Agent, get } from "node:https";

@@ -9,7 +9,10 @@ const values = join(chart, "ci/cluster-values.yaml");
 const perSecond = 45;
 const delayMs = 400;
 
-/** Few places, so that a backlog builds at a load that two cores carry; events are accepted for as long as it is below a minute. */
+/**
+ * Few places, so that a backlog builds at a load that two cores carry; events are accepted for as long as it is below a
+ * minute.
+ */
 const config = { SENDER_CONCURRENCY: 8, ORGANIZATION_SHARE_PERCENT: 100, INTAKE_OLDEST_DUE_MS: 60_000 };
 const scaled = {
   keda: {
@@ -28,7 +31,10 @@ const wanted = async () =>
 const ready = async () =>
   Number(await kubectl("get", "deployment/muster-webhook-sender", "-o", "jsonpath={.status.readyReplicas}"));
 
-/** Three organizations, each with a webhook: one alone has as many places as one sender gives it, however many there are. */
+/**
+ * Three organizations, each with a webhook: one alone has as many places as one sender gives it, however many there
+ * are.
+ */
 async function emitters(session) {
   const orgIds = [];
   for (const n of [1, 2, 3]) {
@@ -40,7 +46,10 @@ async function emitters(session) {
   return orgIds;
 }
 
-/** KEDA takes the senders from one pod to three by the chart's ScaledObject while deliveries wait, and back to one after it. */
+/**
+ * KEDA takes the senders from one pod to three by the chart's ScaledObject while deliveries wait, and back to one after
+ * it.
+ */
 export async function keda(session) {
   const file = join(dir, "keda-values.json");
   writeFileSync(file, JSON.stringify(scaled));

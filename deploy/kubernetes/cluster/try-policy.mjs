@@ -27,7 +27,10 @@ async function reached(pod, namespace, targets) {
   return JSON.parse(await kubectl(...args));
 }
 
-/** The table of who may reach whom, tried from a pod of each workload, from a stranger and from the monitoring namespace. */
+/**
+ * The table of who may reach whom, tried from a pod of each workload, from a stranger and from the monitoring
+ * namespace.
+ */
 export async function policy() {
   const net = await import("node:net");
   const servers = [];

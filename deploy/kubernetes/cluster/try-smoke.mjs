@@ -36,7 +36,9 @@ export async function signIn() {
   return (await ask("POST", "/auth/mfa/verify", { mfaToken, code })).accessToken;
 }
 
-/** The README's path through the Service: sign in, a partner and its audit row, an organization, agents that are online. */
+/**
+ * The README's path through the Service: sign in, a partner and its audit row, an organization, agents that are online.
+ */
 export async function smoke(session) {
   const health = await until("a healthy gateway", async () => {
     const answer = await (await fetch(`${gateway}/health`)).json();

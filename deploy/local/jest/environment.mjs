@@ -1,8 +1,8 @@
-// jest's `testEnvironment`: that of jest-environment-node with two changes, for which jest has no settings. They are made
-// at the module `node:vm`, which jest shares with this file, in the workers alone.
+// jest's `testEnvironment`: that of jest-environment-node with two changes, for which jest has no settings. They are
+// made at the module `node:vm`, which jest shares with this file, in the workers alone.
 //
-// 1. The global object of a suite's context is an ordinary one. jest makes a proxy behind interceptors, which each use of
-//    `Math`, `Buffer` or `Promise` asks anew: 0.3 µs, 30 times the whole of a loop over bytes.
+// 1. The global object of a suite's context is an ordinary one. jest makes a proxy behind interceptors, which each use
+//    of `Math`, `Buffer` or `Promise` asks anew: 0.3 µs, 30 times the whole of a loop over bytes.
 // 2. What V8 compiled of a file is kept for the suites that follow in this worker. Each has a context of its own, into
 //    which the same hundreds of files of packages are loaded.
 import vm from "node:vm";

@@ -7,7 +7,9 @@ import { stopClusters } from "./global-teardown.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
 const built = join(root, "deploy", "local", "dist", "test-cluster.js");
 
-/** One PostgreSQL for the whole run and a nats-server binary: MUSTER_TEST_PG_URL (superuser) and MUSTER_TEST_NATS_BIN. */
+/**
+ * One PostgreSQL for the whole run and a nats-server binary: MUSTER_TEST_PG_URL (superuser) and MUSTER_TEST_NATS_BIN.
+ */
 export default async function globalSetup() {
   process.env.NODE_ENV = "test";
   if (!existsSync(built)) {

@@ -52,13 +52,13 @@ export async function startBase(options: Options): Promise<Base> {
     ? ""
     : await natsServer(config.natsBin, binFolder, (line) => options.say(`  ${line}`));
   const parts = [startDatabase(options, certificates), startBus(options, certificates, natsBinary)] as const;
-  // Both have ended, one way or the other, before a failure is told: nothing may start after the stop.
+  // Both have ended, one way or the other, before a failure is reported: nothing may start after the stop.
   await Promise.allSettled(parts);
   const [database, bus] = await Promise.all(parts);
   return { ...database, ...bus, certificates };
 }
 
-/** Whoever shows a certificate in a cluster with TLS. */
+/** The processes with a certificate in a cluster with TLS. */
 export const parties: readonly string[] = ["postgres", "nats", "pgbouncer", ...speakerNames, ...workerNames];
 
 export const certificateFolder = (dataDir: string) => join(dataDir, "keys", "tls");

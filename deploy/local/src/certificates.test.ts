@@ -83,7 +83,7 @@ describe("mutual TLS between processes", () => {
         socket.once("error", ({ message }) => resolve(message));
         socket.once("close", () => resolve("closed"));
       });
-      // With TLS 1.3 a client hears of it when it reads: nothing that it writes is answered.
+      // With TLS 1.3 a client notices the refusal when it reads: its writes are not answered.
       socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
       expect(await ended).toMatch(/alert|ECONNRESET|closed/);
     }

@@ -27,7 +27,10 @@ Makes every key and password of a Kubernetes cluster and keeps them in DIR/keys.
   nats.env       public keys of the users in deploy/nats/permissions.conf, for the environment of nats-server
 `;
 
-/** `muster keys`: what the chart's `existingSecret`s, PostgreSQL and NATS must hold. Running it again adds what is missing. */
+/**
+ * `muster keys`: what the chart's `existingSecret`s, PostgreSQL and NATS must hold. Running it again adds what is
+ * missing.
+ */
 export function clusterKeys(args: string[]): void {
   const { values, positionals } = parseArgs({
     args,

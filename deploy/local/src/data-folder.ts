@@ -22,7 +22,8 @@ const neededBytes = 300 * 1024 * 1024;
 /** Makes the data folder, or says why it cannot be used: no permission, or less than 300 MB free. */
 export function openDataFolder(dataDir: string): void {
   try {
-    // Others may pass through (PostgreSQL's user does when root starts the cluster), not list; secrets have modes of their own.
+    // Others may pass through (PostgreSQL's user does when root starts the cluster), not list; secrets have modes of
+    // their own.
     mkdirSync(dataDir, { recursive: true, mode: 0o711 });
     for (const folder of ["logs", "keys"]) mkdirSync(join(dataDir, folder), { recursive: true, mode: 0o700 });
     const probe = join(dataDir, "keys", ".writable");
@@ -53,8 +54,8 @@ function diskFull(folder: string, freeBytes: number): Problem {
 }
 
 /**
- * The folder that holds PostgreSQL's cluster: inside the data folder where the server's user may enter it, else one under
- * /var/lib or /var/tmp whose name the data folder remembers.
+ * The folder that holds PostgreSQL's cluster: inside the data folder where the server's user may enter it, else one
+ * under /var/lib or /var/tmp whose name the data folder remembers.
  */
 export function clusterPlace(dataDir: string, user: RunAs): { folder: string; elsewhere: boolean } {
   const note = join(dataDir, "postgres.place");
@@ -102,8 +103,8 @@ export type Lock = {
 };
 
 /**
- * Takes the data folder for this process. Throws a `Problem` with the pid while another launcher runs on it. Ends what a
- * killed launcher left running (known by pid and a command line that names this folder).
+ * Takes the data folder for this process. Throws a `Problem` with the pid while another launcher runs on it. Ends what
+ * a killed launcher left running (known by pid and a command line that names this folder).
  */
 export async function takeDataFolder(dataDir: string, url: string): Promise<Lock> {
   const file = join(dataDir, "launcher.json");

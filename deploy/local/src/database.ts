@@ -96,7 +96,7 @@ export async function runPostgres(options: {
 
 const verifiedBy = (ca: string) => `?sslmode=verify-full&sslrootcert=${encodeURIComponent(ca)}`;
 
-/** Settings under which the server speaks TLS alone; it takes keys that belong to its own user. */
+/** Settings under which the server accepts only TLS; it accepts keys that its own user owns. */
 function tlsSettings(folder: string, user: RunAs, { cert: given, key: givenKey }: { cert: string; key: string }) {
   const { cert, key } = ownCopies(join(folder, "tls"), user, { cert: given, key: givenKey });
   const hba = join(folder, "tls_hba.conf");
@@ -117,7 +117,7 @@ export function ownCopies<F extends Record<string, string>>(folder: string, user
   return Object.fromEntries(copies) as F;
 }
 
-/** pg_ctl puts the server into a session of its own; it is nobody's child that could be waited for. */
+/** pg_ctl puts the server into a session of its own; it is not a child process that could be waited for. */
 async function watch(pid: number): Promise<string> {
   while (alive(pid)) await sleep(watchMs);
   return `process ${pid} is gone (see logs/postgres.log)`;
@@ -169,7 +169,9 @@ export function throughPooler(urls: DatabaseUrls, port: number): DatabaseUrls {
   return { ...urls, app: moved(urls.app), worker: moved(urls.worker) };
 }
 
-/** roles.sql's name of a role's password: `muster_audit_app` → `audit_app_password`, the umbrella keeps its whole name. */
+/**
+ * roles.sql's name of a role's password: `muster_audit_app` → `audit_app_password`, the umbrella keeps its whole name.
+ */
 export function variableOf(role: string): string {
   return `${role === umbrellaRole ? role : role.replace(/^muster_/, "")}_password`;
 }

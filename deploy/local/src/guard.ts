@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 
 /**
- * Waits for the end of its input, which is that of the launcher, then ends the process whose number stands in the file, now or within the next
- * seconds (it may just be starting), when its command line holds the marker. A shell, since two more Node processes would cost
- * 80 MB to wait for what hardly ever happens.
+ * Waits for the end of its input, which is that of the launcher, then ends the process whose number stands in the file,
+ * now or within the next seconds (it may just be starting), when its command line holds the marker. A shell, since two
+ * more Node processes would cost 80 MB to wait for what hardly ever happens.
  */
 const script = `
 pid_file=$1 signal=$2 marker=$3
@@ -25,7 +25,10 @@ done
 
 export type Guard = { pid: number; stop(): void };
 
-/** Ends a server that cannot hold a channel to the launcher (PostgreSQL, NATS) when the launcher was killed; `stop` ends the guard alone. */
+/**
+ * Ends a server that cannot hold a channel to the launcher (PostgreSQL, NATS) when the launcher was killed; `stop` ends
+ * the guard alone.
+ */
 export function startGuard(options: { pidFile: string; signal: "INT" | "TERM"; marker: string }): Guard {
   const { pidFile, signal, marker } = options;
   const child = spawn("/bin/sh", ["-c", script, "muster-guard", pidFile, signal, marker], {

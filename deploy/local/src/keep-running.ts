@@ -44,8 +44,8 @@ export function restartWaitMs(attempt: number, atMostMs = longestWaitMs): number
 }
 
 /**
- * Starts a process and starts it again whenever it ends, later and later while it keeps failing; 30 s of life begin anew.
- * Says each restart and its reason.
+ * Starts a process and starts it again whenever it ends, later and later while it keeps failing; 30 s of life begin
+ * anew. Says each restart and its reason.
  */
 export function keepRunning(options: {
   name: string;
@@ -87,7 +87,7 @@ export function keepRunning(options: {
     for (let failures = 0; !stopping.signal.aborted; failures += 1) {
       const began = performance.now();
       const reason = await once();
-      // Whoever waits for the first run hears of its failure before the next attempt and may stop it.
+      // A caller that awaits the first run gets its failure before the next attempt and may stop it.
       await new Promise(setImmediate);
       if (stopping.signal.aborted) return;
       if (performance.now() - began > steadyMs) failures = 0;

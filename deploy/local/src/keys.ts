@@ -68,7 +68,10 @@ export function completeKeys(kept: Kept): Keys {
   };
 }
 
-/** The database roles that log in: the umbrella, each service's owner and its unprivileged application role, and the workers'. */
+/**
+ * The database roles that log in: the umbrella, each service's owner and its unprivileged application role, and the
+ * workers'.
+ */
 export function loginRoles(): string[] {
   const ofServices = serviceNames.flatMap((name) => [roleNames(name).owner, roleNames(name).app]);
   return [umbrellaRole, ...ofServices, ...workerNames.map(workerRole)];

@@ -1,7 +1,10 @@
 import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Makes the folder when it is missing. True when it is ours and can be written: what somebody else made will not do. */
+/**
+ * Makes the folder when it is missing. True when this user owns it and can write to it: another user's folder is
+ * refused.
+ */
 export function ownFolder(dir: string): boolean {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o755 });

@@ -3,7 +3,9 @@ import { createSocket, type Socket } from "node:dgram";
 import { createServer } from "node:net";
 import { codeOf } from "./problem.ts";
 
-/** Below the range from which systems take ports for outgoing connections: one of those could sit on ours in a restart. */
+/**
+ * Below the range from which systems take ports for outgoing connections: one of those could sit on ours in a restart.
+ */
 const lowest = 20_000;
 const highest = 32_000;
 
@@ -20,8 +22,9 @@ export function portState(port: number, host = "127.0.0.1"): Promise<"free" | (s
 }
 
 /**
- * Claims the port of that number for this process until it ends, however it ends: no other process that asks here is given it, although
- * nobody listens on it yet. False when another one has claimed it; true again for the one that has.
+ * Claims the port of that number for this process until it ends, however it ends: no other process that asks here is
+ * given it, although no process listens on it yet. False when another one has claimed it; true again for the one that
+ * has.
  */
 export function claimPort(port: number): Promise<boolean> {
   if (claims.has(port)) return Promise.resolve(true);
@@ -51,7 +54,10 @@ export async function freePort(taken: ReadonlySet<number> = new Set(), count = 1
   throw new Error(`No free port between ${lowest} and ${highest}`);
 }
 
-/** The remembered port of each name while it is still free, another one otherwise; never one of `reserved`. All are claimed. */
+/**
+ * The remembered port of each name while it is still free, another one otherwise; never one of `reserved`. All are
+ * claimed.
+ */
 export async function stablePorts(
   names: readonly string[],
   remembered: Readonly<Record<string, number>>,

@@ -25,7 +25,8 @@ export function platformPackage(platform: string, arch: string): string {
 
 /**
  * PostgreSQL's programs where `user` can run them. The package's own folder when it is complete or can be completed
- * (install scripts never ran, so its symlinks are missing), else a copy in the first of `copyTo` that the user can enter.
+ * (install scripts never ran, so its symlinks are missing), else a copy in the first of `copyTo` that the user can
+ * enter.
  */
 export function postgresBinaries(user: RunAs, copyTo: readonly string[], ownBin?: string): PostgresBinaries {
   if (ownBin) return probe(ownBin, user);

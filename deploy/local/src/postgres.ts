@@ -92,8 +92,8 @@ function recordedPostmaster(dataDir: string): Postmaster | null {
 }
 
 /**
- * PostgreSQL takes whatever has the recorded pid for a rival: a process that only got the number since, or the zombie of a
- * killed server. Its own check of the shared memory still keeps it from starting beside a server's remains.
+ * PostgreSQL takes whatever has the recorded pid for a rival: a process that only got the number since, or the zombie
+ * of a killed server. Its own check of the shared memory still keeps it from starting beside a server's remains.
  */
 function dropStalePidFile(dataDir: string): void {
   const recorded = recordedPostmaster(dataDir);

@@ -8,7 +8,10 @@ import { Problem } from "./problem.ts";
 import { mergeEnvironment } from "./programs.ts";
 import type { StackFile } from "./stack-file.ts";
 
-/** `npm run muster -- reencrypt`: every service's secrets under the first key of the data folder; throws a `Problem` that names those that failed. */
+/**
+ * `npm run muster -- reencrypt`: every service's secrets under the first key of the data folder; throws a `Problem`
+ * that names those that failed.
+ */
 export async function reencryptServices(): Promise<void> {
   const { dataDir } = readConfig();
   const stack = readJson<StackFile>(join(dataDir, "stack.json"));

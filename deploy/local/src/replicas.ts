@@ -13,7 +13,7 @@ export const isWorker = (name: string): name is WorkerName => Object.hasOwn(work
 
 export type ProgramName = ServiceName | WorkerName | "gateway";
 export const programNames: readonly ProgramName[] = [...serviceNames, ...workerNames, "gateway"];
-/** Programs that speak to others: they sign caller tokens and have a user at NATS. */
+/** Programs that call others: they sign caller tokens and have a user at NATS. */
 export const speakerNames = [...serviceNames, "gateway"] as const;
 export type SpeakerName = (typeof speakerNames)[number];
 export type Replicas = Record<ProgramName, number>;

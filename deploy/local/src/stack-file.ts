@@ -72,7 +72,7 @@ export function gatewayUrl(host: string, port: number): string {
   return `http://${reach}:${port}`;
 }
 
-/** Address that people are told: by name where it is this machine, since browsers make passkeys for names alone. */
+/** Address shown to users: by name where it is this machine, since browsers create passkeys for names only. */
 export function publicUrl(host: string, port: number): string {
   return /^(0\.0\.0\.0|127\.\d+\.\d+\.\d+|::|::1|localhost)$/.test(host)
     ? `http://localhost:${port}`

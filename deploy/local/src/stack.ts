@@ -49,7 +49,7 @@ export class Stack {
     const { leftOver } = this.#lock;
     if (leftOver.length > 0) this.#say(`  ended what a killed launcher left running: ${leftOver.join(", ")}`);
     for (const each of gatewayPorts) await requirePort(each, host);
-    // Whoever started this launcher may have claimed them for it.
+    // The parent process of this launcher may have claimed them for it.
     for (const each of gatewayPorts) await claimPort(each);
     rmSync(this.#stackFile, { force: true });
     rotateLogs(join(dataDir, "logs"));
@@ -166,7 +166,8 @@ export class Stack {
   }
 
   async #stopAll(): Promise<void> {
-    // What is being started this moment must be there to be stopped; start() itself hears of its failure.
+    // A process that is just being started must be registered so that it can be stopped; start() itself reports its
+    // failure.
     await this.#base?.catch(() => undefined);
     const names = [...this.#keepers.keys()];
     const gateways = names.filter((name) => name === "gateway" || name.startsWith("gateway-"));

@@ -33,8 +33,9 @@ export type RunningStack = {
 };
 
 /**
- * Starts a whole cluster as a child process (`dist/main.js`, which must be built) and resolves when it is ready. Rejects
- * with the launcher's output and the ends of the logs when it ends early or is not ready in time (default 120 s).
+ * Starts a whole cluster as a child process (`dist/main.js`, which must be built) and resolves when it is ready.
+ * Rejects with the launcher's output and the ends of the logs when it ends early or is not ready in time (default 120
+ * s).
  */
 export async function startStack(options: StartOptions = {}): Promise<RunningStack> {
   const { timeoutMs = 120_000 } = options;

@@ -25,7 +25,9 @@ const testSettings = {
   max_wal_size: "4GB",
 };
 
-/** Folders that survive between runs, for copies of programs: the project's own, else (read-only checkout) elsewhere. */
+/**
+ * Folders that survive between runs, for copies of programs: the project's own, else (read-only checkout) elsewhere.
+ */
 export function cacheFolders(root: string, temporary: string): string[] {
   const shared = process.getuid?.() === 0 ? ["/var/lib/muster"] : [];
   return [join(root, ".muster", "bin"), ...shared, join(temporary, `muster-bin-${process.getuid?.() ?? "all"}`)];

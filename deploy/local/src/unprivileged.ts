@@ -20,8 +20,8 @@ export function candidates(passwd: PasswdEntry[]): PasswdEntry[] {
 }
 
 /**
- * Who PostgreSQL runs as. It refuses root, so root picks the owner of an existing cluster, else the first candidate that
- * this machine lets it become (a container may map only some). Undefined when root finds none.
+ * Who PostgreSQL runs as. It refuses root, so root picks the owner of an existing cluster, else the first candidate
+ * that this machine lets it become (a container may map only some). Undefined when root finds none.
  */
 export function chooseRunAs(input: {
   uid: number;
@@ -50,7 +50,10 @@ export function findRunAs(clusterDir: string): RunAs | undefined {
   });
 }
 
-/** Whether the user, in fact, can pass through all folders above the path and enter it (mode bits, ACLs and mounts decide). */
+/**
+ * Whether the user, in fact, can pass through all folders above the path and enter it (mode bits, ACLs and mounts
+ * decide).
+ */
 export function canEnter(user: RunAs, path: string): boolean {
   return user === null || shellTest(user, path, "-x");
 }

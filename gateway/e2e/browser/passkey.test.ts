@@ -9,7 +9,8 @@ import { signedInAs, type TestPerson } from "../support/people.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
 import { findChromium } from "./chromium.ts";
 
-// A real browser on a page of the gateway's own origin, with an authenticator that Chromium itself plays (CDP, WebAuthn).
+// A real browser on a page of the gateway's own origin, with an authenticator that Chromium itself plays (CDP,
+// WebAuthn).
 
 const found = findChromium();
 const isMissing = "missing" in found;

@@ -67,7 +67,7 @@ async function json<T = Record<string, unknown>>(
   return JSON.parse(stdout) as T;
 }
 
-/** The code only when it is asked for: a second question at the end of input is wrong usage. */
+/** The code only when it is prompted for: a second prompt at the end of input is wrong usage. */
 const login = (password: string, code?: string) =>
   muster(["login", "--email", ada.email], { input: `${[password, ...(code ? [code] : [])].join("\n")}\n` });
 const stored = () => join(folder, "config", "credentials.json");

@@ -27,7 +27,7 @@ describe("simulated agents", () => {
     "end with the shell that npm runs them in, all that a kill of npm ends: %s",
     async (signal) => {
       const state = join(folder, `${signal}.jsonl`);
-      // Nobody answers there: they go on trying.
+      // No server answers there: they keep retrying.
       const wanted = ["--url", "http://127.0.0.1:1", "--enrollment-key", "none", "--state", state];
       const shell = spawn("sh", ["-c", '"$0" "$@"; exit $?', process.execPath, program, ...wanted], {
         env: { PATH: process.env.PATH, npm_lifecycle_event: "agent-sim" },

@@ -19,7 +19,9 @@ const nobody = {
   headers: {},
 } as const;
 
-/** Everybody who calls: signed in, with a second factor unless that is the point. Their own records join `world.listed`. */
+/**
+ * Everybody who calls: signed in, with a second factor unless that is the point. Their own records join `world.listed`.
+ */
 export async function makeActors(
   cluster: Cluster,
   makers: Makers,
@@ -90,7 +92,7 @@ export async function personActor(cluster: Cluster, world: World, wanted: Wanted
   };
 }
 
-/** The agent of a device of the organization `own` that nobody else names. */
+/** The agent of a device of the organization `own` that no other actor uses. */
 export async function agentActor(cluster: Cluster, world: World): Promise<Actor> {
   const { own } = world.spots;
   const tenant = { partnerId: String(own.partnerId), orgId: String(own.orgId), siteId: String(own.siteId) };

@@ -34,7 +34,7 @@ const ownSession = (path: string) => path.startsWith("/auth/");
 const unauditedByAgents = ["POST /agents/:id/logs", "POST /agents/:id/heartbeat"];
 /** An event is a record by itself, and there are thousands a second; a search changes nothing. */
 const unaudited = ["POST /events", "POST /sso/find"];
-/** Of people whom nobody knows yet, of links to real providers, and of a real provider: e2e/sso looks at their rows. */
+/** Rows of new users, of links to real providers, and of a real provider: e2e/sso checks them. */
 const elsewhere = [
   "POST /sso/exchange",
   "POST /sso/saml/acs",

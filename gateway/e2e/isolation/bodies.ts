@@ -14,7 +14,7 @@ export type Ingredients = {
   roleIds: Readonly<Record<"platform-admin" | "partner-technician" | "org-viewer", string>>;
   deviceId: string;
   keyId: string;
-  /** Where nobody listens, though webhooks may go there. */
+  /** An address without a listener that webhooks may use. */
   webhookUrl: string;
   /** The field whose value is being varied: others make room for it. */
   varied: Reference | null;

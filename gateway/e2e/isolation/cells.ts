@@ -38,16 +38,16 @@ const byPlace: Record<string, readonly string[]> = {
   "GET /webhooks/dead-letters": ["webhookId"],
 };
 
-/** Streams of what changes: e2e/devices/changes.test.ts looks at what they tell whom. */
+/** Streams of what changes: e2e/devices/changes.test.ts checks their content per caller. */
 const tellsLater = ({ key }: Subject) => key === "GET /devices/changes";
 
 /** Asked of the device, and none of these has an agent that is connected. */
 const live = /\/eventlogs\/:name|\/system-tools\//;
 
-/** The answer to somebody who may: of live logs that the device is offline, of a channel that it is a WebSocket. */
+/** The reply to an entitled caller: live logs report an offline device, a channel requires a WebSocket. */
 export function successOf({ route, key }: Subject): Outcome {
   if (live.test(route.path)) return refused(503, "device_offline");
-  // Nobody's organization has a provider, and no provider of this world an issuer.
+  // No organization has a provider, and no provider of these tests an issuer.
   if (route.path.startsWith("/sso/login/")) return refused(404, "sso_not_configured");
   if (key === "GET /sso/saml/metadata/:providerId") return refused(404, "sso_provider_not_found");
   if (key === "POST /sso/providers/:id/test") return refused(409, "sso_incomplete_provider");
@@ -58,7 +58,7 @@ export function successOf({ route, key }: Subject): Outcome {
   return { status: route.status ?? 200, code: null };
 }
 
-/** An agent speaks for its own device; no other exists for it. */
+/** An agent acts for its own device; all others are 404 for it. */
 function onOwnDevice(actor: Actor, subject: Subject, target: Target): Outcome {
   if (target.state === "malformed") return invalid;
   return target.id === actor.device?.id ? successOf(subject) : refused(404, "agent_not_found");
@@ -152,7 +152,7 @@ function onNothing(actor: Actor, { key, route }: Subject): Outcome | null {
   return route.method === "GET" ? null : invalid;
 }
 
-/** What an empty body, or an id that is nobody's, comes to on one's own session; null for rows that take neither. */
+/** The reply to an empty body, or to an unknown id, on the caller's own session; null for routes that take neither. */
 function onOneself(actor: Actor, { route, key }: Subject): Outcome | null {
   if (key === "PUT /orgs/partners/me/agent-updates" && actor.orgIds !== "all") return refused(403, "scope_not_allowed");
   if (!route.path.startsWith("/auth/")) return null;

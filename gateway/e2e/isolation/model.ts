@@ -50,7 +50,7 @@ export type Target = {
   partnerId: string | null;
   orgId: string | null;
   siteId: string | null;
-  /** A text of the record that nobody may see who does not reach it. */
+  /** A text of the record that only callers who reach it may see. */
   marker: string | null;
   state: State;
 };
@@ -103,7 +103,10 @@ export function keyScopeOf({ method, path, permission, mfa }: InterfaceRow): str
   return null;
 }
 
-/** Why somebody does not even come to the record: 401, then 403 permission, 403 MFA, 403 scope. Null lets them through. */
+/**
+ * The refusal before the record is looked up: 401, then 403 permission, 403 MFA, 403 scope. Null when the caller is
+ * admitted.
+ */
 export function turnedAway(actor: Actor, row: InterfaceRow): Outcome | null {
   const key = `${row.method} ${row.path}`;
   if (row.auth === "agent" && actor.as !== "anonymous") {
@@ -126,7 +129,7 @@ export function turnedAway(actor: Actor, row: InterfaceRow): Outcome | null {
   return null;
 }
 
-/** Seeded roles are nobody's own; people see those of their own scope and below. */
+/** Seeded roles have no owner; users see those of their own scope and below. */
 export const isSeeded = ({ kind, place }: Target) => kind === "role" && place.startsWith("seeded ");
 const seededScopes: Record<Scope, readonly Scope[]> = {
   system: ["system", "partner", "organization"],
@@ -160,7 +163,7 @@ const isGranted = ({ orgIds }: Actor, orgId: string) => orgIds === "all" || orgI
 
 export const exists = ({ state }: Target) => state === "living" || state === "orphaned" || state === "ended";
 
-/** The answer to somebody who names a record that is not there for them; null when it is. */
+/** The reply to a caller who names a record out of reach; null when it is within reach. */
 export function outOfReach(actor: Actor, target: Target): Outcome | null {
   if (target.state === "malformed") return invalid;
   if (exists(target) && reaches(actor, target)) return null;

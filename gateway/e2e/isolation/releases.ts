@@ -1,4 +1,4 @@
-/** Of a release that stands before any call is tried; a pre-release, which is promoted to nobody. */
+/** A release that exists before any call is tried; a pre-release, which is never promoted. */
 export const knownVersion = "0.0.1-matrix";
 
 /** A helper of which there is one file. */

@@ -162,16 +162,19 @@ async function renew({ makers, world }: Runner, { actor, subject }: Cell, target
     return from.splice(at, 1)[0] as Target;
   };
   if (target.state === "orphaned") return take(world.spares);
-  // What is new is not among the organizations or sites that somebody was granted.
+  // A new record is not among the organizations or sites that a user was granted.
   const isListed = target.kind === "organization" && actor.scope === "partner" && actor.orgIds !== "all";
   if (isListed || (target.kind === "site" && actor.siteIds !== null)) return take(world.granted);
   if (target.state !== "living") return target;
-  // Nobody else's organization is their own.
+  // No other user's organization is their own.
   if (target.kind === "organization" && actor.scope === "organization") return target;
   return subject.key === "POST /devices/:id/approve" ? makers.makeClone(target) : makers.make(target.kind, target);
 }
 
-/** The id of a device or key that a call names beside its record: of the same organization, and new when it will be changed. */
+/**
+ * The id of a device or key that a call names beside its record: of the same organization, and new when it will be
+ * changed.
+ */
 async function companion(
   runner: Runner,
   subject: Subject,
@@ -230,8 +233,8 @@ const invisible: readonly State[] = ["deleted"];
 const hiddenTexts = new WeakMap<World, Map<string, string[]>>();
 
 /**
- * Texts of the records that an actor must never see. A trail names whoever acted in it, wherever they belong. The same
- * in each of an actor's thousand answers, so it is worked out once.
+ * Texts of the records that an actor must never see. A trail names every actor in it, of whichever tenant. The same in
+ * each of an actor's thousand answers, so it is worked out once.
  */
 function hiddenFrom(world: World, actor: Actor, kind: Kind | null): string[] {
   let known = hiddenTexts.get(world);

@@ -7,8 +7,8 @@ import { signedInAs, signInAgain } from "../support/people.ts";
 import type { World } from "./targets.ts";
 
 /**
- * Goes through every operation on a session that there is, as a new viewer of the organization `own`. Gives the actions that
- * the audit trail of the person should have, in order, and the routes that were called.
+ * Goes through every operation on a session that there is, as a new viewer of the organization `own`. Gives the actions
+ * that the audit trail of the person should have, in order, and the routes that were called.
  */
 export async function sessionOperations(
   cluster: Cluster,
@@ -34,7 +34,7 @@ export async function sessionOperations(
   await step("/auth/mfa/verify", { code: first }, "user.mfa.verify");
   await call("PATCH", "/auth/me", { name: "Renamed" }, ["user.update"]);
   await step("/auth/mfa/totp/disable", { password, code: second }, "user.mfa.disable");
-  // A refresh is the same session going on: nothing that somebody did.
+  // A refresh is the same session going on: not an action of a user.
   await step("/auth/refresh", { refreshToken: person.refreshToken }, null, api(cluster));
   const again = await signInAgain(cluster, person);
   done.push("user.login");
@@ -61,7 +61,7 @@ export async function sessionOperations(
   await call("DELETE", "/auth/sessions", undefined, ["session.revoke"]);
   const newPassword = "a newer password for tests only";
   await step("/auth/change-password", { currentPassword: password, newPassword }, "user.password.change");
-  // Whoever asks has shown nothing yet.
+  // The caller has proven nothing yet.
   await step("/auth/forgot-password", { email: person.email }, null, api(cluster));
   const token = await resetTokenOf(cluster, person.email);
   const reset = ["user.password.reset", "session.revoke"];

@@ -13,8 +13,8 @@ export type Subject = {
   route: Route;
   needs: InterfaceRow;
   /**
-   * `self`: the caller's own session or partner. `open`: nothing of anybody. `agent`: the device of the agent that calls.
-   * `several`: records that the body names, each answered on its own.
+   * `self`: the caller's own session or partner. `open`: nothing of anybody. `agent`: the device of the agent that
+   * calls. `several`: records that the body names, each answered on its own.
    */
   shape: "open" | "self" | "list" | "create" | "record" | "agent" | "several";
   kind: Kind | null;

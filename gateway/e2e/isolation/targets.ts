@@ -11,7 +11,9 @@ export type World = {
   targets: Target[];
   /** Records of a deleted organization, one for each call that is allowed to change such a thing. */
   spares: Target[];
-  /** Organizations and sites that only those reach who were granted them, for the calls that may change such a thing. */
+  /**
+   * Organizations and sites that only those reach who were granted them, for the calls that may change such a thing.
+   */
   granted: Target[];
   /** Everything of these tenants that a list may show. */
   listed: Target[];
@@ -193,7 +195,7 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
   }
 }
 
-/** The roles that every deployment has; `place` says for whom. */
+/** The roles that every deployment has; `place` is the scope of their users. */
 async function seededRoles({ root }: Makers): Promise<Target[]> {
   const { body } = await root.call("GET", "/roles?limit=100");
   const roles = body.data as { id: string; key: string | null; scope: string }[];

@@ -51,7 +51,9 @@ export async function namesOf(owner: Owner, prefix: string): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Rows of a partner in each table of tenancy and identity that says whose its rows are, and among the logs of devices. */
+/**
+ * Rows of a partner in each table of tenancy and identity that says whose its rows are, and among the logs of devices.
+ */
 export async function rowCounts(owner: Owner, partnerId: string): Promise<Map<string, number>> {
   const tables = await owner.rows<{ name: string }>(
     `SELECT format('%I.%I', table_schema, table_name) AS name

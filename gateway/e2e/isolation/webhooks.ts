@@ -8,7 +8,10 @@ import type { Spot } from "./model.ts";
 
 const absentId = "00000000-0000-4000-8000-000000000000";
 
-/** Makes paused webhooks over HTTP, each with one delivery that failed, as the dispatcher stores it after half a minute of retries. */
+/**
+ * Makes paused webhooks over HTTP, each with one delivery that failed, as the dispatcher stores it after half a minute
+ * of retries.
+ */
 export async function webhookMakers(cluster: Cluster, root: Api, owner: Owner) {
   const ports = JSON.parse(await readFile(join(dirname(cluster.dataDir), "receivers.json"), "utf8")) as number[];
   const url = `https://${receiverHost}:${ports.at(-1)}/isolation`;
@@ -41,7 +44,7 @@ export async function webhookMakers(cluster: Cluster, root: Api, owner: Owner) {
       );
       if (!failed) throw new Error("a test delivery was not stored");
       deliveries.set(String(id), deliveryId);
-      // Open and not worked on: a digest of its row stays the same, whoever calls.
+      // Open and not processed: a digest of its row stays the same for every caller.
       const replay = await expectStatus(202, "POST", `/webhooks/${id}/replay`, { since: "2020-01-01" });
       await owner.rows(
         `UPDATE webhook_dispatcher.webhook_replays

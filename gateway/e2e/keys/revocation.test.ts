@@ -72,7 +72,9 @@ const withToken = (token: string) => async (url: string) => {
   return { status: reply.status, code: String(((await reply.json()) as { code?: string }).code ?? "") };
 };
 
-/** Makes a change under load: nothing that starts after its answer is admitted, and all refusals are the one expected. */
+/**
+ * Makes a change under load: nothing that starts after its answer is admitted, and all refusals are the one expected.
+ */
 async function expectEnded(load: Load, change: () => Promise<{ status: number }>, refusal: string): Promise<number> {
   const before = load.trials;
   await until("both gateways to know the credential", () => load.trials > before + 20);

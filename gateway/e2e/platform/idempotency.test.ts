@@ -124,7 +124,7 @@ describe("a POST under an Idempotency-Key", () => {
     expect([first.status, (await rotate(agent.token)).body]).toEqual([200, first.body]);
     const next = agentWith(cluster, agent.id, String(first.body.token));
     expect((await next.heartbeat()).status).toBe(200);
-    // Also once the old token is refused: whoever asks with the new one has it already.
+    // Also once the old token is refused: a caller with the new token already has it.
     expect((await rotate(next.token)).body).toEqual(first.body);
     expect((await next.heartbeat()).status).toBe(200);
   });

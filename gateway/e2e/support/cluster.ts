@@ -55,7 +55,7 @@ export async function startCluster(
   directory: string,
   env: Record<string, string>,
 ): Promise<{ cluster: Cluster; pid: number }> {
-  // As root PostgreSQL runs as another user, and mkdtemp makes folders that nobody else may enter.
+  // As root PostgreSQL runs as another user, and mkdtemp makes folders that no other user may enter.
   await chmod(directory, 0o711);
   const gateways = Number(/gateway=(\d+)/.exec(env.MUSTER_REPLICAS ?? "")?.[1] ?? 1);
   const port = await freePort(new Set(), gateways);
@@ -122,7 +122,7 @@ export async function startCluster(
     );
   } catch (cause) {
     const log = await readFile(join(directory, "launcher.log"), "utf8").catch(() => "");
-    // Nobody else knows of it: it would run on behind the tests that follow.
+    // No other code can stop it: it would keep running during later tests.
     if (!ended) process.kill(pid, "SIGTERM");
     throw new Error(`the cluster did not start:\n${log.slice(-4_000)}`, { cause });
   }

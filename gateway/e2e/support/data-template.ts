@@ -21,7 +21,7 @@ export async function prepareDataDir(dataDir: string): Promise<void> {
   if (status !== 0) throw new Error(`copying ${template} ended with status ${status}`);
 }
 
-/** The template of this run, which whoever comes first makes; null where there can be none. */
+/** The template of this run, made by the first suite; null where none can be made. */
 async function madeTemplate(): Promise<string | null> {
   const directory = process.env.MUSTER_E2E_DIR;
   if (!directory || process.platform === "win32") return null;

@@ -61,12 +61,12 @@ export function noteSecret(cluster: Cluster, secret: Secret): void {
 }
 
 /**
- * Notes the secrets of an exchange, and throws when its reply holds one that an earlier exchange was about, or a digest of one: each
- * is shown once, in the field made for it, in the reply to a POST.
+ * Notes the secrets of an exchange, and throws when its reply holds one that an earlier exchange was about, or a digest
+ * of one: each is shown once, in the field made for it, in the reply to a POST.
  */
 export function noteExchange(cluster: Cluster, exchange: Exchange): void {
   const { method, path, status, headers, text } = exchange;
-  // The document is about nobody: an example of it may be some test's password.
+  // The OpenAPI document has no real secrets: an example in it may equal some test's password.
   if (path === "/openapi.json") return;
   const { secrets, scanner } = notedOf(cluster);
   const succeeded = status >= 200 && status < 300;

@@ -15,7 +15,7 @@ export type Account = {
   [claim: string]: unknown;
 };
 
-/** A person whom nobody knows yet. */
+/** A new user without an account. */
 export function newAccount(change: Partial<Account> = {}): Account {
   const name = randomUUID().slice(0, 8);
   return { sub: `sub-${name}`, email: `${name}@sso.example`, email_verified: true, name: `Person ${name}`, ...change };
@@ -84,7 +84,7 @@ export async function startIdp(cluster: Cluster, options: { clients?: number } =
         response.end(signInPage);
         return;
       }
-      // Whoever is to sign in does so, without being asked for anything.
+      // The configured user is signed in without a prompt.
       await provider.interactionFinished(request, response, { login: { accountId: current } });
       return;
     }
@@ -102,7 +102,7 @@ export async function startIdp(cluster: Cluster, options: { clients?: number } =
     issuer,
     secret,
     clientId: (n = 0) => `muster-${n}`,
-    /** Paths that were asked for, oldest first. */
+    /** Requested paths, oldest first. */
     seen,
     /** PKCE verifiers that redeemed a code, oldest first. */
     verifiers,

@@ -18,8 +18,8 @@ export const lendMs = 600_000;
 const mendMs = 60_000;
 
 /**
- * A cluster that nobody else uses until it is given back: the suite may kill what it likes and waits until all runs
- * again. Whoever comes first starts it, the run's teardown stops it; one that does not recover is replaced.
+ * A cluster for exclusive use until it is returned: the suite may kill any process and waits until all run again. The
+ * first suite starts it, the run's teardown stops it; one that does not recover is replaced.
  */
 export async function lentCluster(name: keyof typeof settings): Promise<LentCluster> {
   const root = process.env.MUSTER_E2E_DIR;

@@ -20,8 +20,9 @@ export const totpAt = (secret: string, timestamp: number) =>
   new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp });
 
 /**
- * Makes a second platform administrator with a second factor, through the HTTP interface alone. The first one has a factor
- * for that time only and signs in with a password again afterwards, as tests expect: call it while nobody else is there.
+ * Makes a second platform administrator with a second factor, through the HTTP interface alone. The first one has a
+ * factor for that time only and signs in with a password again afterwards, as tests expect: call it while no other test
+ * is there.
  */
 export async function prepareOperator(cluster: Cluster, admin: Credentials): Promise<Tokens> {
   const first = await login(cluster, admin);

@@ -53,7 +53,7 @@ function fields(bytes: Uint8Array): Fields {
 const messages = (from: Fields, number: number) => ((from.get(number) ?? []) as Uint8Array[]).map(fields);
 const bytesOf = (from: Fields, number: number) => Buffer.from((from.get(number)?.[0] as Uint8Array) ?? []);
 
-/** opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest, as far as it is asked for here. */
+/** opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest, with the fields that the tests read. */
 function spansOf(request: Uint8Array): SeenSpan[] {
   return messages(fields(request), 1).flatMap((ofResource) => {
     const attributes = messages(ofResource, 1).flatMap((resource) => messages(resource, 1));

@@ -13,7 +13,7 @@ export type Place = {
 
 export type RoleKey = "platform-admin" | "partner-admin" | "partner-technician" | "org-admin" | "org-viewer";
 
-/** Somebody who is signed in, without a second factor. */
+/** A signed-in user without a second factor. */
 export type TestPerson = {
   id: string;
   email: string;

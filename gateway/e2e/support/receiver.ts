@@ -21,7 +21,7 @@ export type ReceiverPort = { port: number; url: string; release(): Promise<void>
 export async function claimReceiverPort(cluster: Cluster): Promise<ReceiverPort> {
   const folder = dirname(cluster.dataDir);
   const ports = JSON.parse(await readFile(join(folder, "receivers.json"), "utf8")) as number[];
-  // Test files run beside each other: a port belongs to whoever made its file.
+  // Test files run concurrently: a port belongs to the process that created its file.
   const port = await until("a free port for a receiver", async () => {
     for (const each of ports) {
       try {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Cluster } from "./cluster.ts";
 import { operator } from "./people.ts";
 
-/** A new version of the helper, which nobody runs, and a staged rollout of it to one percent. */
+/** A new version of the helper, which no device runs, and a staged rollout of it to one percent. */
 export async function newRollout(cluster: Cluster): Promise<{ id: string; version: string }> {
   const root = await operator(cluster);
   const made = async (path: string, body: object) => {

@@ -11,7 +11,7 @@ export type SamlIdp = Awaited<ReturnType<typeof startSamlIdp>>;
 /** What the identity provider is asked, as it understood it. */
 type SamlRequest = { id?: string; issuer?: string; assertionConsumerServiceURL?: string };
 
-/** A SAML identity provider over HTTPS that signs whoever is to sign in without asking, and serves its metadata. */
+/** A SAML identity provider over HTTPS that signs in the configured user without a prompt, and serves its metadata. */
 export async function startSamlIdp(cluster: Cluster) {
   const { port, release } = await claimReceiverPort(cluster);
   const origin = `https://${receiverHost}:${port}`;

@@ -21,8 +21,8 @@ export type Stage = {
 
 /**
  * One of each kind of secret that the product has. Those that stand in requests and in replies are noted by the client
- * (handed-out.ts); what has another form than the client's, such as a TOTP secret's bytes, is noted here. A new kind of secret
- * gets an entry, and with it the searches of database dump, message store, logs and traces.
+ * (handed-out.ts); what has another form than the client's, such as a TOTP secret's bytes, is noted here. A new kind of
+ * secret gets an entry, and with it the searches of database dump, message store, logs and traces.
  */
 export const secretMakers: Record<string, (stage: Stage) => Promise<void>> = {
   "password, access token and refresh token of a session": async ({ cluster }) => {
@@ -99,7 +99,7 @@ export const secretMakers: Record<string, (stage: Stage) => Promise<void>> = {
       const code = codeOf(await visitor.get(callback));
       noteSecret(cluster, { name: "exchange code", value: code });
       await answered(api(cluster), "/sso/exchange", { code });
-      // One that nobody fetches, and a round trip that nobody ends, stay in the database.
+      // A handle that is not fetched, and a round trip that is not completed, stay in the database.
       noteSecret(cluster, { name: "exchange code", value: codeOf(await roundTrip(cluster, orgId)) });
       const waiting = new URL((await newVisitor().get(loginUrl(cluster, orgId))).location ?? "");
       for (const name of ["state", "nonce"]) noteSecret(cluster, { name, value: waiting.searchParams.get(name) ?? "" });

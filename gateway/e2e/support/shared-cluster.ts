@@ -4,7 +4,7 @@ import { until } from "@muster/testing";
 import { admin, type Cluster, clusterAt, startCluster, startMs } from "./cluster.ts";
 import { prepareOperator } from "./operator.ts";
 
-/** The cluster that all other e2e files share: whoever comes first starts it, the run's teardown stops it. */
+/** The cluster that all other e2e files share: the first one starts it, the run's teardown stops it. */
 export async function sharedCluster(): Promise<Cluster> {
   const directory = process.env.MUSTER_E2E_DIR;
   if (!directory) throw new Error("MUSTER_E2E_DIR is not set: run tests through `npm test` or `npm run jest`");

@@ -101,7 +101,7 @@ export function codeOf({ location }: Visit): string {
 /** Why a round trip ended without a code; null when it ended with one. */
 export const reasonOf = ({ location }: Visit) => new URL(location ?? "").searchParams.get("reason");
 
-/** Signs somebody in through a provider, whole. */
+/** Signs a user in through a provider, with all redirects. */
 export async function signInThrough(cluster: Cluster, orgId: string): Promise<SignedIn & { api: Api }> {
   const code = codeOf(await roundTrip(cluster, orgId));
   const { status, body } = await api(cluster).call("POST", "/sso/exchange", { code });

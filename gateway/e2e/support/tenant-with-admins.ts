@@ -13,7 +13,7 @@ import {
 
 export type AuditRow = { action: string; resource: { id: string; name: string }; details: Record<string, unknown> };
 
-/** Somebody who is signed in and has completed a second factor. */
+/** A signed-in user who has completed a second factor. */
 export async function enrolledAs(
   cluster: Cluster,
   role: RoleKey,

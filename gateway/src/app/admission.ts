@@ -25,7 +25,7 @@ export type Admission = Caches &
     changes: AuthChanges;
     /** Refuses the sessions that identity revoked lately, whatever else is remembered. */
     loadRevoked(): Promise<void>;
-    /** Settles what was counted and leaves the lease; identity may be gone already. */
+    /** Settles used grants and returns the lease; identity may already be unavailable. */
     stop(): Promise<void>;
   };
 
@@ -34,7 +34,7 @@ type Entrance = { accessRules: AccessRules; clientAddress: ClientAddressRule; au
 /** Milliseconds for the public keys of access tokens. */
 const keysTimeoutMs = 2_000;
 
-/** Who is let in: what identity said of credentials, kept true by its heartbeats and changes. */
+/** Admission state: identity's answers about credentials, kept current by identity's heartbeats and change events. */
 export function startAdmission(options: {
   config: Config;
   services: Services;
@@ -72,7 +72,7 @@ export function startAdmission(options: {
   const { acknowledge } = edge;
   const checked = recheckedAgents(agents, channels);
   const changes = createAuthChanges({ sessions, keys: apiKeys, agents: checked, rates, acknowledge, log });
-  // Known before the first request when identity is up already; else the first token asks again.
+  // Loaded before the first request when identity is available; otherwise the first token triggers the load.
   keys.current().catch((err: unknown) => log.info({ err }, "access token keys not there yet"));
 
   return {
@@ -87,7 +87,7 @@ export function startAdmission(options: {
     },
     async stop() {
       await keys.close();
-      // Without identity the lease runs out, and what is unspent leaves with its minute.
+      // Without identity the lease expires, and unspent grants expire with their minute.
       const goodbye = (err: unknown) => log.info({ err }, "identity not told that this gateway stops");
       await rates.stop().catch(goodbye);
       await lease.stop().catch(goodbye);

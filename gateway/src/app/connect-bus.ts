@@ -4,7 +4,7 @@ import { followAuthStream } from "../auth/auth-stream.ts";
 import type { Config } from "../config.ts";
 import type { App } from "./start-gateway.ts";
 
-/** Connects in the background: without NATS revocations come with the heartbeats to identity. */
+/** Connects in the background: while NATS is unavailable, revocations arrive with identity's heartbeat replies. */
 export function connectBus(proc: Process, config: Config, app: App): void {
   const { log, readiness } = proc;
   let state = "connecting";

@@ -4,7 +4,9 @@ import { callOptions, toAppError } from "@muster/rpc";
 
 const gatewayCaller = systemCaller("gateway");
 
-/** Options of a call that the gateway makes in its own name, for a client's address when it is about one. */
+/**
+ * Options of a call that the gateway makes in its own name, with the client's address when the call concerns a client.
+ */
 export async function ownCall(timeoutMs: number, clientAddress: string | null = null): Promise<CallOptions> {
   const meta = { requestId: uuidv7(), clientAddress, userAgent: null, traceparent: null };
   return callOptions({ caller: gatewayCaller, meta, deadlineMs: performance.now() + timeoutMs });

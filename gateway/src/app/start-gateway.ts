@@ -80,7 +80,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
     feed,
     port: await gateway.listen(config.PORT, config.HOST),
     async close() {
-      // Channels are connections of the server, too: it is closed when the last agent has left.
+      // Channels are connections of the server, so the server closes only after the last agent has disconnected.
       await Promise.all([gateway.close(config.DRAIN_GRACE_MS), channels.drain(config.CHANNEL_RECONNECT_SPREAD_MS)]);
       stopLimits();
       await updates.stop();

@@ -3,9 +3,7 @@ import { createTransport, type RpcTransport, type Signer } from "@muster/rpc";
 import type { TransportName } from "../calls/services.ts";
 import type { Config } from "../config.ts";
 
-/**
- * Connections to each service: calls that wait (for acknowledgements, for a copy to catch up) keep theirs meanwhile.
- */
+/** Connections to each service. Calls that block (on acknowledgements, on a lagging copy) use separate connections. */
 const connections = 64;
 
 /** Each live query holds one for up to 30 s. */

@@ -12,11 +12,14 @@ import type { Lease } from "./lease.ts";
 
 export type AgentCache = {
   /**
-   * The agent whose token has this SHA-256 digest (base64). Throws AppError `agent_token_invalid`, `agent_token_revoked`,
-   * `rate_limited` when too many unknown ones came from the client's address, or `unavailable`.
+   * The agent whose token has this SHA-256 digest (base64). Throws AppError `agent_token_invalid`,
+   * `agent_token_revoked`, `rate_limited` when too many unknown ones came from the client's address, or `unavailable`.
    */
   get(digest: string, clientAddress?: () => string | null): Agent | Promise<Agent>;
-  /** An agent changed: these are the digests of all tokens that it has or had, each is asked for again before it is used. */
+  /**
+   * Invalidates an agent that changed: `digests` are those of all tokens that it has or had. Each is resolved again
+   * before its next use.
+   */
   changed(digests: readonly string[]): void;
   /** What is remembered of the agents that match is stale. */
   forget(matches: (agent: Agent) => boolean): void;
@@ -29,14 +32,14 @@ export type AgentCacheOptions = {
   lease: Pick<Lease, "covers" | "awake">;
   max: number;
   log: Logger;
-  /** Told of each agent that left the cache because it may no longer be what it was. */
+  /** Called with each agent that left the cache because it may have changed. */
   onDrop?: (deviceId: string) => void;
   nowMs?: () => number;
 };
 
 /**
- * Longer than those of keys: an agent comes by once a minute, and would be asked for each time. Changes reach the cache by the
- * lease either way.
+ * Longer than the cache times of keys: an agent calls about once a minute and would miss the cache every time. Changes
+ * invalidate the cache through the lease in any case.
  */
 export const agentLife = { freshMs: 5 * 60_000, hardMs: 15 * 60_000 };
 
@@ -87,7 +90,7 @@ function agentOf({ agent }: ResolveAgentResponse): Agent {
   return { kind: "agent", id: agent.deviceId, record: agent, caller: callerOf(agent) };
 }
 
-/** An agent speaks for its device inside its organization and holds no permission: its routes are its own. */
+/** An agent acts for its device inside its organization and holds no permission: only agents' routes accept it. */
 function callerOf({ deviceId, orgId, partnerId }: AgentRecord): Caller {
   return {
     actor: { type: "agent", id: deviceId, email: null, name: null, role: null, department: null },

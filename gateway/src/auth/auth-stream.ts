@@ -8,8 +8,8 @@ const gaps = counter(
 );
 
 /**
- * Follows stream AUTH, the fast way on which changes come (heartbeats bring them, too). When one may have been missed, nothing
- * remembered is used any more; `onGap` may then load what is not asked for again by itself.
+ * Follows stream AUTH, the fast path for changes (heartbeats carry them, too). After a possible gap, every cached entry
+ * is invalidated; `onGap` may then load state that is not resolved on demand.
  */
 export function followAuthStream(
   bus: Pick<Bus, "follow">,

@@ -17,8 +17,8 @@ export type Authenticate = (
 ) => Credential | Promise<Credential>;
 
 /**
- * From the headers to the signed-in person, the API key or the agent; synchronous while they are remembered. A key decides also when it
- * is bad and a token stands beside it. Throws AppError (401; 403 `address_not_allowed`).
+ * From the headers to the signed-in person, the API key or the agent; synchronous while they are remembered. A key
+ * decides also when it is bad and a token stands beside it. Throws AppError (401; 403 `address_not_allowed`).
  */
 export function createAuthenticate(options: {
   tokens: AccessTokens;
@@ -69,9 +69,9 @@ const closedOrganizations = ["suspended", "churned", "deleted"];
 const closedToAgents = ["churned", "deleted"];
 
 /**
- * Whether the caller's partner and organization are open (docs/behaviour.md#errors). System callers go on, and agents report
- * until the tenant is churned. Throws AppError `partner_inactive` or `organization_inactive` with the `status`, `unavailable` while
- * identity does not know it.
+ * Whether the caller's partner and organization are open (docs/behaviour.md#errors). System callers go on, and agents
+ * report until the tenant is churned. Throws AppError `partner_inactive` or `organization_inactive` with the `status`,
+ * `unavailable` while identity does not know it.
  */
 export function checkTenant(credential: Credential): void {
   const { caller } = credential;
@@ -91,9 +91,10 @@ export function checkTenant(credential: Credential): void {
 }
 
 /**
- * Whether a caller may call a row, in the order of docs/behaviour.md#errors: open tenant, permission or a key's scope, MFA, scope,
- * account. Throws AppError as checkTenant does, `permission_denied`, `user_session_required`, `insufficient_scope`,
- * `agent_token_required`, `agent_quarantined`, `mfa_required`, `scope_not_allowed` or `misconfigured_account`.
+ * Whether a caller may call a row, in the order of docs/behaviour.md#errors: open tenant, permission or a key's scope,
+ * MFA, scope, account. Throws AppError as checkTenant does, `permission_denied`, `user_session_required`,
+ * `insufficient_scope`, `agent_token_required`, `agent_quarantined`, `mfa_required`, `scope_not_allowed` or
+ * `misconfigured_account`.
  */
 export function checkAccess(access: Access, credential: Credential, rules: AccessRules, now: () => number): void {
   if (access.auth === "none") return;
@@ -130,20 +131,29 @@ export function checkAccess(access: Access, credential: Credential, rules: Acces
   }
 }
 
-/** A device whose hardware id is another's may say that it is there, until somebody has looked at it. */
+/**
+ * A device whose hardware id duplicates another device's may send heartbeats only, until an administrator has approved
+ * it.
+ */
 function checkTrust({ whileQuarantined }: Extract<Access, { auth: "agent" }>, { record }: Agent): void {
   if (whileQuarantined || !record.quarantined) return;
   throw new AppError("agent_quarantined", "Device is quarantined until it is approved");
 }
 
-/** Whether `:id` of an agent's route is its own. Throws AppError `agent_not_found`, as for one that does not exist. */
+/**
+ * Checks that `:id` of an agent's route is the caller's own id. Throws AppError `agent_not_found`, as for an id that
+ * does not exist.
+ */
 export function checkOwnId({ id }: Agent, params: { id?: unknown }): void {
   if (params.id !== undefined && String(params.id).toLowerCase() !== id) {
     throw new AppError("agent_not_found", "Agent not found");
   }
 }
 
-/** Routes that name no scope are for people; one of the named scopes is enough (docs/behaviour.md#who-may-call-what). */
+/**
+ * Routes without a scope are for signed-in users only; on other routes one of the named scopes is enough
+ * (docs/behaviour.md#who-may-call-what).
+ */
 function checkKey(access: Exclude<Access, { auth: "none" | "agent" }>, { record }: KeyHolder): void {
   if (access.auth === "any") return;
   if (access.auth === "optional" || access.keyScopes === undefined) {

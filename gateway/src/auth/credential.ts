@@ -3,12 +3,11 @@ import type { AgentRecord, KeyRecord } from "@muster/proto/muster/identity/v1/ed
 import type { Principal } from "@muster/proto/muster/identity/v1/session_pb";
 
 /**
- * A signed-in person: what identity said, and the caller that services are shown. The same object until something
- * changes.
+ * A signed-in user: identity's answer, and the caller presented to services. The same object until something changes.
  */
 export type Session = { kind: "session"; id: string; principal: Principal; caller: Caller };
 
-/** An API key: what identity said, and the caller that services are shown. The same object until something changes. */
+/** An API key: identity's answer, and the caller presented to services. The same object until something changes. */
 export type KeyHolder = {
   kind: "key";
   id: string;
@@ -20,7 +19,7 @@ export type KeyHolder = {
   admits: ((address: string) => boolean) | null;
 };
 
-/** An agent: what identity said, and the caller that services are shown. The same object until something changes. */
+/** An agent: identity's answer, and the caller presented to services. The same object until something changes. */
 export type Agent = {
   kind: "agent";
   /** Of the device, which is the agent's own. */
@@ -29,5 +28,5 @@ export type Agent = {
   caller: Caller;
 };
 
-/** Whoever was authenticated. */
+/** The authenticated caller. */
 export type Credential = Session | KeyHolder | Agent;

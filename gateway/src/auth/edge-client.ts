@@ -14,7 +14,7 @@ import type { AuthChange } from "./auth-changes.ts";
 import type { Heartbeat } from "./lease.ts";
 import type { RateLimiterOptions } from "./rate-limit.ts";
 
-/** What this gateway asks identity in its own name, in the gateway's own words. All throw AppError. */
+/** The gateway's own calls to identity, in the gateway's types. All throw AppError. */
 export type EdgeClient = Pick<RateLimiterOptions, "reserve" | "settle"> & {
   heartbeat(): Promise<Heartbeat<AuthChange>>;
   leave(): Promise<void>;
@@ -27,9 +27,11 @@ export type EdgeClient = Pick<RateLimiterOptions, "reserve" | "settle"> & {
 /** A heartbeat that is slower has lost most of its lease; a grant that is slower, all of its life. */
 const heartbeatTimeoutMs = 1_500;
 const reserveTimeoutMs = 1_900;
-/** An answer later than this would be too old to admit anyone without a lease. */
+/** Without a lease, an answer that takes longer would be too old to admit a request. */
 const resolveTimeoutMs = 2_000;
-/** The first use of a rotated token waits until every gateway has dropped the old one, at worst for the end of a lease. */
+/**
+ * The first use of a rotated token waits until every gateway has dropped the old one, at worst for the end of a lease.
+ */
 const resolveAgentTimeoutMs = 3_000;
 const settleTimeoutMs = 5_000;
 
@@ -87,7 +89,7 @@ export function createEdgeClient(options: {
   };
 }
 
-/** Identity takes so many keys in one call; four calls at a time use its connections. */
+/** Identity accepts at most this many keys per call; four concurrent calls use its connections fully. */
 const keyBatches = { max: 500, callsMax: 4 };
 
 function refusal(refused: RefusedKey | undefined): AppError {

@@ -20,11 +20,13 @@ import type { Lease } from "./lease.ts";
 
 export type KeyCache = {
   /**
-   * The key with this SHA-256 digest (base64). Throws AppError `api_key_invalid`, `_revoked`, `_expired`, `rate_limited` when
-   * too many unknown ones came from the client's address, or `unavailable`.
+   * The key with this SHA-256 digest (base64). Throws AppError `api_key_invalid`, `_revoked`, `_expired`,
+   * `rate_limited` when too many unknown ones came from the client's address, or `unavailable`.
    */
   get(digest: string, clientAddress?: () => string | null): KeyHolder | Promise<KeyHolder>;
-  /** A change of this key was announced: what is older than the version, and these digests, is asked for again. */
+  /**
+   * Invalidates a key after an announced change: entries older than the version, and these digests, are resolved again.
+   */
   changed(change: { keyId: string; version: bigint; digests: readonly string[] }): void;
   /** What is remembered of the keys that match is stale. */
   forget(matches: (key: KeyHolder) => boolean): void;
@@ -37,7 +39,7 @@ export type KeyCacheOptions = {
   lease: Pick<Lease, "covers" | "awake">;
   max: number;
   log: Logger;
-  /** Told of each key that left the cache because it may no longer be what it was. */
+  /** Called with each key that left the cache because it may have changed. */
   onDrop?: (keyId: string) => void;
   nowMs?: () => number;
   /** Milliseconds since 1970. */
@@ -73,7 +75,7 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
       cache.get(
         digest,
         () => ask(digest, clientAddress()),
-        // Identity says why, and notes it.
+        // Identity returns the reason and records the attempt.
         ({ endsAtMs, record }) => endsAtMs > now() && placesAreKnown(record),
       ),
     changed({ keyId, version, digests }) {
@@ -118,7 +120,10 @@ function callerOf(key: KeyRecord): Caller {
   };
 }
 
-/** What the services' own guards ask for. The route's scope decides first: `sites:read` opens no organization. */
+/**
+ * The permissions that the services' own guards require. The route's scope is checked first: `sites:read` opens no
+ * organization.
+ */
 function permissionsOf(scopes: readonly string[]): string[] {
   const held = scopes.includes(anyScope) ? keyScopes : scopes.filter(isKeyScope);
   return [...new Set(held.flatMap(permissionsOfScope))];

@@ -9,7 +9,7 @@ const minIntervalMs = 5_000;
 type Loaded = { text: string; getKey: JWTVerifyGetKey };
 
 export type KeySet = {
-  /** The keys in hand, loading them when there are none. Throws AppError `unavailable` when identity cannot be asked. */
+  /** The cached keys; loads them when there are none. Throws AppError `unavailable` when identity does not answer. */
   current(): Promise<Loaded>;
   /** Keys read after this call, or null when the rate limit forbids a new reading now. */
   refreshed(): Promise<Loaded | null>;
@@ -18,7 +18,7 @@ export type KeySet = {
   close(): Promise<void>;
 };
 
-/** Public keys of access tokens as identity gives them (`load`: JWKS text), kept up to date every 5 min. */
+/** Public keys of access tokens from identity (`load`: JWKS text), refreshed every 5 min. */
 export function createKeySet(options: { load: () => Promise<string>; log: Logger; nowMs?: () => number }): KeySet {
   const { load, log, nowMs = () => performance.now() } = options;
   let loaded: Loaded | null = null;

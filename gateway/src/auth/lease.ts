@@ -5,13 +5,14 @@ export type Heartbeat<C> = { leaseMs: number; changes: readonly C[]; tooMany: bo
 
 export type Lease = {
   /**
-   * Whether an answer of identity that was asked for then is covered: the lease is valid now and has been without a gap since
-   * before the question. Identity answers no revocation before this gateway applied it, or can no longer say yes here.
+   * Whether identity's answer to a request sent at that time is covered: the lease is valid now and has been valid
+   * without a gap since before the request. Identity confirms no revocation until this gateway has applied it or its
+   * lease has expired.
    */
   covers(askedAtMs: number): boolean;
   /**
-   * Before identity is asked: resolves once a lease that rests was renewed, or could not be. Null when it does not
-   * rest.
+   * Call before a request to identity: resolves once a returned lease was renewed or the renewal failed. Null while the
+   * lease is held.
    */
   awake(): Promise<void> | null;
   stop(): Promise<void>;
@@ -21,7 +22,7 @@ export type LeaseOptions<C> = {
   heartbeat(): Promise<Heartbeat<C>>;
   /** Applies what the heartbeat brought; it counts only afterwards. */
   apply(heartbeat: Heartbeat<C>): void;
-  /** Says that nobody need wait for this gateway any more. */
+  /** Releases the lease, so that identity no longer waits for this gateway. */
   leave(): Promise<void>;
   /** Whether nothing beside what the lease covers depends on changes being applied before they are answered. */
   mayRest(): boolean;
@@ -33,14 +34,14 @@ export type LeaseOptions<C> = {
 
 /** Between heartbeats. */
 export const heartbeatMs = 500;
-/** After so long without a question the lease is given back: a gateway at rest costs identity nothing. */
+/** Idle time after which the lease is returned: an idle gateway costs identity nothing. */
 export const restAfterMs = 10_000;
 
 const validGauge = gauge("gateway_lease_valid", "1 while this gateway holds a lease at identity or rests, else 0.");
 const lost = counter("gateway_lease_lost_total", "Times the lease ran out before it was renewed.");
 
 /**
- * Holds a lease at identity by heartbeats until stopped, but for times in which nobody asks
+ * Holds a lease at identity by heartbeats until stopped, except while the gateway is idle
  * (docs/decisions/0005-leases.md).
  */
 export function startLease<C>(options: LeaseOptions<C>): Lease {
@@ -61,15 +62,15 @@ export function startLease<C>(options: LeaseOptions<C>): Lease {
     const nowIs = nowMs();
     if (nowIs >= validUntilMs) {
       if (validUntilMs > 0) lost.inc();
-      // What was remembered before is not covered: nobody waited for this gateway meanwhile.
+      // Cached answers are not covered: meanwhile identity did not wait for this gateway.
       sinceMs = nowIs;
     }
     validUntilMs = Math.max(validUntilMs, sentMs + reply.leaseMs);
   };
 
   /**
-   * Gives the lease back until the next question, which waits for its renewal: what identity answers before that nobody
-   * would wait for.
+   * Returns the lease until the next request, which waits for its renewal: identity would not hold back a revocation
+   * for answers it gave before.
    */
   const rest = async (): Promise<(() => void) | null> => {
     // First here, then there: nothing remembered counts any more.

@@ -1,7 +1,10 @@
 /** Whose requests are counted, and how many an hour they may make. */
 export type Counted = { kind: "key" | "session" | "agent"; id: string; limit: number; generation: number };
 
-/** The state of a credential's hour after one request; times in seconds, `resetSeconds` since 1970 and `afterSeconds` from now. */
+/**
+ * The state of a credential's hour after one request; times in seconds, `resetSeconds` since 1970 and `afterSeconds`
+ * from now.
+ */
 export type Rate = { admitted: boolean; limit: number; remaining: number; resetSeconds: number; afterSeconds: number };
 
 /** A grant in hand: requests that may be admitted until its end (monotonic clock), charged to a minute at identity. */
@@ -14,7 +17,7 @@ export type Bucket = Counted & {
   lents: Lent[];
   /** Unspent parts of grants that are over, on their way back. */
   returns: { slot: bigint; unspent: number }[];
-  /** Left of the limit when identity was last asked, what it granted then not included. */
+  /** Remainder of the limit at the last grant request, excluding what was granted then. */
   left: number;
   resetAtMs: number;
   /** `retryAtMs` on the database's clock, `untilMs` on our monotonic one. */
@@ -25,10 +28,10 @@ export type Bucket = Counted & {
   used: number;
   lastUsedAtMs: number;
   touchedAtMs: number;
-  /** Admitted since identity was last asked, and when that was. */
+  /** Requests admitted since the last grant request, and its time. */
   sinceAsked: number;
   askedAtMs: number;
-  /** Requests asked for ahead of need last time, and whether identity gave any. */
+  /** Requests prefetched with the last grant request, and whether identity granted any. */
   ahead: number;
   aheadOpen: boolean;
   /** A bit for each of the last eight settlements: whether it was used since the one before. */
@@ -43,10 +46,12 @@ const aheadLimitShare = 0.05;
  */
 const aheadShare = 0.8;
 const renewShare = 0.25;
-/** More is asked for when less than this share of what was asked for ahead is in hand. */
+/** A new grant is requested when less than this share of the prefetched requests is left. */
 const fullShare = 0.7;
 const shortestMs = 20;
-/** Of eight settlements: used in so many, a credential is likely to be used again within the life of a grant. */
+/**
+ * Out of eight settlements: a credential used in at least this many is likely to be used again within a grant's life.
+ */
 const busyTimes = 3;
 
 export function createBucket(credential: Counted): Bucket {
@@ -74,7 +79,7 @@ export function createBucket(credential: Counted): Bucket {
   };
 }
 
-/** Takes one request out of the grants in hand; false when none is left. */
+/** Takes one request from the granted ones; false when none is left. */
 export function spend(bucket: Bucket, nowMs: number, wallMs: number): boolean {
   const { lents } = bucket;
   for (;;) {
@@ -115,14 +120,17 @@ function inHand({ lents }: Bucket, nowMs: number, lifeMs: number, laterMs = 0): 
   return total;
 }
 
-/** Whether so much later less will be in hand than a credential in its use is to have when identity goes away. */
+/**
+ * Whether after that time fewer requests are in hand than a credential in steady use should have when identity becomes
+ * unavailable.
+ */
 export function runsLow(bucket: Bucket, nowMs: number, lifeMs: number, laterMs = 0): boolean {
   const last = bucket.lents.at(-1);
   if (last === undefined || last.endsAtMs < nowMs + laterMs + lifeMs * renewShare) return true;
   return inHand(bucket, nowMs, lifeMs, laterMs) < bucket.ahead * fullShare;
 }
 
-/** Notes whether it was used since the last settlement; true for one that is used time and again. */
+/** Records whether the credential was used since the last settlement; true for one in regular use. */
 export function noteActivity(bucket: Bucket): boolean {
   bucket.activity = ((bucket.activity << 1) | (bucket.used > 0 ? 1 : 0)) & 0xff;
   let times = 0;
@@ -130,7 +138,7 @@ export function noteActivity(bucket: Bucket): boolean {
   return times >= busyTimes;
 }
 
-/** Requests to ask for ahead of need: as many as came lately in most of a grant's life, `least` at least. */
+/** Requests to prefetch: the usual number within a grant's life lately, at least `least`. */
 export function demandOf(bucket: Bucket, nowMs: number, lifeMs: number, least = 0): number {
   const tookMs = Math.max(shortestMs, nowMs - bucket.askedAtMs);
   const recent = Math.ceil((bucket.sinceAsked / tookMs) * lifeMs * aheadShare);

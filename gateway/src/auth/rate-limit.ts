@@ -33,11 +33,13 @@ export type Use = {
 };
 
 export type RateLimiter = {
-  /** Counts one request; synchronous while a grant lasts. Throws AppError `unavailable` when identity cannot be asked. */
+  /**
+   * Counts one request; synchronous while a grant lasts. Throws AppError `unavailable` when identity does not answer.
+   */
   count(credential: Counted): Rate | Promise<Rate>;
   /** What is known of this credential's limit is stale: no refusal is repeated. */
   changed(id: string): void;
-  /** Gives everything unspent back. */
+  /** Returns all unspent grants. */
   stop(): Promise<void>;
   readonly size: number;
 };
@@ -54,16 +56,16 @@ export type RateLimiterOptions = {
 
 /** A gateway that is killed loses the counts since its last settlement. */
 export const settleEveryMs = 500;
-/** Life of a refusal here, at most: what another gateway gives back is found again. */
+/** Cache time of a refusal, at most: requests returned by another gateway become available again. */
 export const refusalMs = 5_000;
 const hourSeconds = 3_600;
 const askingMax = 4;
 const batchMax = 500;
 const usesMax = 2_000;
 const triesMax = 3;
-/** Busy credentials that would run low so much later are renewed with the first one that has to ask. */
+/** Busy credentials whose grants would run low within this time are renewed with the first one that needs a call. */
 const companionMs = 200;
-/** So long nobody waits for a grant that is asked for ahead of need: others that run low go with it. */
+/** Minimum wait of a prefetched grant request: grants that run low within it are requested in the same call. */
 const gatherMs = 50;
 const idleMs = 10_000;
 
@@ -82,7 +84,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   let asking = 0;
   let scheduled = false;
   let gathering: NodeJS.Timeout | undefined;
-  /** Added to our wall clock it gives the database's. */
+  /** Offset that is added to the local wall clock to get the database's. */
   let skewMs = 0;
   /** Life of a grant, as identity last gave one. */
   let lifeMs = 1_000;
@@ -119,7 +121,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       return;
     }
     scheduled = true;
-    // Everything that arrived in this turn of the event loop goes in one call.
+    // All requests that arrived in this turn of the event loop go in one call.
     setImmediate(askAll);
   };
 
@@ -135,7 +137,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       wants.push({ kind, id, limit, waiting: waiters.length, ahead });
     };
     for (const bucket of batch) wantFor(bucket, demandOf(bucket, askedAtMs, lifeMs));
-    // One transaction for many keys that would each have asked soon.
+    // One transaction for many keys, each of which would soon need a call.
     for (const bucket of busy) {
       if (batch.length >= batchMax) break;
       if (bucket.asking || !bucket.aheadOpen || !runsLow(bucket, askedAtMs, lifeMs, companionMs)) continue;
@@ -218,7 +220,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
 
   const settleAll = async (): Promise<void> => {
     collect();
-    // What was sent and not answered is sent again first, as it was: identity takes it once.
+    // Unacknowledged settlements are sent again first, unchanged: identity applies each once.
     while (unsettled !== null || backlog.length > 0) {
       unsettled ??= { sequence: ++sequence, uses: backlog.splice(0, usesMax) };
       await settle(unsettled.sequence, unsettled.uses);
@@ -237,7 +239,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       buckets.set(credential.id, bucket);
     }
     if (bucket.limit !== credential.limit) {
-      // What was granted under a higher limit is too much under a lower one.
+      // Grants under a higher limit may exceed a lower one.
       if (credential.limit < bucket.limit) returnExpired(bucket, Number.POSITIVE_INFINITY);
       bucket.limit = credential.limit;
       bucket.refusal = null;

@@ -1,8 +1,9 @@
 type Waiting<Q, A> = { question: Q; resolve(answer: A): void; reject(error: unknown): void };
 
 /**
- * Asks in batches: the questions of one turn of the event loop go in one call, at most `max` in each, and what comes while
- * `callsMax` calls are under way waits for the next. `askAll` answers each in its place; what it throws all of them get.
+ * Batches lookups: those of one turn of the event loop go in one call, at most `max` per call. Lookups that arrive
+ * while `callsMax` calls are in flight wait for the next one. `askAll` returns the answers in order; when it throws,
+ * every lookup of the call fails with that error.
  */
 export function batched<Q, A>(
   askAll: (questions: readonly Q[]) => Promise<readonly (A | Error)[]>,

@@ -13,7 +13,10 @@ export type HealthProbe = () => Promise<Health>;
 const freshMs = 1_000;
 export const probeTimeoutMs = 1_000;
 
-/** Asks each service who it is, at most once a second whoever asks. `call` makes the options of a call with that many milliseconds. */
+/**
+ * Queries the version and state of each service, at most once a second for all callers. `call` makes the options of a
+ * call with that deadline in milliseconds.
+ */
 export function createHealthProbe(options: {
   probes: Services["probes"];
   version: string;
@@ -31,7 +34,8 @@ export function createHealthProbe(options: {
           const info = await probes[name].getInfo({}, await call(probeTimeoutMs));
           return [name, { status: info.ready ? "ok" : "starting", version: info.version }];
         } catch {
-          // Why a service is away stands in its own log and in this process's readyz, not in a public reply.
+          // The reason for a service's unavailability is in its log and in this process's readyz, not in a public
+          // reply.
           return [name, { status: "unavailable", version: null }];
         }
       }),

@@ -14,13 +14,13 @@ type Told = Omit<MessageInitShape<typeof HeartbeatSchema>, "$typeName" | "knownV
 export type Heartbeats = (heartbeat: Told, report: UpdateReport | null) => Promise<Heard>;
 
 const timeoutMs = 5_000;
-/** Tenancy takes at most as many in one transaction. */
+/** Tenancy accepts at most this many per transaction. */
 const batches = { max: 500, callsMax: 2 };
 const endings = ["locked", "failed", "rolled_back"];
 
 /**
- * Passes heartbeats on, those of one moment together; each resolves once it is committed and agent-release has said what the device is
- * to do, when anything may have changed for it. Throws AppError.
+ * Forwards heartbeats, batched; each resolves once it is committed and, if the device's updates may have changed,
+ * agent-release has decided them. Throws AppError.
  */
 export function createHeartbeats(options: {
   presence: Pick<Client<typeof PresenceService>, "recordHeartbeats">;

@@ -44,7 +44,7 @@ import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
 import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 
-/** One transport per service; the others are apart, so that slow calls hold nobody else up. */
+/** One transport per service; other uses have separate ones, so that slow calls do not delay them. */
 export type TransportName = ServiceName | "edge" | "live" | "decisions" | "downloads";
 
 /** Each client that handlers have, and the transport that carries its calls. */
@@ -61,10 +61,7 @@ const clients = {
   ssoLinks: [SsoLinkService, "identity"],
   ssoDomains: [SsoDomainService, "identity"],
   branding: [BrandingService, "identity"],
-  /**
-   * What the gateway asks by itself to admit requests, over connections of its own: slow calls of clients never hold it
-   * up.
-   */
+  /** The gateway's own calls for admission, over separate connections: slow calls of clients never delay them. */
   admission: [SessionService, "edge"],
   edge: [EdgeService, "edge"],
   apiKeys: [ApiKeyService, "identity"],
@@ -94,15 +91,15 @@ const clients = {
   rollouts: [RolloutService, "agent-release"],
   updateSettings: [SettingsService, "agent-release"],
   updates: [UpdateService, "agent-release"],
-  /** What heartbeats ask, over connections of its own: no call of a person holds it up. */
+  /** Calls for heartbeats, over separate connections: users' calls do not delay them. */
   decisions: [UpdateService, "decisions"],
   downloads: [DownloadService, "downloads"],
 } as const satisfies Record<string, readonly [DescService, TransportName]>;
 
 export type Services = { [Name in keyof typeof clients]: Client<(typeof clients)[Name][0]> } & {
-  /** Asks a service who it is. */
+  /** Queries a service's name and version. */
   probes: Record<ServiceName, Client<typeof ProbeService>>;
-  /** Asks a service how it stands, for those who operate the platform. */
+  /** Queries a service's state, for platform operators. */
   statuses: Record<ServiceName, Client<typeof StatusService>>;
 };
 

@@ -7,11 +7,14 @@ import { batched } from "./batched.ts";
 
 export type UpdateReport = { component: string; version: string; state: string; error: string };
 
-/** What devices are to update to. Rules are agent-release's: only "nothing to do" is remembered here, and for how long it counts. */
+/**
+ * What devices are to update to. Rules are agent-release's: only "nothing to do" is remembered here, and for how long
+ * it counts.
+ */
 export type UpdateAnswers = {
   /**
-   * Version of the device's row for which there is nothing to do; 0 when agent-release must be asked, -1 while it is
-   * not.
+   * Version of the device's row for which there is nothing to do; 0 when agent-release must be called, -1 during a
+   * backoff.
    */
   knownVersion(deviceId: string): bigint;
   /** What a device is to do; null when agent-release is away or slow. Never throws. */
@@ -26,7 +29,7 @@ type Nothing = { version: bigint; epoch: bigint; untilMs: number; orgId: string;
 const pollEveryMs = 1_000;
 const restPollMs = 10_000;
 const callMs = 2_000;
-/** A heartbeat waits no longer: what was granted meanwhile is offered again with the next one. */
+/** Timeout of a heartbeat's call: an offer granted after it is repeated with the next heartbeat. */
 const patienceMs = 500;
 const quietMaxMs = 30_000;
 /** agent-release decides about at most as many in one transaction. */
@@ -35,7 +38,7 @@ const scopesMax = 50_000;
 
 const answers = counter("gateway_update_answers_total", "How heartbeats learned of updates.", ["how"]);
 
-/** Asks agent-release for devices that it has not answered yet, and follows its changes. */
+/** Calls agent-release for devices without a cached answer, and follows its changes. */
 export function createUpdateAnswers(options: {
   updates: Pick<Client<typeof UpdateService>, "decide" | "listChanges">;
   call(timeoutMs: number): Promise<CallOptions>;
@@ -95,7 +98,7 @@ export function createUpdateAnswers(options: {
     epoch = at;
   };
   const poll = async () => take(await updates.listChanges({ since: epoch }, await call(callMs)));
-  // Without an answer to keep true it only shows that this gateway is there.
+  // Without a cached answer to keep current, this call only registers the gateway.
   let polledMs = Number.NEGATIVE_INFINITY;
   const look = async () => {
     if (nothing.size === 0 && nowMs() - polledMs < restPollMs) return;
@@ -144,7 +147,7 @@ export function createUpdateAnswers(options: {
   };
 }
 
-/** The result when it comes in time; what comes later is still remembered. */
+/** The result when it arrives in time; a later one is still cached. */
 async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

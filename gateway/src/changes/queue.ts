@@ -1,11 +1,9 @@
 import type { ChangeFeed, DeviceChange, Told } from "./feed.ts";
 
-/** Changes that wait for a slow client; beyond them it is told to read anew. */
+/** Changes queued for a slow client at most; beyond it the queue is replaced by one `current`. */
 const waitingMost = 1_000;
 
-/**
- * What the feed tells, one after the other, and null every so often when it tells nothing. `wanted` picks the changes.
- */
+/** Yields the feed's changes in order, and null at intervals while there are none. `wanted` selects the changes. */
 export async function* toldBy(
   feed: Pick<ChangeFeed, "listen">,
   wanted: (change: DeviceChange) => boolean,

@@ -11,7 +11,7 @@ import type { Agent } from "../auth/credential.ts";
 
 /** Why a channel is closed (RFC 6455 section 7.4.2: 4000-4999 are ours). */
 export const closeCodes = {
-  /** A newer connection of the same agent is there. */
+  /** A newer connection of the same agent exists. */
   replaced: 4000,
   /** The token, the device or its tenant is no longer admitted. */
   refused: 4001,
@@ -25,11 +25,11 @@ const backlogMax = 1_048_576;
 /** Chunks of one answer: 8 MiB in pieces of 128 bytes. */
 const chunksMax = 65_536;
 
-/** A live query of which the agent has not said the last word. */
+/** A live query that the agent has not completed. */
 type Query = {
   answer: (frame: Uint8Array) => void;
   endsAtMs: number;
-  /** Of the agent's chunks and of ours; small ones travel on together. */
+  /** Chunks from the agent that are not sent yet; small ones are merged. */
   nextSeq: number;
   sentSeq: number;
   bytes: number;
@@ -39,7 +39,10 @@ type Query = {
 
 const none: ReadonlyMap<string, Query> = new Map();
 
-/** What an agent may say of a query (docs/agent-channel.md); any other code, or none at all, is the device's failure. */
+/**
+ * Error codes that an agent may return (docs/agent-channel.md); any other code, or a missing one, counts as the
+ * device's failure.
+ */
 const toldCodes: readonly unknown[] = ["event_log_not_found", "event_log_entry_not_found"] satisfies AppError["code"][];
 const toldCode = (code: unknown) => (toldCodes.includes(code) ? (code as string) : "device_error");
 
@@ -75,7 +78,7 @@ export class AgentChannel {
     else if (head?.type === "query" && typeof head.id === "string") this.#begin(head.id, head, answer, nowMs);
   }
 
-  /** Forgets a query whose caller left, and tells the agent. */
+  /** Drops a query whose caller has disconnected, and notifies the agent. */
   cancel(id: string): void {
     if (this.#queries?.delete(id)) this.send({ type: "cancel", id });
   }
@@ -93,7 +96,7 @@ export class AgentChannel {
     if (!frame || typeof frame.head.type !== "string") return "unreadable";
     const { id } = frame.head;
     const query = typeof id === "string" ? this.#queries?.get(id) : undefined;
-    // One that was cancelled, or a kind that a newer agent knows.
+    // A frame of a cancelled query, or of a kind that only newer agents know.
     if (!query || typeof id !== "string") return "unasked";
     if (frame.head.type !== "chunk" && frame.head.type !== "error") return "unasked";
     if (frame.head.type === "chunk") this.#chunk(id, query, frame.head, frame.body);
@@ -101,7 +104,7 @@ export class AgentChannel {
     return "taken";
   }
 
-  /** Every 2 s: who asked hears that the agent is still waited for; what is past its time is given up. */
+  /** Every 2 s: sends each caller a keep-alive, and fails queries past their deadline. */
   tick(nowMs: number): void {
     for (const [id, query] of this.#queries ?? none) {
       if (nowMs > query.endsAtMs) this.cancel(id);
@@ -109,7 +112,7 @@ export class AgentChannel {
     }
   }
 
-  /** Ends all queries: their agent is gone. */
+  /** Fails all queries: their agent has disconnected. */
   abandon(code: "connection_lost" | "device_error"): void {
     for (const [id, query] of this.#queries ?? none) this.#fail(id, query, code);
   }
@@ -128,7 +131,7 @@ export class AgentChannel {
     const timeoutMs = Math.min(Math.max(Number(head.timeoutMs) || 0, 0), 60_000);
     this.#queries.set(id, {
       answer,
-      // Whoever asked waits 2 s longer than the agent may take.
+      // The caller's timeout is 2 s longer than the agent's.
       endsAtMs: nowMs + timeoutMs + 2_500,
       nextSeq: 0,
       sentSeq: 0,
@@ -145,7 +148,7 @@ export class AgentChannel {
     query.bytes += body.length;
     const last = head.last === true;
     const isBad = head.seq !== query.nextSeq || body.length > agentChunkBytes || query.bytes > agentReplyBytes;
-    // Empty ones would never come to an end.
+    // An unlimited number of empty chunks would keep the query open for ever.
     if (isBad || (body.length === 0 && !last) || query.nextSeq >= chunksMax) {
       this.#fail(id, query, "device_error");
       this.send({ type: "cancel", id });
@@ -159,7 +162,10 @@ export class AgentChannel {
     if (last || query.waitingBytes >= agentChunkBytes) this.#forward(query, last);
   }
 
-  /** Whole chunks, however small those are that the agent sends: an asker hears 64 messages at most (deploy/nats/permissions.conf). */
+  /**
+   * Sends merged chunks, however small the agent's are: a caller accepts at most 64 messages
+   * (deploy/nats/permissions.conf).
+   */
   #forward(query: Query, last: boolean): void {
     const all = Buffer.concat(query.waiting);
     let at = 0;

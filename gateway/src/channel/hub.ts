@@ -18,23 +18,26 @@ export type ChannelHub = {
   /** Completes the upgrade of a request that was admitted. */
   readonly upgrade: WebSocketServer["handleUpgrade"];
   open(socket: WebSocket, agent: Agent, digest: string): void;
-  /** Connects the channels with the bus, once it is there. */
+  /** Connects the channels to the bus once it is available. */
   attach(relay: Relay): void;
-  /** Asks again whether these agents are admitted, and closes the channels of those that are not. */
+  /** Checks again whether these agents are admitted, and closes the channels of those that are not. */
   recheck(matches: (channel: { agent: Agent; digest: string }) => boolean): void;
-  /** Tells each agent to reconnect within `spreadMs`, and resolves when all have left; who stays longer is cut. */
+  /**
+   * Sends each agent a reconnect within `spreadMs`, and resolves when all have disconnected; the remaining ones are
+   * closed.
+   */
   drain(spreadMs: number): Promise<void>;
   readonly size: number;
 };
 
-/** An agent is asked for a sign of life this often, and given up after the second. */
+/** Interval of pings; a connection is closed after the second one without a pong. */
 const pingEveryMs = 30_000;
 const deadAfterMs = 60_000;
 const tickMs = 1_000;
 /** Frames beside the answers to queries that an agent may send a minute. */
 const unaskedMax = 10_000;
 const unaskedTicks = 60;
-/** After the last agent was told to leave. */
+/** Grace after the last agent was sent a reconnect. */
 const leaveGraceMs = 5_000;
 const recheckFlights = 20;
 const announceMax = 500;
@@ -45,8 +48,8 @@ const channelsGauge = gauge("gateway_agent_channels", "Agents connected to this 
 const closed = counter("gateway_agent_channels_closed_total", "Channels closed, by reason.", ["reason"]);
 
 /**
- * All agent channels of this gateway: keeps them alive, connects each with its device's subject on the bus, and sees to it that
- * of several connections of one device, here or at other gateways, the newest stays (docs/agent-channel.md).
+ * All agent channels of this gateway: keeps them alive, connects each with its device's subject on the bus, and sees to
+ * it that of several connections of one device, here or at other gateways, the newest stays (docs/agent-channel.md).
  */
 export function createChannelHub(options: HubOptions): ChannelHub {
   const { admit, log, pingMs = pingEveryMs, deadMs = deadAfterMs, nowMs = () => performance.now() } = options;
@@ -60,7 +63,7 @@ export function createChannelHub(options: HubOptions): ChannelHub {
     skipUTF8Validation: true,
   });
   let relay: Relay | null = null;
-  // Never behind any epoch that was heard of: later connections get higher ones whatever the clocks of the gateways say.
+  // Never below any epoch that was received: later connections get higher ones whatever the gateways' clocks say.
   let lastEpoch = 0;
   let ticks = 0;
   let allGone: (() => void) | null = null;
@@ -75,7 +78,7 @@ export function createChannelHub(options: HubOptions): ChannelHub {
     closed.inc({ reason: code });
     channel.socket.close(closeCodes[code], code);
     gone(channel);
-    // One that does not answer the close is cut.
+    // A connection that does not answer the close frame is terminated.
     setTimeout(() => channel.socket.terminate(), 2_000).unref();
   };
 
@@ -97,7 +100,7 @@ export function createChannelHub(options: HubOptions): ChannelHub {
     channel.leave = subscription.stop;
   };
 
-  /** Counts what nobody asked for: late chunks are a few, and a flood of frames would keep the gateway from everybody else. */
+  /** Counts unsolicited frames: a few late chunks are normal, while a flood of frames would delay all other agents. */
   const isOneMore = ({ agent }: AgentChannel): boolean => {
     const frames = (unasked.get(agent.id) ?? 0) + 1;
     unasked.set(agent.id, frames);
@@ -106,7 +109,7 @@ export function createChannelHub(options: HubOptions): ChannelHub {
 
   /** A fault of ours in reading what one agent sent costs that agent its channel, never the gateway all of them. */
   const isBearable = (channel: AgentChannel, bytes: Uint8Array): boolean => {
-    // Frames still come in until the other side has answered the close.
+    // Frames still arrive until the peer has answered the close frame.
     if (!isCurrent(channel)) return true;
     try {
       const heard = channel.hear(bytes);
@@ -158,7 +161,7 @@ export function createChannelHub(options: HubOptions): ChannelHub {
     try {
       channel.agent = await admit(channel.digest);
     } catch (error) {
-      // Identity may be away: nobody is turned out for that, and the next tick asks again.
+      // Identity may be unavailable: channels stay open then, and the next tick checks again.
       const unknown = !(error instanceof AppError) || error.code === "unavailable" || error.code === "overloaded";
       if (unknown) setTimeout(() => isCurrent(channel) && later(channel), 5_000).unref();
       else if (channel.socket.readyState === WebSocket.OPEN) {

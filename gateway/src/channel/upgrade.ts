@@ -35,8 +35,8 @@ export type UpgradeOptions = {
 };
 
 /**
- * Takes agents' upgrades to their channel, with the checks of every other row. A request that offers another upgrade (h2c) is
- * served as what it is: with this listener there, Node would leave it to us.
+ * Handles agents' upgrade requests, with the checks of every other route. A request that offers another upgrade (h2c)
+ * is served without it: because of this listener, Node would leave it to this code.
  */
 export function acceptChannels(server: Server, options: UpgradeOptions): void {
   const take = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -55,7 +55,7 @@ export function acceptChannels(server: Server, options: UpgradeOptions): void {
       (error: unknown) => refuse(socket, error, options.log),
     );
   };
-  // Node leaves the connection to us as soon as it has read the offer: replies to what was asked before it come first.
+  // Node hands the connection over as soon as it has read the offer: replies to earlier requests are sent first.
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     options.answers.afterLast(socket, () => take(request, socket, head));
   });
@@ -110,7 +110,7 @@ function refuse(socket: Duplex, error: unknown, log: Logger): void {
 
 const ofUpgrade = new Set(["upgrade", "connection", "http2-settings"]);
 
-/** Gives the connection back to the HTTP server, its request without the offer to upgrade. */
+/** Returns the connection to the HTTP server, with the request but without its upgrade offer. */
 function replay(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
   const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
   for (let i = 0; i < request.rawHeaders.length; i += 2) {

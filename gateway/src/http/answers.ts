@@ -7,11 +7,13 @@ type Last = { request: IncomingMessage; response: ServerResponse };
 export type Answers = {
   /** The newest request of a connection, and its response. */
   last(socket: Duplex): Last | undefined;
-  /** Calls once everything that was asked on a connection so far has been answered, or the connection is gone. */
+  /** Calls back once every request so far on a connection has been answered, or the connection has closed. */
   afterLast(socket: Duplex, then: () => void): void;
 };
 
-/** Notes the newest request of each connection: what does not go through Node's own order of replies waits for it here. */
+/**
+ * Notes the newest request of each connection: what does not go through Node's own order of replies waits for it here.
+ */
 export function trackAnswers(server: Server): Answers {
   const underWay = new WeakMap<Duplex, Last>();
   const track = (request: IncomingMessage, response: ServerResponse) => {

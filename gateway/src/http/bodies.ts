@@ -10,7 +10,7 @@ export type BodiesOptions = {
   bytesMax: number;
   /** Percent of both that one owner may hold. */
   ownerPercent: number;
-  /** Milliseconds that any body may take. */
+  /** Milliseconds that any body may take to arrive. */
   graceMs: number;
   /** Bytes a second that justify more time. */
   minBytesPerSecond: number;
@@ -19,14 +19,15 @@ export type BodiesOptions = {
 
 export type Bodies = {
   /**
-   * The bytes of a request's body. `owner` is whose share they count to. Rejects with EdgeError `payload_too_large` beyond `limitBytes`,
-   * `request_timeout` when it comes too slowly or faster ones need its turn, `bad_request` when the client leaves, AppError
-   * `overloaded` when too many bytes are kept.
+   * The bytes of a request's body. `owner` names the share that they count towards. Rejects with EdgeError
+   * `payload_too_large` beyond `limitBytes`, `request_timeout` when the body is too slow or is displaced by faster
+   * ones, `bad_request` when the client disconnects, and AppError `overloaded` when too many bytes are in memory.
    */
   receive(request: IncomingMessage, owner: string, limitBytes: number): Promise<Buffer>;
   /**
-   * The inflated bytes of a gzip body, which count to `owner` as received ones do. Stopped on the way when they exceed
-   * `limitBytes` or the bytes that may be kept. Rejects as `receive`, with `bad_request` for what is no gzip.
+   * The inflated bytes of a gzip body, which count towards `owner` as received bytes do. Inflation stops when they
+   * exceed `limitBytes` or the bytes allowed in memory. Rejects as `receive` does, and with `bad_request` for invalid
+   * gzip.
    */
   inflate(sent: Buffer, owner: string, limitBytes: number): Promise<Buffer>;
   readonly size: number;
@@ -36,7 +37,7 @@ export type Bodies = {
 export const overrunBytes = 8 * 1024 * 1024;
 
 const sweepMs = 250;
-/** Bodies that are given up are answered by so many: whoever comes again for each costs no more than that. */
+/** At most this many 408 replies are in flight: a client that repeats a dropped body costs no more than that. */
 const answeredAtOnce = 5;
 const answerEveryMs = 50;
 /** Younger bodies are not compared by their speed. */
@@ -51,7 +52,7 @@ type Receiving = {
   startedMs: number;
   received: number;
   kept: number;
-  /** Given up, and not answered yet. */
+  /** Dropped bodies whose reply is not sent yet. */
   isCut: boolean;
   giveUp(error: Error): void;
   /** Lets go of its bytes. */
@@ -60,8 +61,8 @@ type Receiving = {
 type Owner = { key: string; bodies: Set<Receiving>; kept: number };
 
 /**
- * Receives bodies before their requests take a place, so that slow ones hold nobody up. Where there are too many the slowest is cut,
- * not the newest refused: who sends one byte a second cannot keep others out.
+ * Receives bodies before their requests take a place, so that slow bodies block no other request. Beyond the maximum
+ * the slowest body is cut, not the newest refused: a client that sends one byte a second cannot lock others out.
  */
 export function createBodies(options: BodiesOptions): Bodies {
   const { max, bytesMax, ownerPercent, graceMs, minBytesPerSecond, now = () => performance.now() } = options;
@@ -77,7 +78,7 @@ export function createBodies(options: BodiesOptions): Bodies {
     for (const body of unanswered.splice(0, answeredAtOnce)) body.giveUp(tooSlow());
     if (unanswered.length > 0) setTimeout(answerSome, answerEveryMs).unref();
   };
-  // Its place and its bytes are free at once; its client hears of it when it is its turn.
+  // Its place and bytes are free at once; its reply waits for its turn.
   const cut = (body: Receiving | null, reason: "slow" | "share" | "all") => {
     if (body === null) return;
     cuts.inc({ reason });
@@ -134,7 +135,7 @@ export function createBodies(options: BodiesOptions): Bodies {
     kept += bytes;
   };
 
-  /** What comes of a body; its promise settles once, and `ended` is called then. */
+  /** The outcome of a body; its promise settles once, and `ended` is called then. */
   const collect = (
     ownerKey: string,
     { resolve, reject }: { resolve(bytes: Buffer): void; reject(error: Error): void },
@@ -178,7 +179,7 @@ export function createBodies(options: BodiesOptions): Bodies {
       new Promise((resolve, reject) => {
         const { body, settle, drop, isSettled, isOver, take } = collect(ownerKey, { resolve, reject });
         const tooLarge = () => settle(payloadTooLarge(limitBytes));
-        // Listens on after the end: what still comes is thrown away, and the reply can leave.
+        // Keeps reading after the end and discards the data, so that the reply can be sent.
         request.on("data", (chunk: Buffer) => {
           if (isOver()) return;
           body.received += chunk.length;
@@ -187,14 +188,14 @@ export function createBodies(options: BodiesOptions): Bodies {
           if (body.received > limitBytes + overrunBytes) tooLarge();
         });
         request.on("end", () => (body.received > limitBytes ? tooLarge() : settle(null)));
-        // The socket is gone or its framing broke: nobody reads the reply, the parser has answered. Each request closes in the end, and an
-        // error takes its stack when it is made.
+        // The socket has closed or the framing is invalid: the client does not read a reply, or the parser has already
+        // answered. Each request closes in the end, and creating an error captures a stack trace.
         const gone = () => {
           if (!isSettled()) settle(new EdgeError("bad_request", "Request body was cut off"));
         };
         request.on("error", gone);
         request.on("close", gone);
-        // It may have left while its credential was looked up.
+        // The client may have disconnected while its credential was resolved.
         if (request.destroyed && !request.readableEnded) gone();
       }),
     inflate: (sent, ownerKey, limitBytes) =>
@@ -202,7 +203,7 @@ export function createBodies(options: BodiesOptions): Bodies {
         const gunzip = createGunzip();
         const { body, settle, isOver, take } = collect(ownerKey, { resolve, reject }, () => gunzip.destroy());
         gunzip.on("data", (chunk: Buffer) => {
-          // Cut meanwhile: the answer waits for its turn no longer.
+          // Cut while it waited: the reply is no longer queued.
           if (isOver()) return settle(null);
           body.received += chunk.length;
           if (body.received > limitBytes) settle(payloadTooLarge(limitBytes));
@@ -224,7 +225,10 @@ export function payloadTooLarge(limitBytes: number): EdgeError {
   return new EdgeError("payload_too_large", `Request body is larger than ${limitBytes} bytes`);
 }
 
-/** The one with the fewest bytes a second; the oldest when all have just begun. They stand in the order in which they began. */
+/**
+ * The one with the fewest bytes a second; the oldest when all have just begun. They stand in the order in which they
+ * began.
+ */
 function slowestOf(bodies: ReadonlySet<Receiving>, atMs: number): Receiving | null {
   let oldest: Receiving | null = null;
   let slowest: Receiving | null = null;

@@ -25,7 +25,7 @@ export function checkAnnouncedLength(request: IncomingMessage, limitBytes: numbe
   if (length !== undefined && Number(length) > limitBytes) throw payloadTooLarge(limitBytes);
 }
 
-/** How a row takes its body. */
+/** How a route accepts its body. */
 export type BodyRules = { limitBytes: number; isForm: boolean; takesGzip: boolean };
 
 /** A body, and the bytes that it was read from. */
@@ -34,8 +34,8 @@ export type Body = { value: unknown; bytes: Uint8Array };
 export const emptyBody: Body = { value: {}, bytes: Buffer.from("{}") };
 
 /**
- * Judges a body by the head of its request, before it is received: type, encoding, announced length. Returns whether it is compressed.
- * Throws EdgeError `unsupported_media_type` and `payload_too_large`.
+ * Judges a body by the head of its request, before it is received: type, encoding, announced length. Returns whether it
+ * is compressed. Throws EdgeError `unsupported_media_type` and `payload_too_large`.
  */
 export function checkBodyHead(
   { contentType, contentEncoding }: Inbound,
@@ -60,21 +60,29 @@ export function readJson(bytes: Buffer): Body {
   return bytes.length === 0 ? emptyBody : { value: parseJson(bytes), bytes };
 }
 
-/** The texts of a form by name; a repeated name holds all its values. Throws AppError `validation_failed` for text that no store could keep. */
+/**
+ * The texts of a form by name; a repeated name holds all its values. Throws AppError `validation_failed` for text that
+ * no store could keep.
+ */
 export function readForm(bytes: Buffer): Body {
   const value = { ...parseQuery(bytes.toString("latin1")) };
   checkStorable(value, "", 1);
   return { value, bytes };
 }
 
-/** Whether a client that was refused by size is still sending, and would have its reply cut off if nobody read on. */
+/**
+ * Whether a client whose body was refused by size is still sending, so that its reply would be cut off if reading
+ * stopped.
+ */
 export function isStillSending(request: IncomingMessage): boolean {
   const announced = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY);
   const waits = request.headers.expect !== undefined;
   return !(request.complete || request.destroyed || waits || announced > overrunBytes);
 }
 
-/** Throws EdgeError `invalid_json` on broken UTF-8 or JSON, AppError `validation_failed` on text or nesting we refuse. */
+/**
+ * Throws EdgeError `invalid_json` on broken UTF-8 or JSON, AppError `validation_failed` on text or nesting we refuse.
+ */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return {};
   let value: unknown;
@@ -85,13 +93,13 @@ export function parseJson(bytes: Buffer): unknown {
   } catch {
     throw new EdgeError("invalid_json", "Request body is not valid JSON");
   }
-  // Valid UTF-8 and valid JSON: only an escape or a number could still hide what no store takes.
+  // Valid UTF-8 and valid JSON: only an escape or a number could still contain a value that no store accepts.
   const plain = !text.includes("\\u") && !text.includes("__proto__");
   if (!plain || !hasDoublesOnly(value, 1)) checkStorable(value, "", 1);
   return value;
 }
 
-/** Whether every number is one that a double holds: JSON can say 1e400, which is read as Infinity and written as null. */
+/** Whether every number fits a double: JSON permits 1e400, which is parsed as Infinity and serialised as null. */
 function hasDoublesOnly(value: unknown, depth: number): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || value === null) return true;
@@ -102,7 +110,10 @@ function hasDoublesOnly(value: unknown, depth: number): boolean {
   return true;
 }
 
-/** PostgreSQL keeps neither U+0000 nor lone surrogates, no double a number beyond its range; `__proto__` has no honest use. */
+/**
+ * PostgreSQL stores no U+0000 and no lone surrogates, a double no number beyond its range; `__proto__` has no
+ * legitimate use.
+ */
 function checkStorable(value: unknown, path: string, depth: number): void {
   const problem = typeof value === "string" ? textProblem(value) : numberProblem(value);
   if (problem) throw path === "" ? validationError({}, [problem]) : validationError({ [path]: [problem] });

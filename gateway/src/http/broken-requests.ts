@@ -18,15 +18,15 @@ const knownProblems: Record<string, () => EdgeError> = {
 };
 
 /**
- * Answers requests that never became one: our error body and an end to the connection, where a reply can still be told apart
- * from the one before.
+ * Answers input that could not be parsed as a request: sends the error body and closes the connection, provided that
+ * the client can distinguish the reply from an earlier one.
  */
 export function handleBrokenRequests(server: Server, answers: Answers, log: Logger): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     const code = error.code ?? "unknown";
     broken.labels(code.startsWith("HPE_") || code.startsWith("ERR_HTTP") ? code : "connection").inc();
     log.debug({ err: error }, "request could not be read");
-    // Opened and never used: an answer to nothing would be taken for the answer to the next request.
+    // The connection never carried a request: an unsolicited reply would be read as the reply to the next request.
     if (code === timedOut && isUnused(socket)) {
       socket.end(() => socket.destroy());
       return;
@@ -42,7 +42,7 @@ export function handleBrokenRequests(server: Server, answers: Answers, log: Logg
       refuse();
       return;
     }
-    // A response has its socket only when its turn has come; while the body is what broke, this is its reply.
+    // A response has its socket only when its turn has come; when the body is malformed, this is its reply.
     const hasTurn = last.response.socket !== null && !last.response.headersSent;
     if (hasTurn && !last.request.complete) refuse();
     else last.response.once("finish", refuse);

@@ -2,8 +2,8 @@
 export type ByteRange = { start: number; end: number };
 
 /**
- * The one range that a `Range` header asks for (RFC 9110 section 14.1.2); "all" for none, several or one that is
- * malformed, "beyond" when nothing of the file is in it.
+ * The one range of a `Range` header (RFC 9110 section 14.1.2); "all" for no range, several ranges or a malformed one,
+ * "beyond" when the range lies outside the file.
  */
 export function byteRange(header: string | null, size: number): ByteRange | "all" | "beyond" {
   const [, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "") ?? [];

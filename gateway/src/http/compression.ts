@@ -10,7 +10,10 @@ const inThreadPool = promisify(gzip);
 /** A reply's text compressed, outside of the event loop. */
 export const compressed = (text: string): Promise<Buffer> => inThreadPool(text, { level });
 
-/** Whether a reply is sent compressed to those who take it so. Secrets never are: their length would tell of them. */
+/**
+ * Whether a reply is compressed for clients that accept it. Replies with secrets never are: their length would leak
+ * information.
+ */
 export const mayCompress = ({ noStore }: { noStore?: true }, text: string): boolean =>
   text.length >= fromCharacters && !noStore;
 

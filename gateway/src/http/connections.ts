@@ -4,7 +4,7 @@ import { counter } from "@muster/kit";
 
 const dropped = counter("gateway_connections_dropped_total", "Connections closed as they came: there were too many.");
 
-/** Share of the most connections from which on idle ones are closed for those that come. */
+/** Share of the maximum number of connections from which idle ones are closed in favour of new ones. */
 const fullShare = 0.9;
 const closeIdleEveryMs = 1_000;
 

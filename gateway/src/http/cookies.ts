@@ -1,6 +1,6 @@
 /**
- * The value of a cookie in a Cookie header, or null. A name that stands twice with two values is null, too: one of them was
- * planted, perhaps by a sibling domain, and nothing says which (RFC 6265 section 8.6).
+ * The value of a cookie in a Cookie header, or null. A name with two different values is null, too: one of them was
+ * planted, perhaps by a sibling domain, and the header does not identify it (RFC 6265 section 8.6).
  */
 export function cookieOf(header: string | null, name: string): string | null {
   if (header === null) return null;

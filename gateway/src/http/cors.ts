@@ -9,7 +9,7 @@ export type Cors = {
   forPreflight(origin: string | null, allow: string): readonly string[];
 };
 
-/** CORS for exactly the origins given (Fetch standard, "CORS protocol"). Cookies are never part of it. */
+/** CORS for exactly the configured origins (Fetch standard, "CORS protocol"). Cookies are never included. */
 export function createCors(origins: readonly string[]): Cors {
   const replies = new Map(
     origins.map((origin) => [

@@ -27,7 +27,7 @@ export type ExchangeOptions = {
   addressRates: AddressRates;
   accessRules: AccessRules;
   noteRefusal: NoteRefusal;
-  /** While true nothing long is gone on with. */
+  /** While true, long-running work is not continued. */
   draining: () => boolean;
   clientAddress: ClientAddressRule;
   /** Milliseconds since 1970. */
@@ -48,14 +48,14 @@ export type Found = {
 
 /** One request that has found its row, and what the steps before its handler find out (run-row.ts). */
 export type Exchange = Found & {
-  /** Who calls; null for those who need not say, and did not. */
+  /** The caller; null for unauthenticated requests on public routes. */
   session: Credential | null;
   /** Set once the caller is authenticated and the request counted. */
   rate: Rate | null;
   /** Whether it holds a place of its class now, and whose share of the class that is. */
   hasPlace: boolean;
   shareOf: string | null;
-  /** The agent among whose requests it is counted; null before and for all others. */
+  /** The agent whose concurrency limit the request counts towards; null before authentication and for other callers. */
   placeOfAgent: string | null;
   idempotencyKey: string | null;
   params: { id?: unknown };

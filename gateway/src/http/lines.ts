@@ -6,7 +6,7 @@ import { Streamed } from "./reply.ts";
 export const linesType = "application/x-ndjson; charset=utf-8";
 /** Longest time a stream lasts, in seconds: less than its access token, its deadline, and most proxies' patience. */
 export const longestSeconds = 280;
-/** Sources of lines say null so often while they have none. */
+/** Interval at which an idle source of lines yields null. */
 export const tickMs = 2_000;
 const aliveMs = 15_000;
 
@@ -14,8 +14,8 @@ const aliveMs = 15_000;
 type Line = { kind: string } | null;
 
 /**
- * JSON, a line each, for as long as asked and as the caller may have it: before each line and every two seconds it is
- * judged anew. `alive` stands where nothing was said for 15 s; a source that fails ends with a line `error`.
+ * JSON lines, until the requested time is up or the caller loses access: the caller is checked again before each line
+ * and every two seconds. A line `alive` follows 15 s of silence; a source that fails ends with a line `error`.
  */
 export function streamedLines(
   request: Pick<RouteRequest, "isStillWelcome">,
@@ -28,7 +28,7 @@ export function streamedLines(
       const bytes = linesOf(request, seconds, lines);
       return {
         next: () => bytes.next(),
-        // A generator that was never asked for anything would not end its source.
+        // A generator that was never started would not stop its source.
         async return() {
           await lines.return?.();
           return bytes.return(undefined);

@@ -6,9 +6,7 @@ const resolutionMs = 10;
 /** A loop that was busy for less of the last second is not late, and sampling it would be most of what it does. */
 const restingShare = 0.05;
 
-/**
- * Tells each second by how many milliseconds the event loop was late at most in 99 of 100 samples; 0 while it rests.
- */
+/** Reports each second the event loop's lag in milliseconds (99th percentile); 0 while the loop is idle. */
 export function watchLoopLag(tell: (p99Ms: number) => void): { stop(): void } {
   const delays = monitorEventLoopDelay({ resolution: resolutionMs });
   let isSampling = false;

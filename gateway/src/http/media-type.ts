@@ -4,8 +4,8 @@ const application = "application/";
 const subtype = /^[a-z0-9!#$&^_.+-]+$/;
 
 /**
- * Whether a `Content-Type` is JSON in UTF-8: `application/json` or `application/*+json` (RFC 6839), with no parameter but
- * `charset=utf-8`. A type of more than 256 characters is not.
+ * Whether a `Content-Type` is JSON in UTF-8: `application/json` or `application/*+json` (RFC 6839), with no parameter
+ * but `charset=utf-8`. A type of more than 256 characters is not.
  */
 export function isJsonType(contentType: string): boolean {
   return isUtf8Type(contentType, (name) => {
@@ -13,7 +13,7 @@ export function isJsonType(contentType: string): boolean {
   });
 }
 
-/** The same for `application/x-www-form-urlencoded`. */
+/** Whether the media type is `application/x-www-form-urlencoded`. */
 export function isFormType(contentType: string): boolean {
   return isUtf8Type(contentType, (name) => name === "x-www-form-urlencoded");
 }

@@ -58,7 +58,7 @@ function isOverload(error: unknown): boolean {
   return error instanceof AppError && error.code === "overloaded";
 }
 
-/** A dependency that is away shows in its own log and alerts; here it is not a fault of this process. */
+/** An unavailable dependency shows in its own log and alerts; it is not an error of this process. */
 function isExpected(error: unknown): boolean {
   return error instanceof AppError && error.code !== "internal";
 }

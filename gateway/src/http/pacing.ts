@@ -11,8 +11,8 @@ export type PacingOptions = {
 
 export type Pacer = {
   /**
-   * Null when the request may go on now, else a promise of its turn. Throws AppError `overloaded` when too many wait; rejects with
-   * EdgeError `bad_request` when the client leaves before.
+   * Null when the request may start now, else a promise of its turn. Throws AppError `overloaded` when too many wait;
+   * rejects with EdgeError `bad_request` when the client disconnects before.
    */
   turn(clientAddress: string | null, response: Pick<ServerResponse, "once" | "off">): Promise<void> | null;
 };
@@ -23,8 +23,8 @@ const waiting = gauge("gateway_paced_waiting", "Sign-ins and the like that wait 
 const refused = counter("gateway_paced_refused_total", "Sign-ins and the like refused because too many waited.");
 
 /**
- * Begins requests one at a time with a pause between them, in which the event loop serves whatever else has come. Those that wait take
- * turns by address (IPv6: by /64) (docs/decisions/0060-sign-ins-are-begun-one-by-one.md).
+ * Starts requests one at a time with a pause in between, in which the event loop serves other requests. Queued requests
+ * take turns by address (IPv6: by /64) (docs/decisions/0060-sign-ins-are-begun-one-by-one.md).
  */
 export function createPacer({ perSecond, waitingMax }: PacingOptions): Pacer {
   const everyMs = 1_000 / perSecond;
@@ -50,7 +50,7 @@ export function createPacer({ perSecond, waitingMax }: PacingOptions): Pacer {
     setTimeout(begin, afterMs);
   };
 
-  // Spread over twice the wait: clients that were refused together must not come back together.
+  // Spread over twice the wait: clients that were refused together must not return together.
   const full = () => {
     refused.inc();
     const spreadSeconds = (1 + Math.random()) * Math.max(1, lanes.size / perSecond);

@@ -2,13 +2,13 @@ import { type Caller, clientNetwork } from "@muster/kit";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import type { Sharer } from "./shedding.ts";
 
-/** Takes a place of the row's class. Throws AppError `overloaded`. */
+/** Takes a place of the route's class. Throws AppError `overloaded`. */
 export function takePlace({ shedder }: ExchangeOptions, exchange: Exchange): void {
   shedder.enter(exchange.served.load);
   exchange.hasPlace = true;
 }
 
-/** Takes it from the share of whom the request is for. Throws AppError `overloaded`. */
+/** Takes a place from the share of the request's owner. Throws AppError `overloaded`. */
 export function takeShare(options: ExchangeOptions, exchange: Exchange, caller: Caller | null): void {
   if (exchange.served.load === "vital") return;
   const owner = ownerOf(options, exchange, caller);
@@ -20,14 +20,14 @@ export function takeShareOf({ shedder }: ExchangeOptions, exchange: Exchange, ow
   exchange.shareOf = owner;
 }
 
-/** Gives back the place of the class; what has none is unharmed. */
+/** Frees the place of the class; a request without one is unaffected. */
 export function leavePlace({ shedder }: ExchangeOptions, exchange: Exchange): void {
   if (exchange.hasPlace) shedder.leave(exchange.served.load, exchange.shareOf);
   exchange.hasPlace = false;
   exchange.shareOf = null;
 }
 
-/** Gives back all that a request holds. */
+/** Frees all places that a request holds. */
 export function leavePlaces(options: ExchangeOptions, exchange: Exchange): void {
   leavePlace(options, exchange);
   if (exchange.placeOfAgent !== null) options.shedder.leaveAgent(exchange.placeOfAgent);

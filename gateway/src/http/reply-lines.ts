@@ -5,9 +5,9 @@ const privately: readonly string[] = ["Cache-Control", "private, no-store"];
 const noReferrer: readonly string[] = ["Referrer-Policy", "no-referrer"];
 
 /**
- * Lines that keep a row's reply out of caches and its address out of Referer. What is answered to a caller who is known
- * is theirs alone, unless the reply has its own `Cache-Control`, which is null without one and "" when it stands among
- * the lines already.
+ * Lines that keep a row's reply out of caches and its address out of Referer. Replies to authenticated callers are
+ * private, unless the reply has its own `Cache-Control`, which is null without one and "" when it stands among the
+ * lines already.
  */
 export function privacyOf(
   { access, noStore: secret, noReferrer: hidden }: Route,

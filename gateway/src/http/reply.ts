@@ -21,7 +21,7 @@ export class Rendered {
   }
 }
 
-/** A reply whose bytes come one after the other; asked for as fast as the client takes them. */
+/** A streamed reply body; its source is read as fast as the client receives. */
 export class Streamed {
   readonly contentType: string;
   /** Header lines beside it, flat. */
@@ -38,7 +38,10 @@ export class Streamed {
 /** Statuses that a handler may choose besides its row's own; the row names them under `answers`. */
 export type AnsweredStatus = 200 | 206 | 302 | 303 | 304 | 416;
 
-/** A reply whose status and header lines the handler chose: a redirect, what has not changed, a part of a file, a cookie beside a body. */
+/**
+ * A reply whose status and header lines the handler chose: a redirect, what has not changed, a part of a file, a cookie
+ * beside a body.
+ */
 export class Answered {
   readonly status: AnsweredStatus;
   /** Header lines, flat; Content-Type comes from the body. */
@@ -58,9 +61,9 @@ export function redirect(status: 302 | 303, location: string, lines: readonly st
 }
 
 /**
- * Sends a streamed reply and resolves when all of it has been handed to the connection, or the client has gone. A body that
- * fails on its way ends the connection: what arrived must not look whole. So does a client that takes nothing for `stalledMs`: it would hold
- * its place for ever.
+ * Sends a streamed reply and resolves when all of it has been handed to the connection, or the client has disconnected.
+ * A source that fails ends the connection: a partial body must not look complete. A client that receives nothing for
+ * `stalledMs` is disconnected, too: it would hold its place for ever.
  */
 export async function sendStream(
   response: ServerResponse,
@@ -89,7 +92,7 @@ export async function sendStream(
     }
     response.end();
   } catch (error) {
-    // The client has gone, perhaps with all of it, and that cancelled the source: nobody has failed.
+    // The client disconnected, perhaps after the last byte, and that cancelled the source: this is not a failure.
     if (response.destroyed) return;
     response.destroy();
     throw error;
@@ -98,7 +101,7 @@ export async function sendStream(
   }
 }
 
-/** Resolves when the connection takes more, or has ended; one that takes nothing for `stalledMs` is ended. */
+/** Resolves when the connection accepts more data, or has ended; one that accepts nothing for `stalledMs` is ended. */
 function drained(response: ServerResponse, stalledMs: number): Promise<void> {
   return new Promise((resolve) => {
     const stalled = setTimeout(() => response.destroy(), stalledMs);

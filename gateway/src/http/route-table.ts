@@ -17,7 +17,7 @@ const anyMethod: HTTPMethod = "GET";
 /** Longest value of a path parameter: as long as a request's head may be, so that the row's schema judges it. */
 const maxParamLength = 16_384;
 
-/** Builds the look-up from normalised path to rows. Throws when two rows have the same method and path. */
+/** Builds the look-up from normalised path to routes. Throws when two routes have the same method and path. */
 export function buildRouteTable(rows: readonly Route[]): FindRoute {
   const byPath = new Map<string, Map<string, Served>>();
   for (const row of rows) {

@@ -21,7 +21,7 @@ import {
 import { metaOf, rpcOf } from "./upstream.ts";
 import { withField } from "./validate.ts";
 
-/** What comes before a row's handler, in this order. */
+/** The steps before a route's handler, in this order. */
 const steps: readonly Step[] = [
   checkLength,
   countAddress,

@@ -29,11 +29,11 @@ export const maxHeaderBytes = 16 * 1024;
 export type GatewayTimeouts = {
   /** Until the headers of a request are complete. */
   headersMs: number;
-  /** Until its body is, too. */
+  /** Until its body has ended, too. */
   requestMs: number;
   /** Of an idle connection. */
   keepAliveMs: number;
-  /** While a client takes nothing of its reply. */
+  /** While a client receives nothing of its reply. */
   stalledMs: number;
   /** How often the first two are looked at. */
   checkMs: number;
@@ -41,7 +41,7 @@ export type GatewayTimeouts = {
 
 export type GatewayOptions = ExchangeOptions & {
   routes: readonly Route[];
-  /** Serve what is not a row; the first that says so. */
+  /** Handlers for paths that are not routes; the first that accepts the request serves it. */
   pages: readonly Pages[];
   corsOrigins: readonly string[];
   edgeAddressHeader: string | null;
@@ -58,7 +58,7 @@ export type Gateway = {
   /** What its connections are being answered. */
   answers: Answers;
   listen(port: number, host: string): Promise<number>;
-  /** Refuses new connections, lets requests under way end, cuts what is left after the grace. */
+  /** Refuses new connections, lets requests in flight end, and closes the remaining connections after the grace. */
   close(graceMs: number): Promise<void>;
 };
 
@@ -157,7 +157,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       error = thrown;
       const lines = joined(exchange?.rate ? rateLines(exchange.rate) : null, corsLines);
       if (exchange !== null) {
-        // A refused body may still come for a while: nobody waits for its place.
+        // A refused body may still arrive for a while: it holds no place.
         leavePlaces(options, exchange);
         if (isTooLarge(thrown) && isStillSending(request)) {
           await options.bodies.receive(request, networkOf(options, exchange), 0).catch(() => undefined);
@@ -200,7 +200,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     const reply = errorReply(whileStopping(thrown, options.draining()), requestId);
     const privacy = served === null ? null : privacyOf(served.row, null);
     if (privacy !== null) reply.headers.push(...privacy);
-    // What is left of a body would be read as the next request, or for ever.
+    // The rest of a body would be read as the next request, or for ever.
     const unread = !request.complete && (request.headers.expect !== undefined || givesUpBody.has(reply.code));
     sendText(
       response,
@@ -225,7 +225,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const server = createServer(
     {
       maxHeaderSize: maxHeaderBytes,
-      // Ours says so in our own error body.
+      // The gateway sends this refusal with its own error body.
       requireHostHeader: false,
       headersTimeout: timeouts.headersMs,
       requestTimeout: timeouts.requestMs,
@@ -236,7 +236,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   );
   // Bounded by maxHeaderBytes; Node would hide lines beyond a count from the checks above.
   server.maxHeadersCount = 0;
-  // Neither sends nor takes anything for longer than any request lasts: nobody is there.
+  // No data in either direction for longer than any request may last: the peer is considered dead.
   server.timeout = deadlinesMs.export + timeouts.stalledMs;
   boundConnections(server, options.connectionsMax);
   server.on("checkContinue", serve);
@@ -267,7 +267,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
-/** What a request needs may be gone while the process stops: then a failure that nobody expected is no fault, and another gateway serves. */
+/**
+ * A dependency may already have stopped while the process stops: an unexpected error is then no fault, and another
+ * gateway serves the retry.
+ */
 function whileStopping(thrown: unknown, stopping: boolean): unknown {
   const isUnexpected = !(thrown instanceof EdgeError) && toAppError(thrown).code === "internal";
   if (!stopping || !isUnexpected) return thrown;
@@ -294,7 +297,7 @@ function encodedSlash(): EdgeError {
   return new EdgeError("bad_request", "Path must not contain an encoded slash");
 }
 
-/** Resolves with the status once the page's reply has left, or its client has. */
+/** Resolves with the status once the page's reply was sent, or the client has disconnected. */
 function runFallback(handler: RequestListener, request: IncomingMessage, response: ServerResponse): Promise<number> {
   return new Promise((resolve) => {
     response.once("close", () => resolve(response.statusCode));

@@ -28,20 +28,20 @@ const keepSession = (place: Place, refreshToken: string) => ["Set-Cookie", lineO
 /** Header lines that remove it. */
 export const dropSession = (place: Place) => ["Set-Cookie", lineOf(place, "", 0)];
 
-/** Where a completed sign-in leaves its refresh token. */
+/** Where a completed sign-in returns its refresh token. */
 export const sessionIn = z.enum(["cookie"]).optional().meta({
   description:
     "`cookie`: the refresh token is set as an HttpOnly cookie and left out of the reply. For pages of this origin alone.",
 });
 
-/** The same of a row, for the OpenAPI document. */
+/** The same parameter for the OpenAPI document. */
 export const cookieAnswer: Readonly<Record<200, AnswerDescription>> = {
   200: { description: "Success", headers: { "Set-Cookie": 'With `session: "cookie"`: the refresh token.' } },
 };
 
 /**
- * Refuses, before anything has happened, cookies for pages of other origins: they could sign a browser in as somebody
- * else, or a session on. Throws EdgeError `cross_origin`.
+ * Refuses cookies for pages of other origins before any work is done: such a page could sign a browser in to another
+ * account, or extend a session. Throws EdgeError `cross_origin`.
  */
 export function checkOrigin(request: { sameOrigin(): boolean }): void {
   if (!request.sameOrigin()) throw new EdgeError("cross_origin", "Session cookies are for pages of this origin alone");

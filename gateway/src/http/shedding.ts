@@ -10,9 +10,9 @@ export type SheddingOptions = {
   caps: Readonly<Record<SheddableClass, number>>;
   /** Percent of a class that one organization may hold; also a partner's people, and one person of the platform. */
   organizationPercent: number;
-  /** Percent of a class that all who are not signed in may hold from one network. */
+  /** Percent of a class that unauthenticated requests from one network may hold. */
   anonymousPercent: number;
-  /** Downloads of binaries that all who are behind one network may have under way. */
+  /** Downloads of binaries in flight at most per client network. */
   downloadsPerNetwork: number;
   /** Requests of one agent that may be under way at once. */
   agentMax: number;
@@ -21,20 +21,20 @@ export type SheddingOptions = {
   random?: () => number;
 };
 
-/** Whose share of a class it is; as a label of the metric, too. */
+/** Kind of owner of a share of a class; also a label of the metric. */
 export type Sharer = "organization" | "network";
 
 export type Shedder = {
-  /** Takes a place for a request. Throws AppError `overloaded` when its class has none, or is shed. */
+  /** Takes a place for a request. Throws AppError `overloaded` when its class is full or shed. */
   enter(load: LoadClass): void;
-  /** The same within the share of whom it is for: the name of an organization and the like, or of a network. */
+  /** Takes a place within an owner's share, by the name of an organization, agent or network. */
   enterShare(load: LoadClass, owner: string, who: Sharer): void;
   /** A place among those of one agent. Throws AppError `rate_limited`. */
   enterAgent(deviceId: string): void;
   leaveAgent(deviceId: string): void;
-  /** Gives back what was taken; `owner` when the share's place was, too. */
+  /** Frees what was taken; `owner` when the share's place was taken, too. */
   leave(load: LoadClass, owner: string | null): void;
-  /** The lag of the second that has passed: one more class is shed after each bad second, one fewer after each good one. */
+  /** Takes the last second's lag: one more class is shed after each bad second, one fewer after each good one. */
   observeLag(p99Ms: number): void;
 };
 
@@ -51,7 +51,10 @@ const inFlight = gauge("gateway_class_in_flight", "Requests under way by class, 
 const lag = gauge("gateway_event_loop_lag_p99_seconds", "Event-loop lag, p99 of the last second.");
 const levels = gauge("gateway_shed_classes", "Classes that are shed because of event-loop lag.");
 
-/** Refuses early what this process could only serve late, so that what must work goes on: `vital` is never refused. */
+/**
+ * Refuses early the requests that this process could only serve late, so that essential ones proceed: `vital` is never
+ * refused.
+ */
 export function createShedder(options: SheddingOptions): Shedder {
   const { caps, organizationPercent, anonymousPercent, downloadsPerNetwork, agentMax, lagMaxMs } = options;
   const { random = Math.random } = options;
@@ -74,7 +77,7 @@ export function createShedder(options: SheddingOptions): Shedder {
 
   const refusal = (load: SheddableClass, reason: "lag" | "class" | Sharer): AppError => {
     shed.inc({ class: load, reason });
-    // A fleet that was refused together does not come back together.
+    // A fleet that was refused together must not return together.
     const retryAfterSeconds = load === "download" ? 5 + Math.floor(random() * 26) : 1;
     return new AppError("overloaded", "Service is overloaded", { retryAfterSeconds });
   };

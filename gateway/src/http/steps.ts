@@ -19,17 +19,17 @@ export type Step = (options: ExchangeOptions, exchange: Exchange) => void | Prom
 const noteTimeoutMs = 5_000;
 const bodyLimitOf = ({ served }: Exchange) => served.row.bodyLimitBytes ?? defaultBodyLimitBytes;
 
-/** 413 for a length that is announced and too great. */
+/** 413 for a Content-Length beyond the limit. */
 export const checkLength: Step = (_options, exchange) => checkAnnouncedLength(exchange.request, bodyLimitOf(exchange));
 
-/** 429 for an address that asks too much of a row that counts addresses. */
+/** 429 for an address beyond the limit of a route that counts addresses. */
 export const countAddress: Step = ({ clientAddress, addressRates }, { request, inbound, served }) => {
   const { row, route } = served;
   if (row.perAddressPerMinute === undefined) return;
   addressRates.count(row.perAddressPerMinute, route, clientAddress(request.socket.remoteAddress, inbound));
 };
 
-/** 401, then 429: who calls, and that they did. Counted before anything else is judged. */
+/** 401, then 429: identifies the caller and counts the request. Counted before any other check. */
 export const identify: Step = (options, exchange) => {
   const { request, inbound, served } = exchange;
   if (!isAuthenticated(served.row.access, inbound)) return undefined;
@@ -51,7 +51,7 @@ function admit(exchange: Exchange, rate: Rate): void {
   throw new AppError("rate_limited", "Rate limit exceeded", { retryAfterSeconds: rate.afterSeconds });
 }
 
-/** 503 for those whose share of the class is taken, an agent's own first. */
+/** 503 when the owner's share of the class is full, an agent's own share first. */
 export const enterShare: Step = (options, exchange) => {
   const { session } = exchange;
   if (session?.kind === "agent") {
@@ -61,7 +61,7 @@ export const enterShare: Step = (options, exchange) => {
   takeShare(options, exchange, session?.caller ?? null);
 };
 
-/** 403 for those who may not call the row. */
+/** 403 for callers that the route does not permit. */
 export const checkCaller: Step = (options, exchange) => {
   const { session, served } = exchange;
   if (session === null) return;
@@ -83,7 +83,7 @@ export const readAddress: Step = (_options, exchange) => {
   if (row.query) exchange.queryValues = validate(row.query, parseQuery(exchange.query));
 };
 
-/** Receives the body, inflated; while it comes the request holds no place. */
+/** Receives and inflates the body; meanwhile the request holds no place. */
 export const receiveBody: Step = (options, exchange) => {
   const { request, served } = exchange;
   if (served.row.method === "GET" || !hasBody(request)) return undefined;
@@ -111,7 +111,7 @@ export const waitTurn: Step = ({ pacer, clientAddress }, { request, response, in
   return pacer.turn(clientAddress(request.socket.remoteAddress, inbound), response) ?? undefined;
 };
 
-/** 400 for a body that is not what the row takes. */
+/** 400 for a body that the route does not accept. */
 export const readBody: Step = (_options, exchange) => {
   const { sent, served } = exchange;
   const { row } = served;
@@ -140,7 +140,7 @@ function isAuthenticated({ auth }: Access, { authorization, apiKey }: Inbound): 
   return auth === "optional" ? authorization !== null || apiKey !== null : auth !== "none";
 }
 
-/** Counts before anything else is judged: a request that is refused afterwards was made, too. */
+/** Counts before any other check: a request that is refused later counts, too. */
 function countRequest(options: ExchangeOptions, credential: Credential): Rate | Promise<Rate> {
   const { rates, sessionRateLimit, agentRates } = options;
   switch (credential.kind) {
@@ -157,7 +157,7 @@ function countRequest(options: ExchangeOptions, credential: Credential): Rate | 
   }
 }
 
-/** A change refused to somebody who is known is for the audit trail; their answer does not wait for it. */
+/** A refused change of an authenticated caller is audited; the reply does not wait for it. */
 function noteRefusal(options: ExchangeOptions, exchange: Exchange, credential: Credential, error: unknown): void {
   const { audit, auditsRefusals } = exchange.served.row;
   if (!auditsRefusals || audit === undefined || !(error instanceof AppError)) return;

@@ -21,8 +21,8 @@ const backslash = 92;
 const hash = 35;
 
 /**
- * Checks a request target and takes it apart, once, before anything is routed or parsed. Throws EdgeError `bad_request`
- * on all but the origin form (RFC 9112 section 3.2.1) and on `..`, `.` segments, `//`, `\`, `%5c`, `%00`, broken percent-encoding.
+ * Checks and parses a request target once, before routing. Throws EdgeError `bad_request` for all but the origin form
+ * (RFC 9112 section 3.2.1) and for `..`, `.` segments, `//`, `\`, `%5c`, `%00`, broken percent-encoding.
  */
 export function parseTarget(target: string): Target {
   if (target.charCodeAt(0) !== slash) refuse("Request target must begin with /");
@@ -54,7 +54,9 @@ function isDotSegment(target: string, i: number): boolean {
   return ends && target.charCodeAt(i - 1) === slash;
 }
 
-/** A target of only "%00" and control characters below is refused; everything else in a query is the schema's business. */
+/**
+ * A target of only "%00" and control characters below is refused; everything else in a query is the schema's business.
+ */
 function checkedQuery(target: string, from: number): string {
   const query = target.slice(from);
   for (let i = 0; i < query.length; i++) {

@@ -5,7 +5,7 @@ import { callOptions } from "@muster/rpc";
 import { deadlinesMs } from "../route.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 
-/** The caller of what must be asked before anyone is authenticated. */
+/** The caller of calls that precede authentication. */
 const gatewayCaller = systemCaller("gateway");
 
 /** Makes the options of each call that is made for a request. */
@@ -20,7 +20,7 @@ export function rpcOf(options: ExchangeOptions, exchange: Exchange): () => Promi
   };
 }
 
-/** Everything that goes upstream beside the caller: named here, nothing is copied from the request by itself. */
+/** All metadata sent upstream besides the caller: listed here, and never copied from the request as a whole. */
 export function metaOf(options: ExchangeOptions, { request, inbound, requestId }: Exchange): RequestMeta {
   return {
     requestId,
@@ -31,7 +31,7 @@ export function metaOf(options: ExchangeOptions, { request, inbound, requestId }
   };
 }
 
-/** Aborted when the client leaves before its reply. */
+/** Aborted when the client disconnects before its reply. */
 function signalOf(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   response.once("close", () => {

@@ -3,12 +3,12 @@ import type { z } from "zod";
 import type { Route } from "../route.ts";
 import { finalText, textOf } from "./words.ts";
 
-/** What a schema's own check may say of its fault: a code other than `validation_failed`, and public facts. */
+/** What a schema's own check may report of its fault: a code other than `validation_failed`, and public facts. */
 export type CodedFault = { code: ErrorCode; text: string; facts: Record<string, unknown> };
 
 /**
- * Parsed input. Throws AppError `validation_failed` with one text per fault, all of them, by dotted field path; the fault's own code when
- * a check names one and nothing else is wrong (docs/behaviour.md#errors).
+ * Parsed input. Throws AppError `validation_failed` with one text per fault, all of them, by dotted field path; the
+ * fault's own code when a check names one and nothing else is wrong (docs/behaviour.md#errors).
  */
 export function validate<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
   const parsed = schema.safeParse(input, { error: textOf });
@@ -41,8 +41,8 @@ export const takesOrgInQuery = (row: Pick<Route, "body" | "query">): boolean =>
   hasField(row, "orgId") && !Object.hasOwn(row.query?.shape ?? {}, "orgId");
 
 /**
- * The body as its row takes it; `orgId` may stand in the query. Throws as `validate` does, and `no_updates` for a PATCH that has no
- * field that the row knows.
+ * The body as its route accepts it; `orgId` may be in the query. Throws as `validate` does, and `no_updates` for a
+ * PATCH without a known field.
  */
 export function validateBody(
   row: Pick<Route, "method" | "body" | "query">,
@@ -57,7 +57,7 @@ export function validateBody(
   return body;
 }
 
-/** The organization says where, not what. */
+/** The organization locates the change and is not a change itself. */
 const isUpdate = ([name, value]: [string, unknown]) => value !== undefined && name !== "orgId";
 
 function withOrganization(

@@ -23,10 +23,10 @@ const formats: Record<string, string> = {
   date: "Must be a date",
 };
 
-/** Stands for a bound until the schema is known that has the other one, too. */
+/** Placeholder for a bound until the schema that has the other bound is known. */
 const bound = "\0bound";
 
-/** Texts of faults in this API's words, for those to which a schema gives none of its own. */
+/** Texts of faults in this API's words, for schemas without a text of their own. */
 export function textOf(issue: Issue): string {
   switch (issue.code) {
     case "invalid_type":

@@ -63,7 +63,10 @@ export function clientAddressRule(options: {
   };
 }
 
-/** Walks from our side outwards; a hop that is not an address ends the walk at the last one that a proxy of ours vouched for. */
+/**
+ * Walks from the nearest proxy outwards; a hop that is not an address ends the walk at the last one that a trusted
+ * proxy confirmed.
+ */
 function rightmostUntrusted(peer: string, forwardedFor: string, trusted: (address: string) => boolean): string {
   let nearest = peer;
   const hops = forwardedFor.split(",");

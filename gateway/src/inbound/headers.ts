@@ -25,7 +25,10 @@ export type Inbound = {
 };
 
 type Field = keyof Inbound;
-/** `drop`: looks like our own metadata. `refuse`: an underscore twin that a proxy may have let past its own rules. */
+/**
+ * `drop`: resembles internal metadata. `refuse`: a variant with underscores that a proxy may have let bypass its own
+ * rules.
+ */
 type Kind = Field | "drop" | "refuse" | "ignore";
 
 const fields: Record<string, Field> = {

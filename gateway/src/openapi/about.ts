@@ -1,6 +1,6 @@
 import { idempotencyKeyHeader } from "../http/idempotency-key.ts";
 
-/** What the OpenAPI document says before its operations: credentials, errors, lists, repeats, limits. */
+/** Introduction of the OpenAPI document: credentials, errors, lists, repeats, limits. */
 export const description = `
 Control plane for fleets of managed devices. All paths are relative to the address that served this document.
 

@@ -103,7 +103,7 @@ function successOf(row: Route, components: Map<string, JsonSchema>): JsonSchema 
   return { ...said, content: contentOf(row, jsonSchemaOf(row.reply, "output", components)) };
 }
 
-/** Answers with a status of their own; a part of a file has its content type, the others have no body. */
+/** Responses with a status other than the default; a part of a file has its content type, the others have no body. */
 function answersOf(row: Route): Record<string, JsonSchema> {
   const others = Object.entries(row.answers ?? {}).filter(([status]) => Number(status) !== (row.status ?? 200));
   return Object.fromEntries(
@@ -120,7 +120,7 @@ function bodyContent(row: Route, schema: JsonSchema): JsonSchema {
     : jsonContent(schema, exampleOf(row));
 }
 
-/** Whether a request may come without a body, which the gateway reads as `{}`; a PATCH without one is 400 `no_updates`. */
+/** Whether a request may have no body, which the gateway reads as `{}`; a PATCH without one is 400 `no_updates`. */
 const mayBeEmpty = ({ method, body }: Route) => method !== "PATCH" && body?.safeParse({}).success === true;
 
 /** Groups in the order of the table that describes them. */
@@ -143,7 +143,7 @@ function accessOf({ access, path, errors = [] }: Route) {
     mfa: session?.mfa ?? false,
     scopes: session?.scopes ?? null,
     keyScopes: session?.keyScopes ?? null,
-    // Whether people who are limited to some sites are refused.
+    // Whether users who are limited to some sites are refused.
     allSites,
   };
 }

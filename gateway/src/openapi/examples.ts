@@ -14,8 +14,9 @@ const byFormat: Record<string, string> = {
 };
 
 /**
- * A valid body of a row, for people who read the document and for the isolation matrix: the row's own, else one made from
- * the schema with what is required, what has an example, and the organization. Undefined for a row without a body.
+ * A valid body of a route, for the OpenAPI document and for the isolation matrix: the route's own example, else one
+ * made from the schema with required fields, fields that have an example, and the organization. Undefined for a route
+ * without a body.
  */
 export function exampleOf(row: Pick<Route, "method" | "body" | "example">): unknown {
   if (row.example !== undefined || row.body === undefined) return row.example;

@@ -4,8 +4,8 @@ import { z } from "zod";
 export type JsonSchema = { [key: string]: unknown };
 
 /**
- * JSON Schema 2020-12 of a zod schema, as clients send (`input`) or get (`output`) it. Schemas with an id go to `components` and are
- * referred to, as OpenAPI 3.1 wants.
+ * JSON Schema 2020-12 of a zod schema, as clients send (`input`) or get (`output`) it. Schemas with an id go to
+ * `components` and are referred to, as OpenAPI 3.1 wants.
  */
 export function jsonSchemaOf(
   schema: z.ZodType,

@@ -1,4 +1,6 @@
-/** Groups of operations and what the OpenAPI document says of each. A route whose tag has no entry does not compile. */
+/**
+ * Groups of operations and their descriptions in the OpenAPI document. A route whose tag has no entry does not compile.
+ */
 export const tagSentences = {
   Sessions: "Sign in, second factors, passkeys, passwords, and the caller's own sessions.",
   "Single sign-on": "Identity providers of organizations and partners, sign-in through them, and linked identities.",

@@ -4,8 +4,8 @@ import type { Logger } from "@muster/kit";
 const rememberedMs = 30_000;
 
 /**
- * The origin from which the sign-in page loads its logo, for its policy; null for none and for data: URLs. While
- * identity does not answer the page comes without the logo.
+ * The origin of the sign-in page's logo, for the content security policy; null for no logo and for data: URLs. While
+ * identity is unavailable the page has no logo.
  */
 export function createLogoOrigin(options: {
   logoUrl(): Promise<string>;

@@ -129,7 +129,7 @@ const eventLogs = route({
   },
 });
 
-/** `endDate` names days: the last moment of one that comes without a time. */
+/** `endDate` may be a day: without a time it means the day's last moment. */
 function endOf(text: string | undefined): string | undefined {
   return text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T23:59:59.999Z` : text;
 }

@@ -7,7 +7,7 @@ export function maskOf<K extends string>(
   return { paths: known.filter(([key]) => body[key] !== undefined).map(([, path]) => path) };
 }
 
-/** A JSON object as services take it; absent and null are the empty text. */
+/** A JSON object as services accept it; absent and null become the empty text. */
 export function jsonText(value: Record<string, unknown> | null | undefined): string {
   return value == null ? "" : JSON.stringify(value);
 }

@@ -44,7 +44,7 @@ import { webhookDeliveryRoutes } from "./webhook-deliveries.ts";
 import { webhookReplayRoutes } from "./webhook-replays.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
-/** Everything the gateway serves by itself; docs come from Express. */
+/** All routes that the gateway handles itself; the documentation pages are served by Express. */
 export const routes: readonly Route[] = [
   ...authRoutes,
   ...mfaRoutes,

@@ -26,7 +26,7 @@ export type FakeServices = {
   url: string;
   /** Signs caller tokens that these services accept. */
   callerKeys: string;
-  /** What each service answers; a test puts its own functions here. */
+  /** The handlers of each service; a test replaces them by its own functions. */
   identity: Impl<typeof SessionService>;
   /** Grants leases and requests without end, and knows the keys below. */
   edge: Impl<typeof EdgeService>;
@@ -42,7 +42,7 @@ export type FakeServices = {
   newAgent(change?: MessageInitShape<typeof AgentRecordSchema>): { token: string; record: AgentRecord };
   /** A new API key and its secret. */
   newKey(change?: MessageInitShape<typeof KeyRecordSchema>): { secret: string; record: KeyRecord };
-  /** How often identity was asked for a session. */
+  /** Number of session lookups at identity. */
   resolved: () => number;
   signIn(change?: MessageInitShape<typeof PrincipalSchema>): Promise<{ token: string; principal: Principal }>;
   mint(principal: Principal, change?: MintChange): Promise<string>;
@@ -123,7 +123,7 @@ export async function startFakeServices(): Promise<FakeServices> {
   const log = createLogger("fake-services", "error");
   const readiness = new Readiness();
   readiness.set("ready");
-  // One port for three services; each takes its own tokens alone.
+  // One port for three services; each accepts only tokens addressed to it.
   const verifierOf = (service: string) => createVerifier({ directory, service, log });
   const verifiers = { identity: verifierOf("identity"), tenancy: verifierOf("tenancy"), audit: verifierOf("audit") };
   const verifier: Verifier = {

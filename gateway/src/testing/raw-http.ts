@@ -15,7 +15,7 @@ export function rawReplies(port: number, bytes: string | Buffer): Promise<RawRep
     }, deadlineMs);
     socket.on("data", (chunk) => chunks.push(chunk));
     socket.on("error", (error: NodeJS.ErrnoException) => {
-      // The server may close while we still write; what it said before that counts.
+      // The server may close while the client still writes; the data it sent before counts.
       if (error.code !== "ECONNRESET" && error.code !== "EPIPE") reject(error);
     });
     socket.on("close", () => {
@@ -26,7 +26,7 @@ export function rawReplies(port: number, bytes: string | Buffer): Promise<RawRep
   });
 }
 
-/** One request on its own connection: request line and header lines as given, `Connection: close` added. */
+/** One request on its own connection: the given request line and header lines, and `Connection: close`. */
 export async function rawRequest(port: number, lines: string[], body = ""): Promise<RawReply> {
   const [reply] = await rawReplies(port, `${[...lines, "Connection: close"].join("\r\n")}\r\n\r\n${body}`);
   if (!reply) throw new Error("the connection ended without a reply");

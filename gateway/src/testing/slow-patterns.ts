@@ -14,7 +14,7 @@ const tries = 4;
 /** An exponential match never ends by itself. */
 const endlessMs = 10_000;
 
-/** Every regular expression that stands literally in the TypeScript sources below a folder, tests and generated code left out. */
+/** Every regular expression literal in the TypeScript sources below a folder, without tests and generated code. */
 export function patternsBelow(root: string, folder: string): FoundPattern[] {
   const found: FoundPattern[] = [];
   for (const entry of readdirSync(join(root, folder), { recursive: true, withFileTypes: true })) {
@@ -39,8 +39,8 @@ function collect(node: unknown, found: (source: string, flags: string) => void):
 }
 
 /**
- * The text of at most 16 KiB that holds a pattern for longer than any linear match takes, or null. For each repetition in the
- * pattern: the shortest way to it, then 16 KiB of each character that it repeats, then an end that does not fit.
+ * The text of at most 16 KiB that a pattern takes longer to match than any linear match, or null. For each repetition
+ * in the pattern: the shortest way to it, then 16 KiB of each character that it repeats, then an end that does not fit.
  */
 export function slowTextFor({ source, flags }: Pick<FoundPattern, "source" | "flags">): string | null {
   const pattern = new RegExp(source, flags.replace(/[gy]/g, ""));

@@ -16,7 +16,7 @@ export type Connection = {
   js: JetStreamClient;
   jsm: JetStreamManager;
   log: Logger;
-  /** Private to this service in the permission file: nobody else can listen to its replies. */
+  /** Private to this service in the permission file: no other user can subscribe to its replies. */
   inboxPrefix: string;
   /** Aborted when the bus closes. */
   closing: AbortSignal;

@@ -19,7 +19,10 @@ const resetCounter = counter("muster_bus_consumer_resets_total", "Durables re-cr
 
 export type Seen = Pick<BusMessage, "streamSeq" | "subject" | "msgId">;
 
-/** Why a durable cannot go on where it stands, or null. `stored` is what the stream holds now where the newest message seen stood. */
+/**
+ * Why a durable cannot go on where it stands, or null. `stored` is what the stream holds now where the newest message
+ * seen stood.
+ */
 export function resetReason(
   stream: { created: string; lastSeq: number },
   consumer: { created: string; deliveredSeq: number },

@@ -9,7 +9,8 @@ export const ackWaitMs = 10_000;
 const workingEveryMs = 3_000;
 const nakBaseMs = 100;
 const nakMaxMs = 10_000;
-// A message delivered this often is tried by itself even if this process never saw it fail: it may be what kills the process.
+// A message delivered this often is tried by itself even if this process never saw it fail: it may be what kills the
+// process.
 const suspectDeliveries = 3;
 const poisonFailures = 3;
 const ack = new TextEncoder().encode("+ACK");
@@ -22,9 +23,9 @@ const poisonCounter = counter("muster_bus_consumer_poison_total", "Messages give
 export type Delivery = { handle(batch: Held[]): Promise<void> };
 
 /**
- * Hands batches to the handler and settles each message: acknowledged after success, given back with a growing delay after
- * a failure, tried alone once it was part of a failure, poison after `maxDeliver` deliveries. A temporary failure is
- * repeated in place, for ever, and so never counts.
+ * Hands batches to the handler and settles each message: acknowledged after success, given back with a growing delay
+ * after a failure, tried alone once it was part of a failure, poison after `maxDeliver` deliveries. A temporary failure
+ * is repeated in place, for ever, and so never counts.
  */
 export function createDelivery(
   connection: Connection,
@@ -35,7 +36,8 @@ export function createDelivery(
   const { log } = connection;
   const where = { stream: options.stream, durable: options.durable };
   const part = `consumer ${options.stream}/${options.durable}`;
-  // How often unsettled messages were part of a failure here. Other replicas may settle them: bounded, oldest dropped first.
+  // How often unsettled messages were part of a failure here. Other replicas may settle them: bounded, oldest dropped
+  // first.
   const failures = new Map<number, number>();
   const failed = (message: Held): number => {
     const count = (failures.get(message.streamSeq) ?? 0) + 1;

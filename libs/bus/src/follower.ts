@@ -14,7 +14,10 @@ const inactiveMs = 60_000;
 type Position = { created: string; seq: number; lastTs: string; last: { subject: string; msgId: string } | null };
 type Session = { pull: Pull; name: string; epoch: number; expected: number };
 
-/** Reads a stream from now on through an ephemeral consumer of its own, in order; says when it cannot prove that nothing was missed. */
+/**
+ * Reads a stream from now on through an ephemeral consumer of its own, in order; says when it cannot prove that nothing
+ * was missed.
+ */
 export function startFollower(connection: Connection, options: FollowOptions, handlers: FollowHandlers): Follower {
   const { jsm, log } = connection;
   const { stream, filterSubject } = options;

@@ -16,7 +16,9 @@ export type Held = BusMessage & {
 export type Pulled = { messages: Held[]; gone: boolean };
 
 export type Pull = {
-  /** What is pending now, else the first that comes and what came with it; empty after about 30 s or an interruption. */
+  /**
+   * What is pending now, else the first that comes and what came with it; empty after about 30 s or an interruption.
+   */
   next(batchMax: number, bytesMax: number): Promise<Pulled>;
   interrupt(): void;
   /** Ends listening and hands back what had arrived and was not taken. */
@@ -33,7 +35,10 @@ const overheadBytes = 1_024;
 
 type Request = { id: string; finish(gone: boolean): void; arrived(): void; tooLarge(): void; alive(): void };
 
-/** Pulls for one consumer. `no_wait` with `expires` waits for the first message and ends at the last pending one (NATS ≥ 2.9). */
+/**
+ * Pulls for one consumer. `no_wait` with `expires` waits for the first message and ends at the last pending one (NATS ≥
+ * 2.9).
+ */
 export function openPull(connection: Connection, stream: string, consumer: string): Pull {
   const { nc } = connection;
   const inbox = createInbox(connection.inboxPrefix);
@@ -124,7 +129,10 @@ function takeUpTo(held: Held[], batchMax: number, bytesMax: number): number {
   return count;
 }
 
-/** Reads `$JS.ACK.<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending>`; longer forms end alike. */
+/**
+ * Reads `$JS.ACK.<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending>`; longer forms end
+ * alike.
+ */
 export function toHeld(message: Msg): Held {
   const reply = message.reply ?? "";
   // The longer form has a domain and an account in front.
@@ -137,7 +145,9 @@ export function toHeld(message: Msg): Held {
 const place = [0, 0, 0, 0, 0];
 const dot = 46;
 
-/** Reads the five numbers behind `skip` tokens into `place`, digit by digit: pieces of text for each message are dear. */
+/**
+ * Reads the five numbers behind `skip` tokens into `place`, digit by digit: pieces of text for each message are dear.
+ */
 function readPlace(reply: string, skip: number): boolean {
   let at = 0;
   for (let n = 0; n < skip; n++) {
@@ -159,7 +169,7 @@ function readPlace(reply: string, skip: number): boolean {
   return skip > 4 || at > reply.length;
 }
 
-/** Headers are decoded when somebody asks for them: most handlers never do. */
+/** Headers are decoded on first access: most handlers never read them. */
 class Delivered implements Held {
   readonly subject: string;
   readonly body: Uint8Array;

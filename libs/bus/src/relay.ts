@@ -2,14 +2,14 @@ import { createInbox, type Msg } from "nats";
 import { assertConnected, type Connection } from "./connection.ts";
 import type { Relay } from "./types.ts";
 
-/** Status of the server's own answer when nobody listens on the subject of a request. */
+/** Status of the server's own reply when the subject of a request has no subscriber. */
 const noResponders = 503;
 
 /** Core NATS for one connection. */
 export function createRelay(connection: Connection): Relay {
   const { nc, inboxPrefix } = connection;
   const asking = new Set<() => void>();
-  // No answer comes to a question whose connection is gone: its inbox heard nothing meanwhile.
+  // A request whose connection was lost gets no reply: its inbox received nothing meanwhile.
   connection.onReconnect(() => {
     for (const lost of [...asking]) lost();
   });

@@ -7,7 +7,10 @@ import { startWatch } from "./watch.ts";
 
 const lookEveryMs = 10_000;
 
-/** Makes the stream exist; resolves when it does. Watches it until the connection closes. One that exists is not changed. */
+/**
+ * Makes the stream exist; resolves when it does. Watches it until the connection closes. One that exists is not
+ * changed.
+ */
 export async function keepStream(connection: Connection, service: string, name: StreamName, replicas: number) {
   if (streamOwner[name] !== service) throw new Error(`${service} is not the owner of stream ${name}`);
   const wanted = streamConfig(name, replicas);

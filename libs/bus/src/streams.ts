@@ -4,7 +4,7 @@ import type { StreamName } from "./types.ts";
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 
-/** The service that creates, updates and re-creates the stream; nobody else may (deploy/nats/permissions.conf). */
+/** The service that creates, updates and re-creates the stream; no other service may (deploy/nats/permissions.conf). */
 export const streamOwner: Record<StreamName, string> = {
   AUDIT: "audit",
   EVENTS: "webhook-dispatcher",
@@ -47,7 +47,7 @@ export function streamConfig(name: StreamName, replicas: number): OurStreamConfi
     storage: StorageType.File,
     num_replicas: replicas,
     max_age: nanos(maxAgeMs(name)),
-    // The newest of each chain is what tells of a cut tail, however long ago it was.
+    // The newest one of each chain is the evidence of a cut tail, however old it is.
     max_msgs_per_subject: name === "CHECKPOINTS" ? 24 : -1,
     max_msg_size: -1,
     duplicate_window: nanos(2 * minuteMs),

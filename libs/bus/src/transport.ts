@@ -11,7 +11,10 @@ const publishTimeoutMs = 5_000;
 
 type Known = { epoch: number; created: Promise<string>; highestSeq: number };
 
-/** Publishes to streams and reads promises back; every failure is an AppError and nothing is buffered while disconnected. */
+/**
+ * Publishes to streams and reads promises back; every failure is an AppError and nothing is buffered while
+ * disconnected.
+ */
 export function createTransport(connection: Connection): Transport {
   const { js, jsm } = connection;
   const known = new Map<string, Known>();

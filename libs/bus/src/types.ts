@@ -2,13 +2,18 @@ import type { Logger } from "@muster/kit";
 
 export type StreamName = "AUDIT" | "EVENTS" | "TENANCY" | "AUTH" | "CHECKPOINTS";
 
-/** What a publisher was promised: the stream (its creation time tells a re-created one apart) and the place in it. */
+/**
+ * The acknowledgement of a publish: the stream (its creation time identifies a re-created one) and the position in it.
+ */
 export type Promised = { stream: string; created: string; seq: number };
 
 export type OutgoingMessage = { subject: string; msgId: string; body: Uint8Array; traceparent?: string | null };
 
 export type Transport = {
-  /** Stores one message and resolves after the stream's acknowledgement. Throws AppError `unavailable` or `permission_denied`. */
+  /**
+   * Stores one message and resolves after the stream's acknowledgement. Throws AppError `unavailable` or
+   * `permission_denied`.
+   */
   publish(message: OutgoingMessage): Promise<Promised>;
   /** What stands at a place of a stream now; `msgId` null when nothing does. Throws AppError `unavailable`. */
   lookup(stream: string, seq: number): Promise<{ created: string; msgId: string | null }>;
@@ -28,7 +33,9 @@ export type BusMessage = {
 
 export type ConsumeOptions = {
   stream: StreamName;
-  /** On TENANCY the service's own name (the permission file allows no other); free on a stream that the service owns. */
+  /**
+   * On TENANCY the service's own name (the permission file allows no other); free on a stream that the service owns.
+   */
   durable: string;
   filterSubject: string;
   /** Equal to `batchMax` it keeps one batch in flight over all replicas. */
@@ -47,8 +54,8 @@ export type Handler = (batch: BusMessage[]) => Promise<void>;
 
 export type Consumer = {
   /**
-   * Places in the stream: `settled`, up to which every message was acknowledged, by whichever replica; `delivered`, up to which they were handed out.
-   * Throws AppError `unavailable`.
+   * Places in the stream: `settled`, up to which every message was acknowledged, by whichever replica; `delivered`, up
+   * to which they were handed out. Throws AppError `unavailable`.
    */
   floor(): Promise<{ settled: number; delivered: number }>;
   /** Ends after the batch in hand; what was not handled is given back. */
@@ -59,7 +66,10 @@ export type FollowOptions = { stream: StreamName; filterSubject: string };
 
 export type FollowHandlers = {
   onMessage(message: BusMessage): void;
-  /** Called when following has begun and after each interruption in which messages may have been missed: load the state anew. */
+  /**
+   * Called when following has begun and after each interruption in which messages may have been missed: load the state
+   * anew.
+   */
   onGap(): void;
 };
 
@@ -68,37 +78,46 @@ export type Follower = { stop(): Promise<void> };
 /** Core NATS, beside the streams: questions that want an answer now or never. Nothing is stored. */
 export type Relay = {
   /**
-   * Asks and hands over every answer until stopped. `onNobody` when nobody listens on the subject, or the connection is lost:
-   * an answer would not come. Throws AppError `unavailable` without a connection.
+   * Sends a request and passes on every reply until stopped. `onNobody` when the subject has no subscriber, or the
+   * connection is lost: an answer would not come. Throws AppError `unavailable` without a connection.
    */
   ask(
     subject: string,
     body: Uint8Array,
     on: { answer(body: Uint8Array): void; nobody(lost: boolean): void },
   ): { stop(): void };
-  /** Listens; `answer` sends one message back to whoever asked (nothing when nobody did). */
+  /** Subscribes; `answer` sends one message back to the requester (none when no reply was requested). */
   listen(
     subject: string,
     handler: (body: Uint8Array, answer: (body: Uint8Array) => void, subject: string) => void,
   ): { stop(): void };
-  /** Sends to whoever listens; lost while there is no connection. */
+  /** Publishes to current subscribers; lost while there is no connection. */
   tell(subject: string, body: Uint8Array): void;
   /** Resolves when the server has all that was sent and subscribed before. */
   flush(): Promise<void>;
-  /** Called after each reconnect: what was told meanwhile did not arrive. */
+  /** Called after each reconnect: messages published meanwhile were missed. */
   onReconnect(listener: () => void): void;
 };
 
 export type Bus = {
   relay: Relay;
   transport: Transport;
-  /** Makes the stream, or brings it to our configuration, and re-creates it whenever it disappears. Owner of the stream only. */
+  /**
+   * Makes the stream, or brings it to our configuration, and re-creates it whenever it disappears. Owner of the stream
+   * only.
+   */
   ensureStream(name: StreamName): Promise<void>;
   consume(options: ConsumeOptions, handler: Handler): Consumer;
   follow(options: FollowOptions, handlers: FollowHandlers): Follower;
-  /** Bodies of the messages that a stream keeps of a subject, oldest first, at most `most` of them. Throws AppError `unavailable`. */
+  /**
+   * Bodies of the messages that a stream keeps of a subject, oldest first, at most `most` of them. Throws AppError
+   * `unavailable`.
+   */
   kept(stream: StreamName, subject: string, most: number): Promise<Uint8Array[]>;
-  /** Body of the newest message that a stream keeps of a subject; null when it keeps none. Throws AppError `unavailable`. */
+  /**
+   * Body of the newest message that a stream keeps of a subject; null when it keeps none. Throws AppError
+   * `unavailable`.
+   */
   newest(stream: StreamName, subject: string): Promise<Uint8Array | null>;
   /** "ok", or what is wrong in words for `/readyz?verbose`. */
   check(): Promise<string>;

@@ -18,7 +18,7 @@ afterEach(async () => {
   }
 });
 
-/** A server that answers as it is told, and what it was sent. */
+/** A server with scripted answers, and the requests it received. */
 async function serving(answer: (seen: Seen, count: number) => Answer) {
   const seen: Seen[] = [];
   const server = createServer(async (request, response) => {

@@ -27,7 +27,7 @@ export type SessionOptions = {
 const refreshPath = "/api/v1/auth/refresh";
 
 /**
- * Holds a pair of tokens and exchanges it when the access token has expired. `onTokens` hears of each next pair, and
+ * Holds a pair of tokens and exchanges it when the access token has expired. `onTokens` receives each next pair, and
  * null of the end.
  */
 export function createSession(first: Tokens, { baseUrl, fetch, onTokens, refreshWith }: SessionOptions): Session {

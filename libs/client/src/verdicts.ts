@@ -21,7 +21,7 @@ const sentences: Readonly<Record<AuditVerdict["verdict"], string>> = {
 
 const harmless: readonly AuditVerdict["verdict"][] = ["OK", "RESTORED", "ERASED", "UNPROTECTED_TAIL"];
 
-/** Whether a finding of a verification speaks against the chain. */
+/** Whether a finding of a verification is a fault of the chain. */
 export function isProblem({ verdict, reason }: Pick<AuditVerdict, "verdict" | "reason">): boolean {
   if (verdict === "PRUNED_PREFIX") return reason !== null;
   return !harmless.includes(verdict);

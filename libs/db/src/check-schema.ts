@@ -18,7 +18,9 @@ export type CheckSchemaOptions = {
   grants?: Record<string, readonly Privilege[]>;
   /** Privileges the role must not have on a table. */
   withheld?: Record<string, readonly Privilege[]>;
-  /** `grants` is all that the role may do: every other right on a table is refused, and none is needed on the others. */
+  /**
+   * `grants` is all that the role may do: every other right on a table is refused, and none is needed on the others.
+   */
   exact?: boolean;
   /** Milliseconds to wait for the database; without it for ever. */
   waitMs?: number;

@@ -35,7 +35,9 @@ const columns = sql`id, subject, msg_id as "msgId", reason, body, body_bytes as 
 export function deadLetters(db: Database) {
   const who = { caller: systemCaller(db.name) };
   return {
-    /** Stores a letter, its body cut at 64 KB; resolves to its id after COMMIT, or within `t` (a system's transaction). */
+    /**
+     * Stores a letter, its body cut at 64 KB; resolves to its id after COMMIT, or within `t` (a system's transaction).
+     */
     async put(letter: NewDeadLetter, t?: Tx): Promise<string> {
       const { id, statement } = deadLetterInsert(letter);
       await (t ? t.execute(statement) : db.tx(who, (own) => own.execute(statement)));
@@ -51,8 +53,8 @@ export function deadLetters(db: Database) {
       ),
 
     /**
-     * Marks a letter as requeued and runs `again` in the same transaction (emit it, or handle it anew). False when there is
-     * no such letter or it was requeued before.
+     * Marks a letter as requeued and runs `again` in the same transaction (emit it, or handle it anew). False when
+     * there is no such letter or it was requeued before.
      */
     requeue: (id: string, again: (t: Tx, letter: DeadLetter) => Promise<void> | void): Promise<boolean> =>
       db.tx(who, async (t) => {

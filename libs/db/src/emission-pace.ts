@@ -1,14 +1,20 @@
 export type EmissionPace = {
-  /** Takes note of messages that were emitted; milliseconds for which whoever emitted them waits before emitting more. */
+  /** Records emitted messages; returns the milliseconds for which the emitter waits before emitting more. */
   emitted(count: number): number;
 };
 
-/** About what a relay publishes: who emits faster only makes the outbox longer, and takes the processor from everybody else. */
+/**
+ * About what a relay publishes: who emits faster only makes the outbox longer, and takes the processor from everybody
+ * else.
+ */
 const perSecond = 5_000;
 const atOnce = 1_000;
 const mostWaitMs = 250;
 
-/** A process may emit 1,000 messages at once and 5,000 a second from then on; a transaction beyond that waits after its COMMIT. */
+/**
+ * A process may emit 1,000 messages at once and 5,000 a second from then on; a transaction beyond that waits after its
+ * COMMIT.
+ */
 export function createEmissionPace(now: () => number = () => performance.now()): EmissionPace {
   let tokens = atOnce;
   let atMs = now();
@@ -17,7 +23,7 @@ export function createEmissionPace(now: () => number = () => performance.now()):
       const nowMs = now();
       tokens = Math.min(atOnce, tokens + ((nowMs - atMs) * perSecond) / 1_000);
       atMs = nowMs;
-      // What would be more than the longest wait is forgiven: nobody pays for what another did long before.
+      // A debt beyond the longest wait is dropped: an emitter does not wait for another's much earlier messages.
       tokens = Math.max(tokens - count, (-mostWaitMs * perSecond) / 1_000);
       return Math.max(0, (-tokens * 1_000) / perSecond);
     },

@@ -64,9 +64,9 @@ export function isRepeatable(error: unknown): boolean {
 }
 
 /**
- * What a caller is told: `overloaded` when the pool stayed full, `unavailable` when the database is away, has no disk
- * or memory left, or undid the transaction in favour of another, `deadline_exceeded` when the statement ran out of
- * time; any other error is returned as it is. The cause is kept.
+ * The error that a caller receives: `overloaded` when the pool stayed full, `unavailable` when the database is away,
+ * has no disk or memory left, or undid the transaction in favour of another, `deadline_exceeded` when the statement ran
+ * out of time; any other error is returned as it is. The cause is kept.
  */
 export function publicFailure(error: unknown): unknown {
   if (error instanceof AppError) return error;

@@ -13,8 +13,9 @@ const keptHours = 24;
 const chunkRows = 5_000;
 
 /**
- * Takes the key for this transaction and returns null, or returns what was stored under it within 24 hours. Waits for another
- * transaction that holds the same key: its reply is returned once it commits, the key is free when it is undone.
+ * Takes the key for this transaction and returns null, or returns what was stored under it within 24 hours. Waits for
+ * another transaction that holds the same key: its reply is returned once it commits, the key is free when it is
+ * undone.
  */
 export async function takeIdempotencyKey(tx: Tx, request: IdempotentRequest): Promise<StoredReply | null> {
   const { caller, rpc, key, sha256 } = request;
@@ -29,7 +30,7 @@ export async function takeIdempotencyKey(tx: Tx, request: IdempotentRequest): Pr
   return { sha256: row.sha256, reply: row.reply };
 }
 
-/** What was stored under the key within 24 hours; null otherwise. Takes nothing and waits for nobody. */
+/** The reply stored under the key within 24 hours; null otherwise. Takes no lock and does not wait. */
 export async function storedReply(db: Database, who: Who, request: IdempotentRequest): Promise<StoredReply | null> {
   const { caller, rpc, key } = request;
   const [row] = await db.read<StoredReply>(

@@ -51,7 +51,9 @@ export function jobs(db: Database) {
     });
 
   return {
-    /** Adds a job, in transaction `t` when given (a system's, or one that a policy lets queue it); resolves to its id. */
+    /**
+     * Adds a job, in transaction `t` when given (a system's, or one that a policy lets queue it); resolves to its id.
+     */
     async enqueue(
       { kind, input = {}, id = uuidv7() }: { kind: string; input?: unknown; id?: string },
       t?: Tx,
@@ -63,8 +65,8 @@ export function jobs(db: Database) {
     },
 
     /**
-     * As enqueue, unless a job of its kind is open under `openKey` already, or another waits in each of `places`; resolves to whether
-     * it was added.
+     * As enqueue, unless a job of its kind is open under `openKey` already, or another waits in each of `places`;
+     * resolves to whether it was added.
      */
     async offer({ kind, input, id, lane, openKey, places }: OfferedJob, t: Tx): Promise<boolean> {
       for (const place of places) {
@@ -87,8 +89,8 @@ export function jobs(db: Database) {
     },
 
     /**
-     * A job of these kinds that is queued, or whose holder has been silent for `staleMs`; now the caller's. The lane that was served
-     * longest ago comes first, within it the job that was; without lanes the oldest.
+     * A job of these kinds that is queued, or whose holder has been silent for `staleMs`; now the caller's. The lane
+     * that was served longest ago comes first, within it the job that was; without lanes the oldest.
      */
     async claim({
       kinds,
@@ -119,14 +121,19 @@ export function jobs(db: Database) {
       return job ?? null;
     },
 
-    /** Shows that the work goes on. This and the next three throw when the job was taken over; `t` must be a system's. */
+    /**
+     * Shows that the work goes on. This and the next three throw when the job was taken over; `t` must be a system's.
+     */
     heartbeat: (job: Job): Promise<void> => change(job, sql`heartbeat_at = clock_timestamp()`),
 
     /** Stores where to go on, best in the transaction `t` that did the work up to there. */
     progress: (job: Job, cursor: unknown, t?: Tx): Promise<void> =>
       change(job, sql`heartbeat_at = clock_timestamp(), cursor = ${JSON.stringify(cursor)}::jsonb`, t),
 
-    /** Stores where to go on and leaves the job to whoever claims it next, if another of its kind waits; whether it did. */
+    /**
+     * Stores the position and releases the job to the next claimant, if another of its kind waits; returns whether it
+     * did.
+     */
     async giveWay(job: Job, cursor: unknown): Promise<boolean> {
       const given = await db.tx(who, (t) =>
         t.execute(sql`

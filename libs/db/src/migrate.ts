@@ -22,8 +22,8 @@ export type MigrateOptions = {
 const lockAttempts = 20;
 
 /**
- * Brings the schema of `service` up to this version: plain SQL, forward only, one transaction per file, one process at a
- * time however many start. Throws StartRefused naming the file or role that stands in the way.
+ * Brings the schema of `service` up to this version: plain SQL, forward only, one transaction per file, one process at
+ * a time however many start. Throws StartRefused naming the file or role that stands in the way.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   const { service, dirs, log, lockTimeoutMs = 5_000 } = options;

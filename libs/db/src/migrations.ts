@@ -31,7 +31,10 @@ const fileName = /^\d{4}_[a-z0-9]+(_[a-z0-9]+)*\.sql$/;
 const baseline = "0001_baseline.sql";
 const ownTransaction = /^(begin|start\s+transaction|commit|rollback)\b/i;
 
-/** The common migrations and those of `dirs`, in the order in which they run. Throws StartRefused naming a file that cannot be one. */
+/**
+ * The common migrations and those of `dirs`, in the order in which they run. Throws StartRefused naming a file that
+ * cannot be one.
+ */
 export async function readMigrations(dirs: readonly MigrationDir[]): Promise<Migration[]> {
   const migrations: Migration[] = [];
   for (const { label, path } of [commonMigrations, ...dirs]) {
@@ -54,8 +57,8 @@ export async function readMigrations(dirs: readonly MigrationDir[]): Promise<Mig
 }
 
 /**
- * The migrations still to run. Throws StartRefused naming a file that was edited after it ran, or that is older than the
- * newest one that ran under its label; recorded ones that this version does not have are accepted (moving back).
+ * The migrations still to run. Throws StartRefused naming a file that was edited after it ran, or that is older than
+ * the newest one that ran under its label; recorded ones that this version does not have are accepted (moving back).
  */
 export function pendingMigrations(known: readonly Migration[], recorded: readonly Recorded[]): Migration[] {
   const checksums = new Map(recorded.map((r) => [`${r.label}/${r.name}`, r.checksum]));

@@ -17,7 +17,7 @@ export type ConnectionPool = {
   /** Throws what pg throws; code 25006 for a server in recovery. */
   connect(): Promise<pg.PoolClient>;
   /**
-   * Gives it back. After an error it is closed; after one that tells of a server's end, so are all that were made
+   * Gives it back. After an error it is closed; after one that reports a server's end, so are all that were opened
    * before.
    */
   release(client: pg.PoolClient, error?: unknown): void;
@@ -65,7 +65,7 @@ export function openPool({ url, max, name, log, standby = false }: PoolOptions):
 
   pool.on("connect", (client) => {
     madeIn.set(client, generation);
-    // A connection that dies in use or idle tells it by an event, which would end the process if nobody listened.
+    // A connection that dies in use or idle emits an event, which would end the process without a listener.
     client.on("error", (err) => log.warn({ err }, "database connection lost"));
   });
   pool.on("error", observe);

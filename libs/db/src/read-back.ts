@@ -38,7 +38,10 @@ export function createReadBack(lookup: Lookup) {
       return due.length > 0;
     },
 
-    /** Looks up what is due. Returns the promises that were broken, one of each stream: due until the stream is forgotten. */
+    /**
+     * Looks up what is due. Returns the promises that were broken, one of each stream: due until the stream is
+     * forgotten.
+     */
     async broken(): Promise<Placed[]> {
       const lost = new Map<string, Placed>();
       for (const placed of [...due]) {

@@ -37,7 +37,8 @@ export function relayStore(db: Database, holder: string) {
     });
   const executeByIndex = (statement: Query) =>
     db.inOneFlight(who, async (t) => (await Promise.all([byIndexAlone(t), t.execute(statement)]))[1]);
-  // The row lock of this update is the fence: who takes the lease over waits for it, and whoever lost it finds no row.
+  // The row lock of this update is the fence: a relay that takes the lease over waits for it, and one that lost it
+  // finds no row.
   const renewal = (fence: number) => sql`
     update relay_lease set expires_at = ${leaseEnd} where holder = ${holder} and fence = ${fence} returning fence`;
 

@@ -4,7 +4,10 @@ export type Turn = {
   rows: OutboxRow[];
   /** More rows wait that may be published at once. */
   more: boolean;
-  /** To be called when the rows are published: organizations with very many messages then rest when others have some, too. */
+  /**
+   * To be called when the rows are published: organizations with very many messages then rest when others have some,
+   * too.
+   */
   done(): void;
 };
 
@@ -14,9 +17,15 @@ export type Turns = {
   restMs(): number;
 };
 
-/** Of a lane at most so many rows in one turn once more rows wait than a turn takes, or an equal share when lanes are few. */
+/**
+ * Of a lane at most so many rows in one turn once more rows wait than a turn takes, or an equal share when lanes are
+ * few.
+ */
 const leastShare = 16;
-/** For so long after others had messages, lanes with very many take turns of `yieldingRows`, each followed by a rest this many times as long. */
+/**
+ * For so long after others had messages, lanes with very many take turns of `yieldingRows`, each followed by a rest
+ * this many times as long.
+ */
 const yieldMs = 250;
 const yieldingRows = 50;
 const restFactor = 4;
@@ -24,7 +33,8 @@ const mostRestMs = 250;
 
 /**
  * What a relay publishes next: everything in the order of its ids while a turn holds all that waits, else lanes in
- * turns. One that fills its share is busy: beside others it goes on for a fifth of the time until nothing of it is left waiting.
+ * turns. One that fills its share is busy: beside others it goes on for a fifth of the time until nothing of it is left
+ * waiting.
  */
 export function createTurns(
   store: Pick<RelayStore, "unpublished" | "shares">,

@@ -20,8 +20,8 @@ export function dutyRoles(service: string): Record<string, string> {
 }
 
 /**
- * Runs roles.sql in the database of `client` (superuser), in one transaction, with psql's variables filled in. Throws for
- * a variable that was not given. Roles belong to the whole cluster: two runs at once in one cluster may collide.
+ * Runs roles.sql in the database of `client` (superuser), in one transaction, with psql's variables filled in. Throws
+ * for a variable that was not given. Roles belong to the whole cluster: two runs at once in one cluster may collide.
  */
 export async function applyRoles(
   client: pg.ClientBase,

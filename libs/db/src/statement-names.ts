@@ -1,10 +1,12 @@
-/** Distinct texts that are prepared; later ones are parsed each time. Texts are written in our source, so they are few. */
+/**
+ * Distinct texts that are prepared; later ones are parsed each time. Texts are written in our source, so they are few.
+ */
 const most = 1_000;
 const names = new Map<string, string>();
 
 /**
- * The name under which a text is prepared on each connection, so that PostgreSQL parses it once and may keep its plan (row-level
- * security makes planning dear: docs/decisions/0006). Undefined when there are too many texts already.
+ * The name under which a text is prepared on each connection, so that PostgreSQL parses it once and may keep its plan
+ * (row-level security makes planning dear: docs/decisions/0006). Undefined when there are too many texts already.
  */
 export function statementName(text: string): string | undefined {
   const known = names.get(text);

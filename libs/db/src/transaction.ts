@@ -22,7 +22,7 @@ export type OpenTransaction = {
   tx: Tx;
   commit(): Promise<void>;
   /**
-   * Undoes what was done so far, after a failure of whoever asked. Resolves with true when the connection is in no
+   * Undoes what was done so far, after a failure of its user. Resolves with true when the connection is in no
    * transaction any more; null when that is not tried: a statement failed, or is not answered yet.
    */
   undo(): Promise<boolean> | null;

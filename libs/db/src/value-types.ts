@@ -30,7 +30,10 @@ const parsers: Record<number, (text: string) => unknown> = {
   [oid.timestampArray]: textArray,
 };
 
-/** How values arrive: bigint as number (error beyond 2^53), date and numeric as text, timestamptz as Date, bytea as Buffer. */
+/**
+ * How values arrive: bigint as number (error beyond 2^53), date and numeric as text, timestamptz as Date, bytea as
+ * Buffer.
+ */
 export const valueTypes = {
   getTypeParser(id: number, format?: "text" | "binary") {
     return (format !== "binary" && parsers[id]) || pg.types.getTypeParser(id, format as "text");

@@ -8,8 +8,8 @@ export const noExceptions: Exceptions = new Map();
 const shape = /^(?:(https?):\/\/)?([a-z0-9.-]+):(\d{1,5})=([0-9a-f.:]+)$/;
 
 /**
- * Parses `EGRESS_TEST_EXCEPTIONS`: `[scheme://]name:port=address[,…]`, https when no scheme is named. Nothing else is loosened. Throws
- * on anything it does not understand, and on any exception at all in production.
+ * Parses `EGRESS_TEST_EXCEPTIONS`: `[scheme://]name:port=address[,…]`, https when no scheme is named. Nothing else is
+ * loosened. Throws on anything it does not understand, and on any exception at all in production.
  */
 export function parseExceptions(text: string, nodeEnv: string): Exceptions {
   const items = text

@@ -4,7 +4,7 @@ import { type Exceptions, noExceptions } from "./exceptions.ts";
 import { EgressRefused } from "./refused.ts";
 import { verdict } from "./verdict.ts";
 
-/** Where a request may go as far as its URL tells; a name still has to resolve well. */
+/** Whether the text of a URL permits a request; a host name must also resolve to a permitted address. */
 export type Target = {
   url: URL;
   /** Path and query, as requests name them. */
@@ -25,8 +25,8 @@ const maxLength = 2_048;
 const misleading = /[\u0000-\u0020\u007f\\]/;
 
 /**
- * Judges a URL without asking anybody: https only, no local host name, no address that is not public, in whatever notation (the URL
- * standard's parser makes decimal, octal, hex, short and full-width forms one). Throws EgressRefused.
+ * Judges a URL without asking anybody: https only, no local host name, no address that is not public, in whatever
+ * notation (the URL standard's parser makes decimal, octal, hex, short and full-width forms one). Throws EgressRefused.
  */
 export function judgeUrl(text: string, exceptions: Exceptions = noExceptions): Target {
   if (text.length > maxLength) throw new EgressRefused("too_long");

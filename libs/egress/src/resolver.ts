@@ -17,7 +17,9 @@ const maxNames = 10_000;
 
 type Entry = { expiresAtMs: number; answer: Promise<string[]> };
 
-/** Keeps answers, bad ones too, for 5 to 60 s; one question per name at a time; the least recently asked names go first. */
+/**
+ * Keeps answers, bad ones too, for 5 to 60 s; one question per name at a time; the least recently asked names go first.
+ */
 export function createResolver(
   lookup: Lookup = cAresLookup(),
   nowMs: () => number = () => performance.now(),
@@ -65,7 +67,10 @@ function judged(addresses: readonly string[]): string[] {
   return [...addresses];
 }
 
-/** Asks the system's name servers by c-ares: getaddrinfo has four threads for all of the process, and no time-out of ours. */
+/**
+ * Asks the system's name servers by c-ares: getaddrinfo has four threads for all of the process, and no time-out of
+ * ours.
+ */
 export function cAresLookup(timeoutMs = 2_500, tries = 2): Lookup {
   const resolver = new CAres({ timeout: timeoutMs, tries });
   return async (name) => {

@@ -4,8 +4,8 @@ export type Verdict = { public: true } | { public: false; range: string };
 
 type Range = { name: string; bytes: Uint8Array; bits: number };
 
-// IANA's special-purpose registries (RFC 6890 and successors), multicast and class E, and one address of a cloud that is public
-// in form alone. Globally reachable entries of the registries (AS112, AMT) are left out.
+// IANA's special-purpose registries (RFC 6890 and successors), multicast and class E, and one address of a cloud that
+// is public in form alone. Globally reachable entries of the registries (AS112, AMT) are left out.
 const ranges4 = ranges(`
   0.0.0.0/8 this network
   10.0.0.0/8 private
@@ -39,8 +39,8 @@ const loopback6 = range("::1/128 loopback");
 const unspecified6 = range("::/128 unspecified");
 
 /**
- * Whether an address (16 bytes) is one of the public internet. What carries an IPv4 address inside is judged by it: mapped, compatible,
- * NAT64, 6to4; Teredo by both of its own.
+ * Whether an address (16 bytes) is one of the public internet. What carries an IPv4 address inside is judged by it:
+ * mapped, compatible, NAT64, 6to4; Teredo by both of its own.
  */
 export function verdict(address: Uint8Array): Verdict {
   if (address.length !== 16) throw new RangeError("an address has 16 bytes");

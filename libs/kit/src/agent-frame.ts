@@ -1,6 +1,6 @@
 /**
- * A frame of the agent channel, on the agent's connection and between the services alike: one line of JSON, then bytes that
- * nobody on the way looks into (docs/agent-channel.md).
+ * A frame of the agent channel, on the agent's connection and between the services alike: one line of JSON, then bytes
+ * that no intermediary parses (docs/agent-channel.md).
  */
 export type AgentFrame = { head: Record<string, unknown>; body: Uint8Array };
 

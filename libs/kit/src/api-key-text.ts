@@ -9,8 +9,8 @@ const shape = /^svc_([A-Za-z0-9_-]{26})([A-Za-z0-9_-]{6})$/;
 const randomLength = 26;
 
 /**
- * A new key: `svc_`, 26 random base64url characters (156 bits), and the 6 that are the CRC-32 of those, so that a scanner can
- * tell a key from any other text (docs/api-keys.md).
+ * A new key: `svc_`, 26 random base64url characters (156 bits), and the 6 that are the CRC-32 of those, so that a
+ * scanner can tell a key from any other text (docs/api-keys.md).
  */
 export function newApiKeyText(): string {
   const random = randomBytes(20).toString("base64url").slice(0, randomLength);

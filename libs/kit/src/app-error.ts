@@ -146,7 +146,7 @@ export function validationError(fieldErrors: FieldErrors, formErrors: string[] =
   return new AppError("validation_failed", "Validation failed", { facts: { details: { formErrors, fieldErrors } } });
 }
 
-/** The session behind a credential has ended, whoever finds it out: gateway and identity say the same. */
+/** The session behind a credential has ended: gateway and identity return the same error. */
 export function sessionEnded(): AppError {
   return new AppError("session_revoked", "Session has ended");
 }

@@ -1,8 +1,8 @@
 import { isIPv6 } from "node:net";
 
 /**
- * What counts as one client: an IPv4 address, or the /64 of an IPv6 one, within which a client can take addresses at will
- * (RFC 6177). All without an address are one.
+ * What counts as one client: an IPv4 address, or the /64 of an IPv6 one, within which a client can take addresses at
+ * will (RFC 6177). All without an address are one.
  */
 export function clientNetwork(address: string | null): string {
   if (address === null) return "unknown";

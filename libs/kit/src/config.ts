@@ -91,7 +91,7 @@ export const processSettings = {
 const path = (what: string) =>
   z.string().optional().describe(`Path of a PEM file: ${what}. Read again when it changes.`);
 
-/** The message bus, of whoever speaks to it. */
+/** Settings of the message bus, for processes that use it. */
 export const busSettings = {
   NATS_URL: z
     .string()
@@ -148,8 +148,8 @@ export const serviceSettings = {
 };
 
 /**
- * The settings of a process that starts; null when they are wrong. Then stderr and whoever started the process have been told, and it ends
- * with status 1 as soon as nothing keeps it.
+ * The settings of a process that starts; null when they are wrong. Then stderr and the parent process have the reason,
+ * and the process ends with status 1 as soon as nothing keeps it.
  */
 export function startConfig<S extends z.ZodObject>(name: string, schema: S): z.infer<S> | null {
   try {

@@ -24,8 +24,8 @@ export function encodeCursor(parts: readonly (string | number | boolean | Date)[
 }
 
 /**
- * Reads a cursor that encodeCursor made of values of these kinds. Anything else, also what a laxer reader would understand,
- * is a 400 on `cursor`: what passes here is taken by PostgreSQL.
+ * Reads a cursor that encodeCursor made of values of these kinds. Anything else, also what a laxer reader would
+ * understand, is a 400 on `cursor`: what passes here is taken by PostgreSQL.
  */
 export function decodeCursor<const K extends readonly CursorPart[]>(cursor: string, kinds: K): ValuesOf<K> {
   const texts = textsOf(cursor);

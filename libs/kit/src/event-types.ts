@@ -1,4 +1,7 @@
-/** Every event type that a webhook can subscribe to (docs/behaviour.md#event-types); `webhook.test` is sent by the test endpoint alone. */
+/**
+ * Every event type that a webhook can subscribe to (docs/behaviour.md#event-types); `webhook.test` is sent by the test
+ * endpoint alone.
+ */
 export const eventTypes = [
   "device.enrolled",
   "device.online",

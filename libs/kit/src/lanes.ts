@@ -1,7 +1,7 @@
 /** Jobs that wait, by lane: lanes take turns, so that a long one keeps no other waiting. */
 export type Lanes<J> = {
   add(lane: string, job: J): void;
-  /** Takes out a job whose turn nobody waits for any more; false when its turn has come already. */
+  /** Removes a cancelled job; false when its turn has come already. */
   remove(lane: string, job: J): boolean;
   /** The longest waiting of the next lane, which goes to the end of the row. */
   next(): J | undefined;
@@ -9,7 +9,7 @@ export type Lanes<J> = {
   readonly size: number;
 };
 
-/** Lanes without a job take no memory; how many jobs there may be is up to whoever adds them. */
+/** Lanes without a job take no memory; the caller limits the number of jobs. */
 export function createLanes<J>(): Lanes<J> {
   const lanes = new Map<string, J[]>();
   let size = 0;

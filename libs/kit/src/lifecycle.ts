@@ -16,7 +16,7 @@ export type Process = {
   stopping: AbortSignal;
   /** Registers what must be closed; closed in reverse order of registration. */
   onStop(name: string, stop: Stop): void;
-  /** Announces addresses and readiness to whoever started this process. */
+  /** Announces addresses and readiness to the parent process. */
   ready(addresses: Record<string, number | string>): void;
 };
 
@@ -30,8 +30,8 @@ type Options = {
 };
 
 /**
- * Runs a process from start to ordered stop. SIGTERM or SIGINT: readiness off, drain delay, then every registered stop in
- * reverse order, bounded by the grace. An error at start, or one nobody caught, is logged and ends it with status 1.
+ * Runs a process from start to ordered stop. SIGTERM or SIGINT: readiness off, drain delay, then every registered stop
+ * in reverse order, bounded by the grace. An error at start, or an uncaught one, is logged and ends it with status 1.
  */
 export async function runProcess(options: Options, start: (process: Process) => Promise<void>): Promise<void> {
   const log = createLogger(options.name, options.level);
@@ -66,7 +66,7 @@ export async function runProcess(options: Options, start: (process: Process) => 
 
   process.on("SIGTERM", () => void end(0, "SIGTERM"));
   process.on("SIGINT", () => void end(0, "SIGINT"));
-  // Under a launcher: its channel closing means that it is gone, and nobody would ever stop this process.
+  // Under a launcher: a closed channel means that the launcher has ended, and nothing else would stop this process.
   if (process.send) process.on("disconnect", () => void end(0, "launcher gone"));
   // It may have gone while this process was still loading.
   if (process.send && !process.connected) return end(0, "launcher gone");

@@ -6,8 +6,8 @@ const broken = /[\p{Surrogate}\p{Cc}\p{Zl}\p{Zp}]/u;
 /** What is there and not seen: zero widths, turns of direction, fillers, tags, the empty Braille cell. */
 const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 /**
- * Where such characters belong to what is seen: parts of an emoji, the joiners of scripts whose letters they shape (RFC 5892,
- * appendix A), and variants of ideographs.
+ * Where such characters belong to what is seen: parts of an emoji, the joiners of scripts whose letters they shape (RFC
+ * 5892, appendix A), and variants of ideographs.
  */
 const atTheirPlace = new RegExp(
   [
@@ -21,8 +21,8 @@ const atTheirPlace = new RegExp(
 );
 
 /**
- * What is wrong with the name of a person or of anything else, or null: 1 to 255 characters on one line, all of which can be seen,
- * so that no two names look the same by them and none turns the text around it.
+ * What is wrong with the name of a person or of anything else, or null: 1 to 255 characters on one line, all of which
+ * can be seen, so that no two names look the same by them and none turns the text around it.
  */
 export function nameFault(name: string): string | null {
   if (name.trim() === "" || (name.length > nameMax && [...name].length > nameMax)) return `1 to ${nameMax} characters`;

@@ -1,6 +1,8 @@
 export type Page = { page: number; limit: number; cursor: string | null; skipCount: boolean };
 
-/** Clamps (docs/behaviour.md#lists): page below 1 is 1, limit into 1..max, anything that is no number takes the default. */
+/**
+ * Clamps (docs/behaviour.md#lists): page below 1 is 1, limit into 1..max, anything that is no number takes the default.
+ */
 export function clampPage(
   wanted: { page?: number | undefined; limit?: number | undefined; cursor?: string | undefined; skipCount?: boolean },
   maxLimit = 100,

@@ -6,8 +6,8 @@ export type Repeating = {
 };
 
 /**
- * Runs a task every `everyMs` milliseconds, first after that time, and never twice at once: what comes due meanwhile is left out.
- * A run that fails is told to `onFailure`, and the next one comes. The process may end between runs.
+ * Runs a task every `everyMs` milliseconds, first after that time, and never twice at once: what comes due meanwhile is
+ * left out. A failed run is reported to `onFailure`, and the next one follows. The process may end between runs.
  */
 export function repeatEvery(
   everyMs: number,
@@ -37,8 +37,8 @@ export function repeatEvery(
 }
 
 /**
- * Runs a task at once, and again `everyMs` milliseconds after each run has ended. A run that fails is told to `onFailure`, and the next one comes.
- * Stopping aborts the signal that the task was given and waits for it.
+ * Runs a task at once, and again `everyMs` milliseconds after each run has ended. A failed run is reported to
+ * `onFailure`, and the next one follows. Stopping aborts the signal that the task was given and waits for it.
  */
 export function keepWorking(
   everyMs: number,

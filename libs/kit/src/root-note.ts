@@ -7,8 +7,8 @@ const keysMax = 16;
 
 /**
  * The root that a root note makes of the one before. The note is signed (C2SP signed-note) over one line of JSON,
- * `{"root": number, "keys": ["name+hash+base64", …]}`, by a key of the root before and by every key that it adds: whoever holds the old
- * keys alone, or the new ones alone, changes nothing. Throws NoteError.
+ * `{"root": number, "keys": ["name+hash+base64", …]}`, by a key of the root before and by every key that it adds: a
+ * holder of the old keys alone, or the new ones alone, changes nothing. Throws NoteError.
  */
 export function nextRoot(before: TrustedRoot, note: string): TrustedRoot {
   const { text, signers } = openNote(note, before.keys);

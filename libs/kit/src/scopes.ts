@@ -1,8 +1,8 @@
 import type { Permission } from "./permissions.ts";
 
 /**
- * Scopes of API keys, and the permission that whoever grants one must hold. The last block belongs to parts of the platform
- * that live elsewhere and use these keys.
+ * Scopes of API keys, and the permission that a granting user must hold. The last block belongs to parts of the
+ * platform that live elsewhere and use these keys.
  */
 export const scopePermissions = {
   "organizations:read": "organizations:read",
@@ -33,20 +33,23 @@ export const scopePermissions = {
   "remote:execute": "devices:write",
 } as const satisfies Record<string, Permission>;
 
-/** For keys deleting is writing, and exporting reading: no scope of its own stands for them (docs/behaviour.md#who-may-call-what). */
+/**
+ * For keys deleting is writing, and exporting reading: no scope of its own stands for them
+ * (docs/behaviour.md#who-may-call-what).
+ */
 const further: Partial<Record<string, readonly Permission[]>> = {
   "devices:write": ["devices:delete"],
   "audit:read": ["audit:export"],
 };
 
-/** Every permission a scope stands for: whoever grants it must hold them all, and a key with it acts with them. */
+/** Every permission a scope stands for: a user must hold them all to grant it, and a key with it acts with them. */
 export function permissionsOfScope(scope: KeyScope): readonly Permission[] {
   return [scopePermissions[scope], ...(further[scope] ?? [])];
 }
 
 export type KeyScope = keyof typeof scopePermissions;
 
-/** Passes every scope check; granted by whoever holds the permission of each scope. */
+/** Passes every scope check; granted by users who hold the permission of each scope. */
 export const anyScope = "*";
 
 export const keyScopes = Object.keys(scopePermissions) as KeyScope[];

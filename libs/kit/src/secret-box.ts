@@ -3,15 +3,23 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:cr
 export type SecretBox = {
   /** Id of the key that seals. */
   keyId: string;
-  /** AES-256-GCM under the first key's derivation for this purpose; `place` (table, row, column) is authenticated with it. */
+  /**
+   * AES-256-GCM under the first key's derivation for this purpose; `place` (table, row, column) is authenticated with
+   * it.
+   */
   seal(plain: Buffer, place: string): Buffer;
-  /** Throws when the key is unknown, or the envelope was altered, moved to another place or made for another purpose. */
+  /**
+   * Throws when the key is unknown, or the envelope was altered, moved to another place or made for another purpose.
+   */
   open(envelope: Buffer, place: string): Buffer;
   /** Whether the envelope is already what `seal` would make now: of the newest form, under the first key. */
   isCurrent(envelope: Buffer): boolean;
 };
 
-/** Whether bytes are an envelope at all, where a column holds also what needs no sealing: no protobuf message begins like one. */
+/**
+ * Whether bytes are an envelope at all, where a column holds also what needs no sealing: no protobuf message begins
+ * like one.
+ */
 export const isSealed = (bytes: Buffer): boolean => bytes[0] === bareKey || bytes[0] === derivedKey;
 
 /** Envelope forms: 1 used the key itself, 2 uses a key derived from it for one purpose. Both open, 2 is made. */
@@ -19,8 +27,8 @@ const bareKey = 1;
 const derivedKey = 2;
 
 /**
- * Secrets at rest. Envelope: form (1 byte) ‖ key id length (1) ‖ key id ‖ nonce (12) ‖ tag (16) ‖ ciphertext.
- * `keys` is `id:base64[,…]`, 32 bytes each: the first seals, all open. `purpose` (`session`, `webhook`, …) goes into HKDF-SHA-256
+ * Secrets at rest. Envelope: form (1 byte) ‖ key id length (1) ‖ key id ‖ nonce (12) ‖ tag (16) ‖ ciphertext. `keys` is
+ * `id:base64[,…]`, 32 bytes each: the first seals, all open. `purpose` (`session`, `webhook`, …) goes into HKDF-SHA-256
  * (RFC 5869), so that what one part of the product stores opens in no other.
  */
 export function secretBox(keys: string, purpose: string): SecretBox {

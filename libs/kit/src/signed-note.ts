@@ -19,7 +19,7 @@ export type OpenedNote = {
   signers: NoteVerifier[];
 };
 
-/** A note that nobody known signed, or whose form is broken. `text` is what it says, when it says anything. */
+/** A note without a known signature, or with an invalid form. `text` is its content, if readable. */
 export class NoteError extends Error {
   readonly text: string | null;
   constructor(message: string, text: string | null = null) {
@@ -71,8 +71,8 @@ export function openNote(note: string, known: readonly NoteVerifier[]): OpenedNo
 }
 
 /**
- * The keys of a setting such as CHECKPOINT_PRIVATE_KEY, `name:base64 PKCS#8 (Ed25519)[,…]` or `name+hash+base64` of a key that only
- * verifies any more. The first signs, all verify. Throws on anything else.
+ * The keys of a setting such as CHECKPOINT_PRIVATE_KEY, `name:base64 PKCS#8 (Ed25519)[,…]` or `name+hash+base64` of a
+ * key that only verifies any more. The first signs, all verify. Throws on anything else.
  */
 export function noteKeys(setting: string): { signer: NoteSigner; verifiers: NoteVerifier[] } {
   const keys = setting.split(",").map((entry) => keyOf(entry.trim()));

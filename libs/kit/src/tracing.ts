@@ -42,7 +42,9 @@ export function startServerSpan(tracer: Tracer, rpc: string, attributes: Attribu
   return tracer.startSpan(rpc, { kind: SpanKind.SERVER, attributes }, parent ?? ROOT_CONTEXT);
 }
 
-/** A span in the trace that a message or a row names; undefined without a tracer, and where that trace is not sampled. */
+/**
+ * A span in the trace that a message or a row names; undefined without a tracer, and where that trace is not sampled.
+ */
 export function startFollowing(
   name: string,
   kind: SpanKind,
@@ -74,7 +76,7 @@ export function traceparentOf(span: Span): string {
   return `00-${traceId}-${spanId}-${(traceFlags & 1) === 1 ? "01" : "00"}`;
 }
 
-/** Exports what is left, for at most two seconds: spans of a process that ends are not lost. */
+/** Exports the remaining spans, for at most two seconds: spans of a process that ends are not lost. */
 export async function flushSpans(): Promise<void> {
   const provider = trace.getTracerProvider() as ProxyProvider;
   const delegate = (provider.getDelegate?.() ?? provider) as ProxyProvider;

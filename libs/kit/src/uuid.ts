@@ -4,7 +4,9 @@ const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const pool = Buffer.alloc(10 * 256);
 let used = pool.length;
 
-/** UUIDv7 (RFC 9562): 48 bits of Unix milliseconds, then random bits. Sorts by time across processes to the millisecond. */
+/**
+ * UUIDv7 (RFC 9562): 48 bits of Unix milliseconds, then random bits. Sorts by time across processes to the millisecond.
+ */
 export function uuidv7(nowMs: number = Date.now()): string {
   if (used === pool.length) {
     randomFillSync(pool);

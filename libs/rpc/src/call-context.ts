@@ -11,7 +11,7 @@ export type EstablishedCall = {
 
 export const establishedCall = createContextKey<EstablishedCall | null>(null, { description: "muster call" });
 
-/** The verified caller and metadata of the call being handled; throws `unauthenticated` on an RPC open to nobody. */
+/** The verified caller and metadata of the call being handled; throws `unauthenticated` on an RPC without a caller. */
 export function callContext(context: HandlerContext): CallContext {
   const call = context.values.get(establishedCall);
   if (!call?.caller) throw new AppError("unauthenticated", "Caller is not authenticated");
@@ -19,8 +19,8 @@ export function callContext(context: HandlerContext): CallContext {
 }
 
 /**
- * The signal is read on demand: most handlers never look, and an AbortSignal is not free. A class, because an accessor in an
- * object literal makes V8 build a hidden class per call, which halved the calls per second.
+ * The signal is read on demand: most handlers never look, and an AbortSignal is not free. A class, because an accessor
+ * in an object literal makes V8 build a hidden class per call, which halved the calls per second.
  */
 class HandledCall implements CallContext {
   readonly caller: Caller;

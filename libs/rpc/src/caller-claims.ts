@@ -5,8 +5,8 @@ export const callerAudience = (service: string): string => `muster-internal/${se
 /** Longest life of a caller token. */
 export const maxTokenSeconds = 60;
 /**
- * Most organizations, and most sites, that a token lists. Packed they are 16 bytes each in base64url: 500 make 10.7 KB of
- * claims and 14 KB of token; both sides of the wire take 64 KB of headers (Node's default is 16 KB).
+ * Most organizations, and most sites, that a token lists. Packed they are 16 bytes each in base64url: 500 make 10.7 KB
+ * of claims and 14 KB of token; both sides of the wire take 64 KB of headers (Node's default is 16 KB).
  */
 export const maxListedIds = 500;
 

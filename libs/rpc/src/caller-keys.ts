@@ -56,8 +56,8 @@ export function parsePrivateKeys(list: string): SigningKey[] {
 export type PublicKeys = ReadonlyMap<string, KeyObject>;
 
 /**
- * Reads <directory>/<issuer>/<kid>.pem, and <directory>/<issuer>.<kid>.pem as one ConfigMap for all issuers mounts them.
- * Throws an Error naming the file that is no Ed25519 public key.
+ * Reads <directory>/<issuer>/<kid>.pem, and <directory>/<issuer>.<kid>.pem as one ConfigMap for all issuers mounts
+ * them. Throws an Error naming the file that is no Ed25519 public key.
  */
 export function readPublicKeys(directory: string): PublicKeys {
   const keys = new Map<string, KeyObject>();

@@ -151,8 +151,8 @@ export function toConnectError(error: AppError): ConnectError {
 
 /**
  * The typed error behind whatever a call or a handler threw. Our own errors come back with code, text, facts and
- * retryAfterSeconds; an unreachable server is `unavailable` (repeat after 1 s), a passed deadline `deadline_exceeded`, an
- * abort `cancelled`; anything else is `internal` with the original as cause and nothing of it in the text.
+ * retryAfterSeconds; an unreachable server is `unavailable` (repeat after 1 s), a passed deadline `deadline_exceeded`,
+ * an abort `cancelled`; anything else is `internal` with the original as cause and nothing of it in the text.
  */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;

@@ -4,8 +4,8 @@ import { Code, ConnectError, type ContextValues, createContextValues, type Handl
 import type { Incoming } from "./guard.ts";
 
 /**
- * Context of a call on the short path. Whatever a handler may ask for is made when it asks: web Headers and an AbortSignal
- * would cost more than the rest of the call.
+ * Context of a call on the short path. Whatever a handler may ask for is made when it asks: web Headers and an
+ * AbortSignal would cost more than the rest of the call.
  */
 export class LeanContext implements HandlerContext, Incoming {
   readonly method: DescMethod;
@@ -91,7 +91,7 @@ export class LeanContext implements HandlerContext, Incoming {
     this.#controller?.abort(reason);
   }
 
-  /** After the answer: whatever the handler started and left behind is told to stop. */
+  /** After the reply: background work that the handler left running is aborted. */
   end(): void {
     if (this.#ended) return;
     this.#ended = over;

@@ -20,8 +20,9 @@ export const callerKey = createContextKey<Caller | null>(null, { description: "c
 const valuesOf = new WeakMap<Caller, ContextValues>();
 
 /**
- * Options for one call: its caller (or their token for that service), request metadata, and what is left until `deadlineMs` (performance.now() clock, null
- * leaves the transport's default) minus 20 ms. Throws `deadline_exceeded` when less than 20 ms are left.
+ * Options for one call: its caller (or their token for that service), request metadata, and the remaining time until
+ * `deadlineMs` (performance.now() clock, null leaves the transport's default) minus 20 ms. Throws `deadline_exceeded`
+ * when less than 20 ms are left.
  */
 export function callOptions(call: {
   caller: Caller | { token: string };

@@ -33,7 +33,7 @@ export function createPatience(patienceMs: number, servers: number): Patience {
       const waitMs = backoffMs(refusals - atOnce - 1, firstWaitMs, longestWaitMs);
       const endsMs = Math.min(firstRefusedMs, awaySinceMs) + patienceMs;
       if (nowMs + waitMs <= endsMs) return waitMs;
-      // Whoever comes next finds no rest of this time to wait for.
+      // The next call finds no remainder of this time to wait for.
       awaySinceMs = nowMs - patienceMs;
       return null;
     },

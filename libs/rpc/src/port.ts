@@ -47,7 +47,7 @@ export type RpcPort = {
 
 /**
  * Serves Connect, gRPC and gRPC-Web on one port, with grpc.health.v1 and ProbeService beside `services`. Cleartext:
- * HTTP/1.1 and HTTP/2 are told apart by the first bytes. With TLS: by ALPN, and clients show a certificate of our
+ * HTTP/1.1 and HTTP/2 are distinguished by the first bytes. With TLS: by ALPN, and clients show a certificate of our
  * authority. Rejects when the address cannot be had.
  */
 export async function servePort(options: PortOptions): Promise<RpcPort> {
@@ -87,7 +87,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
     (request: IncomingMessage, response: ServerResponse) => {
       response.sendDate = false;
       if (draining) {
-        // Its connection was told that nothing more is read: whoever sent this repeats it elsewhere.
+        // Its connection got a GOAWAY: the client repeats this request elsewhere.
         if (dismissed.has(request.socket)) {
           request.socket.destroy();
           return;
@@ -229,7 +229,7 @@ export async function servePort(options: PortOptions): Promise<RpcPort> {
 }
 
 /**
- * A server that refuses whoever shows no certificate of our authority, and takes new files with the next connection.
+ * A server that refuses clients without a certificate of our authority, and uses new files with the next connection.
  */
 function listenSecurely(tls: TlsFiles, socketOptions: object, limits: PortLimits, log: Logger) {
   let version = tls.version();
@@ -258,7 +258,7 @@ function listenSecurely(tls: TlsFiles, socketOptions: object, limits: PortLimits
   return server;
 }
 
-/** How long nobody must have come before the listener is closed, and for how long that is waited for at most, in ms. */
+/** Idle time without a new connection before the listener is closed, and the longest wait for it, in ms. */
 const quietMs = 50;
 const lateMs = 1_000;
 

@@ -51,8 +51,8 @@ function calling(baseUrls: string[], clients: number, perCallMs: number) {
 }
 
 /**
- * One address before several ports, as a Service is: connections go to the ports in turn, past one that nobody listens
- * at.
+ * One address before several ports, as a Service is: connections go to the ports in turn, past one that no server
+ * listens at.
  */
 async function balancer(ports: number[]): Promise<string> {
   let turn = 0;

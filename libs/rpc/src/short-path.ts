@@ -25,8 +25,8 @@ export type UnaryRoute = {
 };
 
 /**
- * Serves Connect unary calls in the binary encoding straight from node:http, several times cheaper than the stock adapter.
- * The returned function answers false, having touched nothing, for every request that is not one of those.
+ * Serves Connect unary calls in the binary encoding straight from node:http, several times cheaper than the stock
+ * adapter. The returned function answers false, having touched nothing, for every request that is not one of those.
  */
 export function createShortPath(
   routes: ReadonlyMap<string, UnaryRoute>,
@@ -47,7 +47,9 @@ export function createShortPath(
   };
 }
 
-/** Answers before the body is read; what still arrives of it is thrown away, within the request timeout of the server. */
+/**
+ * Answers before the body is read; what still arrives of it is thrown away, within the request timeout of the server.
+ */
 function refuse(request: IncomingMessage, response: ServerResponse, error: ConnectError): void {
   request.removeAllListeners("data");
   request.removeAllListeners("end");

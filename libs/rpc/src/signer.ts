@@ -10,8 +10,8 @@ const maxTokens = 30_000;
 
 export type Signer = {
   /**
-   * The caller's token for calls of one service, reused until near expiry. A Caller object must not be changed after it was given
-   * here.
+   * The caller's token for calls of one service, reused until near expiry. A Caller object must not be changed after it
+   * was given here.
    */
   tokenFor(caller: Caller, service: string): Promise<string>;
   /** Drops the tokens of the callers that match, so that the next call mints what is true now. */

@@ -3,8 +3,8 @@ import type { Socket } from "node:net";
 const preface = "PRI";
 
 /**
- * Tells HTTP/2 with prior knowledge ("PRI", RFC 9113 section 3.3) from HTTP/1.1 by the first three bytes, puts them back and
- * hands the socket over. A connection that stays silent for `timeoutMs`, or ends before, is destroyed.
+ * Tells HTTP/2 with prior knowledge ("PRI", RFC 9113 section 3.3) from HTTP/1.1 by the first three bytes, puts them
+ * back and hands the socket over. A connection that stays silent for `timeoutMs`, or ends before, is destroyed.
  */
 export function sniff(socket: Socket, timeoutMs: number, handOver: (protocol: "http1" | "http2") => void): void {
   const timer = setTimeout(() => socket.destroy(), timeoutMs);

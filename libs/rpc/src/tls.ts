@@ -11,8 +11,8 @@ export type RpcTlsSettings = {
 let ofThisProcess: TlsFiles | null = null;
 
 /**
- * Makes every port and transport of this process speak mutual TLS with these files; without them nothing changes.
- * Called once, before the first. Throws ConfigError that names what is missing or wrong.
+ * Makes every port and transport of this process use mutual TLS with these files; without them nothing changes. Called
+ * once, before the first. Throws ConfigError that names what is missing or wrong.
  */
 export function useRpcTls(settings: RpcTlsSettings, log?: Logger): void {
   const { RPC_TLS_CA_PATH: ca, RPC_TLS_CERT_PATH: cert, RPC_TLS_KEY_PATH: key } = settings;

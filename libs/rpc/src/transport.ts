@@ -33,14 +33,18 @@ import { createTargets } from "./targets.ts";
 import { processTls } from "./tls.ts";
 import { type Answer, UnaryCall } from "./unary-call.ts";
 
-/** A call that may last longer than this has connections of its own: waiting for an agent must not hold up the others. */
+/**
+ * A call that may last longer than this has connections of its own: waiting for an agent must not hold up the others.
+ */
 const longCallMs = 15_000;
 const longConnections = 64;
 
 export type TransportOptions = {
   /** http://host:port (https with TLS) of each replica, or of the one name that stands for all. Used in turn. */
   baseUrls: readonly string[];
-  /** Connections per base URL for unary calls of up to 15 s: so many run at once, the others wait. Longer ones have 64. */
+  /**
+   * Connections per base URL for unary calls of up to 15 s: so many run at once, the others wait. Longer ones have 64.
+   */
   connections?: number;
   /** Age (±20 %) at which a connection is replaced: new replicas get their share. */
   clientTtlMs?: number;
@@ -53,7 +57,9 @@ export type TransportOptions = {
   /** Unary calls under way and waiting; more are refused as `overloaded`. */
   maxInFlight?: number;
   maxResponseBytes?: number;
-  /** The service behind these URLs, and who mints the tokens of callers for it; without them a call brings its token. */
+  /**
+   * The service behind these URLs, and who mints the tokens of callers for it; without them a call brings its token.
+   */
   callers?: { service: string; signer: Pick<Signer, "tokenFor"> };
   /** Certificates for mutual TLS; the process's own by default. */
   tls?: TlsFiles | null;
@@ -64,9 +70,9 @@ type CallHeaders = CallOptions["headers"];
 export type RpcTransport = Transport & { close(): Promise<void> };
 
 /**
- * Connect transport between our processes: unary calls in the Connect protocol (binary, HTTP/1.1) over undici, streams over
- * connect-node (HTTP/2). Calls reject with ConnectError; `toAppError` turns that into the typed error. Interceptors are not
- * supported: deadline, caller and tracing are built in.
+ * Connect transport between our processes: unary calls in the Connect protocol (binary, HTTP/1.1) over undici, streams
+ * over connect-node (HTTP/2). Calls reject with ConnectError; `toAppError` turns that into the typed error.
+ * Interceptors are not supported: deadline, caller and tracing are built in.
  */
 export function createTransport(options: TransportOptions): RpcTransport {
   const { connections = 8, clientTtlMs = 30_000, defaultTimeoutMs = 10_000, maxInFlight = 2_048 } = options;
@@ -226,7 +232,8 @@ async function repeatable<T>(input: AsyncIterable<T>): Promise<AsyncIterable<T>>
 }
 
 /**
- * Opens a stream that servers refuse to open (nobody listens, REFUSED_STREAM) again for as long as the patience lasts.
+ * Opens a stream that servers refuse to open (connection refused, REFUSED_STREAM) again for as long as the patience
+ * lasts.
  */
 async function untilTaken<R>(patience: Patience, signal: AbortSignal | undefined, open: () => Promise<R>): Promise<R> {
   let firstRefusedMs: number | null = null;
@@ -245,7 +252,7 @@ async function untilTaken<R>(patience: Patience, signal: AbortSignal | undefined
   }
 }
 
-/** Span and metrics of a stream cover its opening: when it ends is up to whoever reads it. */
+/** Span and metrics of a stream cover its opening: its reader decides when it ends. */
 async function tracedStream<R>(
   method: DescMethodStreaming,
   header: CallHeaders,

@@ -49,7 +49,7 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
     this.#abort?.(error);
   }
 
-  /** Its time is up. Where every server refused it so far, that is what the caller is told. */
+  /** The deadline has passed. If every server refused the call so far, the caller gets that refusal. */
   expire(): void {
     if (this.#refusals > 0 && !this.#connected) this.#unavailable();
     else this.#finish(new ConnectError("the operation timed out", Code.DeadlineExceeded), null);
@@ -107,7 +107,7 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
     } else this.#unavailable(error);
   }
 
-  /** Whatever this server may be told again, another can be told: it did nothing. */
+  /** A request that may be repeated at this server may go to another one: this one did nothing. */
   #refused(error?: Error): void {
     this.#firstRefusedMs ||= performance.now();
     this.#refusals += 1;
@@ -151,7 +151,7 @@ export class UnaryCall implements Dispatcher.DispatchHandler {
 
 const noBytes = Buffer.alloc(0);
 
-/** Header and trailer are worked out when somebody asks for them. */
+/** Header and trailer are parsed on first access. */
 class LeanAnswer implements UnaryResponse<DescMessage, DescMessage> {
   readonly stream = false;
   readonly method: DescMethodUnary;

@@ -26,8 +26,9 @@ export type Verifier = {
 type Verified = { caller: Caller; issuer: string; expiresAtMs: number };
 
 /**
- * Verifies caller tokens with the keys under `directory` (<issuer>/<kid>.pem), which is read again every 30 s and, at most
- * once a second, for an unknown kid. A token is verified once and then remembered until it expires or its key goes.
+ * Verifies caller tokens with the keys under `directory` (<issuer>/<kid>.pem), which is read again every 30 s and, at
+ * most once a second, for an unknown kid. A token is verified once and then remembered until it expires or its key
+ * goes.
  */
 export function createVerifier(options: {
   directory: string;

@@ -27,7 +27,9 @@ export type ReplyBox = { seal(plain: Buffer, place: string): Buffer; open(envelo
 
 const replyPlace = (key: readonly string[]) => `idempotency.reply/${key.join("/")}`;
 
-/** Stored replies; those of methods without a secret in them are in clear. The `box` of `idempotentTx` has this purpose. */
+/**
+ * Stored replies; those of methods without a secret in them are in clear. The `box` of `idempotentTx` has this purpose.
+ */
 export const sealedReplies = {
   table: "idempotency",
   key: [
@@ -74,8 +76,9 @@ export function idempotentTx<I extends DescMessage, O extends DescMessage, R>(
 }
 
 /**
- * What `idempotentTx` answers a repeat with; null when nothing is stored. For a mutation that asks somebody else before
- * its transaction: a repeat asks nobody. The caller's reach is judged before. Throws as `idempotentTx` does.
+ * What `idempotentTx` answers a repeat with; null when nothing is stored. For a mutation that calls another service
+ * before its transaction: a repeat makes no such call. The caller's reach is checked before. Throws as `idempotentTx`
+ * does.
  */
 export async function repeatedReply<I extends DescMessage, O extends DescMessage>(
   db: Database,

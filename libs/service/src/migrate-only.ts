@@ -8,8 +8,8 @@ const settings = z.object({
 });
 
 /**
- * `main.js migrate`: applies the service's migrations and ends. Whoever starts a service this way first (the local stack, an
- * init container) need not give the owner's credentials to the process that serves.
+ * `main.js migrate`: applies the service's migrations and ends. A launcher that starts a service this way first (the
+ * local stack, an init container) need not give the owner's credentials to the process that serves.
  */
 export async function migrateOnly(service: string, dirs: readonly MigrationDir[]): Promise<void> {
   let log = createLogger(service);

@@ -7,15 +7,17 @@ import { type PageInfo, PageInfoSchema } from "@muster/proto/muster/common/v1/pa
 const exactCount = 50_000;
 
 /**
- * A filter may leave a handful of a million rows, or nearly all: a plan that is kept for any value would be wrong for one of
- * them. Neither is worth compiling, nor further workers.
+ * A filter may leave a handful of a million rows, or nearly all: a plan that is kept for any value would be wrong for
+ * one of them. Neither is worth compiling, nor further workers.
  */
 const planForValues = sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
   set_config('max_parallel_workers_per_gather', '0', true)`;
 
 export type ListPage<R> = { rows: R[]; info: PageInfo };
 
-/** A list of the rows `wanted` of a table, named `t` in every part; `position` is what `behind` makes its condition of. */
+/**
+ * A list of the rows `wanted` of a table, named `t` in every part; `position` is what `behind` makes its condition of.
+ */
 export type OrderedList<R> = {
   table: Query;
   columns: Query;
@@ -58,12 +60,15 @@ export async function readListPage<R>(
 }
 
 /**
- * A list ordered by (created_at, id), newest first; `where` is spliced in behind the caller's wall, which is that of rows of
- * organizations unless `sight` is another.
+ * A list ordered by (created_at, id), newest first; `where` is spliced in behind the caller's wall, which is that of
+ * rows of organizations unless `sight` is another.
  */
 export type NewestList = { table: Query; columns: Query; where: Query; sight?: Query };
 
-/** One page of what the caller reaches, and the total unless it is skipped. Throws `validation_failed` on a foreign cursor. */
+/**
+ * One page of what the caller reaches, and the total unless it is skipped. Throws `validation_failed` on a foreign
+ * cursor.
+ */
 export function readNewestPage<R extends { id: string; created_at: Date }>(
   db: Database,
   who: CallContext,

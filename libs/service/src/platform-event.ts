@@ -18,7 +18,10 @@ export type PlatformFact = {
 export const eventSubject = (service: ServiceName, orgId: string, type: string): string =>
   `events.${service}.${orgId}.${type}`;
 
-/** Builds the outbox row of a service's event for the organization's webhooks; emit it in the transaction that makes it true. */
+/**
+ * Builds the outbox row of a service's event for the organization's webhooks; emit it in the transaction that makes it
+ * true.
+ */
 export function platformEvent(
   service: ServiceName,
   fact: PlatformFact,

@@ -11,7 +11,10 @@ const settings = z.object({
   LOG_LEVEL: serviceSettings.LOG_LEVEL,
 });
 
-/** `main.js reencrypt`: seals the service's secrets under the first key and ends, with status 1 when not all of them are. */
+/**
+ * `main.js reencrypt`: seals the service's secrets under the first key and ends, with status 1 when not all of them
+ * are.
+ */
 export async function reencryptOnly(service: string, columns: readonly SealedColumn[]): Promise<void> {
   let log = createLogger(service);
   try {

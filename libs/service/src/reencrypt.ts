@@ -34,9 +34,10 @@ const toldRows = 20;
 const firstPass: Cursor = { pass: 1, column: 0, after: null, seen: 0, changed: 0, unreadable: 0, resealed: 0 };
 
 /**
- * Seals every envelope of these columns under the first key, while the service works. Goes on where an earlier run for the same
- * key was killed. Ends after a pass that met nothing to do: from then on the other keys are needed by nobody. Throws when
- * secrets open with none of the keys (all others are done by then), or when others keep sealing under another key.
+ * Seals every envelope of these columns under the first key, while the service works. Goes on where an earlier run for
+ * the same key was killed. Ends after a pass that met nothing to do: from then on the other keys are no longer needed.
+ * Throws when secrets open with none of the keys (all others are done by then), or when others keep sealing under
+ * another key.
  */
 export async function reencrypt(options: ReencryptOptions): Promise<Reencrypted> {
   const { db, keys, columns, log, chunkRows = 200 } = options;

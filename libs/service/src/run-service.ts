@@ -65,8 +65,8 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
   /** What `main.js reencrypt` seals anew under the first encryption key. */
   sealed?: readonly SealedColumn[];
   /**
-   * Where a published message is also told on core NATS, to whoever listens at that moment; null for nowhere. For
-   * readers that may not have a consumer on the stream.
+   * The core NATS subject on which a published message is repeated for current subscribers; null for none. For readers
+   * that may not have a consumer on the stream.
    */
   alsoTold?: (subject: string) => string | null;
   /** What its status shows beside the figures that every service has. */
@@ -74,7 +74,7 @@ export type ServiceDefinition<S extends z.ZodRawShape> = {
   start(context: ServiceContext<z.infer<z.ZodObject<S & typeof serviceSettings>>>): Promise<Registration[]>;
 };
 
-/** While draining the port goes on serving for this long, so that its clients hear that they should go elsewhere. */
+/** While draining the port goes on serving for this long, so that its clients get a GOAWAY and move elsewhere. */
 const farewellMs = 500;
 
 const tenantCopySettings = {
@@ -86,8 +86,8 @@ type CopySettings = z.infer<z.ZodObject<typeof serviceSettings>> &
 
 /**
  * The one way a service runs: settings, migrations, checks of role and schema, database, bus and relay, RPC port.
- * PostgreSQL must answer before the port opens; NATS need not: writes wait in the outbox. With the argument `migrate` or
- * `reencrypt` it does only that.
+ * PostgreSQL must answer before the port opens; NATS need not: writes wait in the outbox. With the argument `migrate`
+ * or `reencrypt` it does only that.
  */
 export async function runService<S extends z.ZodRawShape>(definition: ServiceDefinition<S>): Promise<void> {
   const { name, tenantCopy } = definition;
@@ -180,7 +180,7 @@ export async function runService<S extends z.ZodRawShape>(definition: ServiceDef
 
 const withoutCopy: LearnTenants = () => Promise.reject(new Error("this service keeps no copy of the tenants"));
 
-/** The copy of the tenants. It learns single ones from now on, and follows tenancy once it is told to. */
+/** The copy of the tenants. It fetches single tenants on demand from now on, and follows tenancy once started. */
 function tenantCopyOf(deps: TenantCopyDeps, config: CopySettings, proc: Process) {
   const { service } = deps;
   const snapshot = tenancySnapshot({
@@ -199,7 +199,7 @@ function tenantCopyOf(deps: TenantCopyDeps, config: CopySettings, proc: Process)
   };
 }
 
-/** Connects in the background: streams this service owns, its relay, then whoever asked for the bus. */
+/** Connects in the background: streams this service owns, its relay, then the waiting users of the bus. */
 function connectBus(options: {
   name: string;
   config: z.infer<z.ZodObject<typeof serviceSettings>>;
@@ -246,7 +246,7 @@ function connectBus(options: {
   });
 }
 
-/** Publishes, and tells what is also told once the stream has it. */
+/** Publishes, and repeats on core NATS the messages configured for it once the stream has them. */
 function transportOf({ transport, relay }: Bus, alsoTold: (subject: string) => string | null = () => null): Transport {
   return {
     ...transport,

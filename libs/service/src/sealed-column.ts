@@ -39,9 +39,8 @@ export async function sealedPage(
 }
 
 /**
- * Puts fresh envelopes in the place of those that are still what was read; returns how many. Rows that somebody else
- * holds are left alone: whoever never waits can be no part of a deadlock, and no request waits for more than this
- * statement.
+ * Puts fresh envelopes in the place of those that are still what was read; returns how many. Locked rows are skipped: a
+ * transaction that never waits cannot deadlock, and no request waits for more than this statement.
  */
 export async function swapEnvelopes(tx: Tx, column: SealedColumn, rows: readonly Reseal[]): Promise<number> {
   return tx.execute(swapStatement(column, rows));
@@ -82,7 +81,7 @@ export function judge(column: SealedColumn, box: SecretBox, rows: readonly Seale
     try {
       judged.stale.push({ ...row, fresh: box.seal(box.open(row.held, place), place) });
     } catch {
-      // The reasons are two, a key that is not in the list and bytes that were altered: both are told by the row alone.
+      // Two causes are possible, a key that is not in the list and altered bytes: both are reported with the row only.
       judged.unreadable.push(row);
     }
   }

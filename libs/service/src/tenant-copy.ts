@@ -21,10 +21,14 @@ export const tenantMigrations: MigrationDir = {
 /** Told of each row whose status or deletion is new, in the transaction that makes it so. */
 export type OnTenantChange = (tx: Tx, change: TenantChange) => Promise<void> | void;
 
-/** Told of the device events of a batch, oldest first and repeats included, in the transaction that takes the batch in. */
+/**
+ * Told of the device events of a batch, oldest first and repeats included, in the transaction that takes the batch in.
+ */
 export type OnDeviceChanges = (tx: Tx, changes: readonly DeviceChanged[]) => Promise<void>;
 
-/** A tenant whose data is to be deleted: all that belongs to the organization, or to the partner and its organizations. */
+/**
+ * A tenant whose data is to be deleted: all that belongs to the organization, or to the partner and its organizations.
+ */
 export type PurgedTenant = { kind: "organization" | "partner"; id: string };
 
 /** Told of each tenant whose data is to be deleted, repeats included, in the transaction that takes the event. */
@@ -106,8 +110,8 @@ export function followTenancy(bus: Pick<Bus, "consume">, deps: TenantCopyDeps): 
 }
 
 /**
- * Compares the copy with tenancy by hash and fills it anew when they differ. A difference that goes away within `settleMs`
- * was only an event under way. Throws what tenancy or the database answers.
+ * Compares the copy with tenancy by hash and fills it anew when they differ. A difference that goes away within
+ * `settleMs` was only an event under way. Throws what tenancy or the database answers.
  */
 export async function reconcileTenants(
   deps: TenantCopyDeps,
@@ -159,7 +163,7 @@ export function startReconciling(deps: TenantCopyDeps, snapshot: TenancySnapshot
   };
 }
 
-/** Takes what is newer than the copy's own, and tells of it as of an event. */
+/** Applies rows newer than the copy's own, and reports them like events. */
 export async function takeTenants(
   deps: TenantCopyDeps,
   tenants: readonly TenantChanged[],
@@ -170,7 +174,7 @@ export async function takeTenants(
 
 async function rebuild(deps: TenantCopyDeps, snapshot: TenancySnapshot): Promise<void> {
   const { db, log } = deps;
-  // What the copy heard of before this is judged by the snapshot. As text: a Date would drop the microseconds.
+  // Rows received before this time are compared with the snapshot. As text: a Date would drop the microseconds.
   const [clock] = await db.read<{ at: string }>(systemOf(deps), sql`SELECT clock_timestamp()::text AS at`);
   const asOf = clock?.at ?? null;
   if (asOf === null) throw new Error("PostgreSQL answered without its clock");

@@ -4,7 +4,7 @@ import type { PurgedTenant } from "./tenant-copy.ts";
 
 const kind = "purge";
 const everyMs = 15_000;
-/** Between two slices: whoever else works on these tables goes first. */
+/** Pause between two slices, in which other work on these tables takes precedence. */
 const pauseMs = 5;
 /** Blocks that one statement reads (of 8 KiB), rows that one deletes by an index. */
 const sliceBlocks = 256;
@@ -19,8 +19,8 @@ export type PurgeStep = {
   table: string;
   where: Query;
   /**
-   * Read from end to end, in ranges of `blocks`: no index that each inserted row would pay for. Nothing may move such a row of an ended
-   * tenant meanwhile, as an UPDATE does. Without it rows are found by an index, until there are none.
+   * Read from end to end, in ranges of `blocks`: no index that each inserted row would pay for. Nothing may move such a
+   * row of an ended tenant meanwhile, as an UPDATE does. Without it rows are found by an index, until there are none.
    */
   walk?: { blocks: number };
   /** Table whose name the metric bears, for partitions. */
@@ -47,14 +47,20 @@ export async function partitionsOf(tx: Tx, table: string): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Asks once for the deletion of what a tenant has here; its job bears the tenant's id, so that a repeat asks for nothing new. */
+/**
+ * Asks once for the deletion of what a tenant has here; its job bears the tenant's id, so that a repeat asks for
+ * nothing new.
+ */
 export async function askPurge(tx: Tx, tenant: PurgedTenant): Promise<void> {
   await tx.execute(sql`
     INSERT INTO job (id, kind, input) VALUES (${tenant.id}::uuid, ${kind}, ${JSON.stringify(tenant)}::jsonb)
     ON CONFLICT (id) DO NOTHING`);
 }
 
-/** Does what was asked for, one tenant after the other; how many were done. A purge that its process left unfinished goes on where it was. */
+/**
+ * Does what was asked for, one tenant after the other; how many were done. A purge that its process left unfinished
+ * goes on where it was.
+ */
 export async function purgeAll(deps: PurgeDeps, signal?: AbortSignal, staleMs?: number): Promise<number> {
   const work = jobs(deps.db);
   for (let done = 0; ; done++) {

@@ -19,9 +19,9 @@ export type TenantChange = {
 type ChangeRow = Omit<TenantChange, "before"> & { status_before: string | null; deleted_before: boolean | null };
 
 /**
- * Takes what is newer than the copy's own, in a system's transaction, so that repeats and any order end in the same state.
- * With `asOf` (a time of the database's clock, as text) also takes the version of a row that the copy has not heard of since then, newer or not (a restored tenancy).
- * Gives the rows whose status or deletion is new.
+ * Takes what is newer than the copy's own, in a system's transaction, so that repeats and any order end in the same
+ * state. With `asOf` (a time of the database's clock, as text) also takes the version of a row that the copy has not
+ * heard of since then, newer or not (a restored tenancy). Gives the rows whose status or deletion is new.
  */
 export async function applyTenants(
   tx: Tx,
@@ -61,8 +61,8 @@ export async function applyTenants(
 }
 
 /**
- * What the copy has not heard of since `asOf` although the whole snapshot was read: sites are marked as deleted, the rest
- * (tenancy itself went back in time) is removed. Returns those that were not deleted before.
+ * Rows without news since `asOf` although the whole snapshot was read: sites are marked as deleted, the rest (tenancy
+ * itself went back in time) is removed. Returns those that were not deleted before.
  */
 export async function dropUnheard(tx: Tx, asOf: string): Promise<TenantChange[]> {
   const columns = sql`kind, id, partner_id AS "partnerId", org_id AS "orgId", version, status`;

@@ -28,7 +28,7 @@ function person(scope: Caller["scope"], change: Change): Caller {
   };
 }
 
-/** Callers for tests; each is somebody new. */
+/** Callers for tests; each is a new user. */
 export const callers = {
   platformAdmin: (change: Change = {}) => person("system", { orgAccess: { mode: "all" }, ...change }),
   partnerAdmin: (partnerId: string, change: Change = {}) =>

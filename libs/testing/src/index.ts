@@ -10,7 +10,7 @@ export { type Leak, type Secret, type SecretScanner, secretScanner } from "./sec
 export { tenantRows } from "./tenant-rows.ts";
 export { testCaFile, testCertificate } from "./tls.ts";
 export { until } from "./until.ts";
-export { wireSmoke } from "./wire-smoke.ts";
+export { type WireTls, wireSmoke } from "./wire-smoke.ts";
 export {
   asOwner,
   contextProblems,

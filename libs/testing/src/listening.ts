@@ -6,7 +6,7 @@ export type Listening = {
   close(): Promise<void>;
 };
 
-/** Has a server listen on a loopback port, a free one unless it is named; connections that break are nobody's error. */
+/** Has a server listen on a loopback port, a free one unless it is named; broken connections are ignored. */
 export async function listening(server: Server, port = 0): Promise<Listening> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {

@@ -1,6 +1,8 @@
 import { toAppError } from "@muster/rpc";
 
-/** The code a call is refused with, and the fields or the reason it names; "ok" when it is answered. A fault is thrown. */
+/**
+ * The code a call is refused with, and the fields or the reason it names; "ok" when it is answered. A fault is thrown.
+ */
 export async function outcome(call: Promise<unknown>): Promise<string> {
   try {
     await call;

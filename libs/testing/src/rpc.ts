@@ -18,7 +18,9 @@ import {
 
 export type TestPort = {
   baseUrl: string;
-  /** A client whose calls carry the caller, as if they came from the gateway, or from the service that the caller is. */
+  /**
+   * A client whose calls carry the caller, as if they came from the gateway, or from the service that the caller is.
+   */
   client<S extends DescService>(service: S, caller: Caller, meta?: Partial<RequestMeta>): Client<S>;
   close(): Promise<void>;
 };

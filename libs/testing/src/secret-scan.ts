@@ -17,8 +17,8 @@ const minBytes = 8;
 const maxLeaks = 20;
 
 /**
- * Looks for secrets as they are, in hex, in Base64 (at any offset, both alphabets) and, with `digests`, for their SHA-256 in these
- * forms. One pass over the bytes, however many secrets there are.
+ * Looks for secrets as they are, in hex, in Base64 (at any offset, both alphabets) and, with `digests`, for their
+ * SHA-256 in these forms. One pass over the bytes, however many secrets there are.
  */
 export function secretScanner(options: { digests: boolean }): SecretScanner {
   const byStart = new Map<number, Needle[]>();
@@ -89,7 +89,8 @@ function formsOf(plain: Buffer, what: string): [string, Buffer][] {
     [`${what}HEX`, Buffer.from(hex.toUpperCase())],
   ];
   for (const alphabet of ["base64", "base64url"] as const) {
-    // Inside of a longer text it stands at one of three offsets; its first and last characters mix with the neighbours'.
+    // Inside of a longer text it stands at one of three offsets; its first and last characters mix with the
+    // neighbours'.
     for (const offset of [0, 1, 2]) {
       const text = Buffer.concat([Buffer.alloc(offset), plain])
         .toString(alphabet)

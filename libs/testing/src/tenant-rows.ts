@@ -2,7 +2,10 @@ import pg from "pg";
 import type { TestDatabase } from "./database.ts";
 import { asOwner } from "./without-context.ts";
 
-/** How many rows each table has of an organization: every table of the schema that bears one, but for the copy of the tenants. */
+/**
+ * How many rows each table has of an organization: every table of the schema that bears one, but for the copy of the
+ * tenants.
+ */
 export function tenantRows(database: TestDatabase, orgId: string): Promise<Record<string, number>> {
   return asOwner(database, async (owner) => {
     const { rows: tables } = await owner.query<{ name: string }>(`

@@ -7,7 +7,7 @@ export type TableWithoutContext = {
   table: string;
   /** Rows that there are, as the owner counts them. A partition may have none; its parent stands for it. */
   stored: number;
-  /** Rows that the application sees, or can change or remove, when nobody said who is calling. */
+  /** Rows that the application can read, change or remove without a caller. */
   seen: number;
   changed: number;
 };
@@ -30,7 +30,10 @@ export async function fillCommonTables(database: TestDatabase, hasTenants: boole
   });
 }
 
-/** The database seen as another caller, or as nobody, whatever the store says of who is calling: the policies alone decide. */
+/**
+ * The database as another caller sees it, or without a caller, whichever caller the store sets: the policies alone
+ * decide.
+ */
 export function databaseAs(db: Database, caller: Caller | null): Database {
   return {
     ...db,
@@ -71,8 +74,8 @@ export async function tablesWithoutContext(database: TestDatabase): Promise<Tabl
 const commonTables = ["outbox", "job", "dead_letter", "tenant"];
 
 /**
- * `contextProblems` of a service's new database, in which `rows` puts a row into each table of its own; a sentence, too, about each table
- * of every service that was not found.
+ * `contextProblems` of a service's new database, in which `rows` puts a row into each table of its own; a sentence,
+ * too, about each table of every service that was not found.
  */
 export async function schemaProblems(
   { service, dirs }: Parameters<typeof testDatabase>[0],
@@ -110,7 +113,7 @@ async function refusedAsNothing(counted: Promise<number>): Promise<number> {
   }
 }
 
-/** A connection as the owner of the tables, whom row-level security does not hold back. */
+/** A connection as the owner of the tables, to whom row-level security does not apply. */
 export async function asOwner<T>({ ownerUrl }: TestDatabase, use: (owner: pg.Client) => Promise<T>): Promise<T> {
   const owner = new pg.Client({ connectionString: ownerUrl });
   await owner.connect();

@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   const config = startConfig("audit-restore", z.object(restoreSettings));
   if (!config) return;
   const log = createLogger("audit-restore", config.LOG_LEVEL);
-  // NATS is waited for without an end, PostgreSQL is not; a person waits for neither.
+  // The connection to NATS would be retried for ever, that to PostgreSQL is not; a command waits for neither.
   const timer = setTimeout(() => {
     log.fatal("NATS did not answer: nothing was declared");
     process.exit(1);

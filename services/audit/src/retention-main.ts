@@ -10,7 +10,10 @@ import { retentionLease } from "./store/retention-lease.ts";
 
 const leaseSeconds = 90;
 
-/** The retention worker: a process, a database role and secrets of its own. No port but the ops port, no message bus. */
+/**
+ * The retention worker: a separate process with its own database role and secrets. It has no port except the ops port,
+ * and no message bus.
+ */
 async function main(): Promise<void> {
   const config = startConfig("audit-retention", z.object(retentionSettings));
   if (!config) return;

@@ -96,12 +96,12 @@ type Context = Pick<
   "db" | "config" | "process" | "learnTenants"
 >;
 
-/** The bags that the handlers and jobs of identity take, made of its settings. */
+/** The dependencies of identity's handlers and jobs, made from its settings. */
 export function identityDeps({ db, config, process, learnTenants }: Context) {
   const { log } = process;
   const now = () => new Date();
   const url = publicUrl(config);
-  // First: the refusal to start names the pepper, which any of four settings gives.
+  // Created first: its refusal to start names the pepper, which any of four settings provides.
   const peppers = enrollmentPeppers(config);
   const boxOf = (purpose: string) => secretBox(encryptionKeys(config), purpose);
   const limited = (kind: "api-key" | "enrollment" | "token", max: number) =>

@@ -24,7 +24,7 @@ await runService({
   version,
   settings,
   migrations,
-  // Gateways hand changes of devices on to whoever watches them.
+  // Gateways forward changes of devices to clients that watch them.
   alsoTold: (subject) => (subject.startsWith("tenancy.device.") ? subject.replace("tenancy.", "changes.") : null),
   async start({ db, config, process }) {
     const heartbeatIntervalSeconds = config.HEARTBEAT_INTERVAL_SECONDS;

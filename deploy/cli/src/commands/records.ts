@@ -123,7 +123,7 @@ export async function update(io: Io, typed: string, id: string, fields: readonly
 
 export type RemoveOptions = Globals & { yes?: boolean };
 
-/** Deletes a record; at a terminal it asks first, unless told not to. */
+/** Deletes a record; at a terminal it prompts first, unless the option suppresses that. */
 export async function remove(io: Io, typed: string, id: string, options: RemoveOptions): Promise<void> {
   const resource = resourceOf(typed, "delete");
   const { muster } = connect(io, options);

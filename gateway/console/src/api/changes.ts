@@ -6,7 +6,9 @@ import { api } from "./api.ts";
 /** A line of the API's streams; `id` of a device that changed. */
 type Line = { kind: string; id?: string };
 
-/** What was told is read this soon, so that a burst is one request, and not again before the second. */
+/**
+ * Delay of the first read after a change, so that a burst is one request, and the minimum interval to the next read.
+ */
 const [soonMs, againMs] = [300, 10_000];
 /** After the page was opened: what it shows was just read. */
 const firstMs = 2_000;
@@ -14,7 +16,7 @@ const firstMs = 2_000;
 const [nextMs, retryMs] = [1_000, 30_000];
 
 /**
- * Reads the newest devices, or the open one, anew as soon as the API tells of a change; answers whether it does, so
+ * Reads the newest devices, or the open one, again as soon as the API reports a change; returns whether it does, so
  * that polls may slow down. One visible tab of a browser has the stream: connections of an origin are few.
  */
 export function useDeviceChanges(orgId: string | undefined): boolean {
@@ -79,7 +81,7 @@ function rereading(read: (ids: ReadonlySet<string> | null) => void) {
   };
 }
 
-/** Tells each line, and null whenever nothing is told any more, until aborted. */
+/** Reports each line, and null whenever the stream ends, until aborted. */
 async function follow(orgId: string | undefined, signal: AbortSignal, tell: (line: Line | null) => void) {
   while (!signal.aborted) {
     const isWhole = await alone(() => streamed(orgId, signal, tell)).catch(() => false);
@@ -98,7 +100,7 @@ async function streamed(orgId: string | undefined, signal: AbortSignal, tell: (l
   return true;
 }
 
-/** Unless another tab is at it; where tabs cannot agree (plain http beyond localhost) nobody is. */
+/** Only in one tab at a time; in no tab where tabs cannot coordinate (plain http beyond localhost). */
 const alone = (work: () => Promise<boolean>): Promise<boolean> =>
   "locks" in navigator
     ? navigator.locks.request("muster.changes", { ifAvailable: true }, (lock) => (lock ? work() : false))

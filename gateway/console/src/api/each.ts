@@ -9,8 +9,8 @@ const together = 100;
 export type EachResult = { done: string[]; refused: { id: string; failure: Failure }[] };
 
 /**
- * Does the same to each of the records, a few at a time; a refusal concerns its record alone. `onProgress` hears how
- * many are through.
+ * Applies a change to each of the records, a few concurrently; a refusal concerns its record only. `onProgress` is
+ * called with how many are through.
  */
 export async function forEach(
   ids: readonly string[],

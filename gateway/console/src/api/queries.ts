@@ -68,7 +68,7 @@ type GetOptions<Body> = {
   enabled?: boolean;
   /** What another query read already, and when: it is not asked at once. */
   known?: { body: Body; atMs: number };
-  /** How long it is not asked again because a tab or a page is looked at anew. */
+  /** How long a result is fresh: a tab or page that is shown again does not refetch it. */
   freshMs?: number;
 };
 
@@ -107,7 +107,7 @@ type ListOptions = {
   /** Asks again while the tab is visible. */
   everyMs?: number;
   enabled?: boolean;
-  /** Rows stay where they are when it was asked again; how many are new is told, and `showNewest` brings them. */
+  /** Rows stay in place after a refetch; the number of new ones is reported, and `showNewest` shows them. */
   isStill?: boolean;
 };
 
@@ -185,7 +185,7 @@ export function useList<P extends ListPath>(
   };
 }
 
-/** Rows come first: whoever leaves sooner, or types on, asks for no number. */
+/** Rows are fetched first: a user who leaves or keeps typing causes no count. */
 const countAfterMs = 300;
 
 /**

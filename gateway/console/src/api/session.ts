@@ -24,14 +24,13 @@ tabs.onmessage = ({ data }: MessageEvent<Message>) => {
   if (data.kind === "ended") end(data.why);
 };
 
-/** Calls back when nobody is signed in any more, and when somebody is again; in whichever tab that happened. */
+/** Calls back when the session has ended, and when a user signs in again; in whichever tab that happened. */
 export function whenSessionChanges(callback: (what: Ended | "restored") => void): void {
   onChange = callback;
 }
 
 /**
- * A token that is not known to have ended; null when nobody is signed in. Throws the Failure of a request that says
- * neither.
+ * A token that is not known to have ended; null without a session. Throws the Failure of a request that says neither.
  */
 export async function accessToken(): Promise<string | null> {
   if (access !== null && access.endsAtMs > Date.now()) return access.accessToken;
@@ -51,7 +50,7 @@ export function renewed(stale: string | null): Promise<string | null> {
   return underWay;
 }
 
-/** Asks the other tabs, then the server. Null when nobody is signed in. */
+/** Queries the other tabs, then the server. Null without a session. */
 export async function restore(): Promise<string | null> {
   if (!maySessionExist()) return null;
   tabs.postMessage({ kind: "ask" } satisfies Message);
@@ -60,7 +59,7 @@ export async function restore(): Promise<string | null> {
   return accessToken();
 }
 
-/** Whether no other tab is open, where the browser can say so. From now on others hear of this one. */
+/** Whether no other tab is open, if the browser can report it. From now on other tabs can detect this one. */
 async function isOnlyTab(): Promise<boolean> {
   if (!("locks" in navigator)) return false;
   const { held } = await navigator.locks.query();
@@ -74,7 +73,7 @@ export async function signOut(): Promise<Failure | null> {
   try {
     token = await accessToken();
   } catch (failure) {
-    // Without a reply nobody is signed out: the cookie would still be there.
+    // Without a reply the session counts as active: the cookie would still exist.
     return failure as Failure;
   }
   if (token !== null) {
@@ -112,7 +111,7 @@ function take({ accessToken, endsAtMs }: Access): void {
   }
   clearTimeout(timer);
   const lifeMs = endsAtMs - Date.now();
-  // A hidden tab waits: whoever is looked at renews for all.
+  // A hidden tab waits: the visible one renews for all.
   timer = setTimeout(
     () => {
       if (document.visibilityState === "visible") renewed(accessToken).catch(() => undefined);

@@ -7,7 +7,7 @@ const box = { width: 600, height: 120 };
 
 type Series = { name: string; tone: "good" | "bad" | "quiet" };
 
-/** Counts over time as stacked bars, with the same figures as a table for who reads or hears them. */
+/** Counts over time as stacked bars, with the same figures as a table, also for screen readers. */
 export function BarChart({
   label,
   series,

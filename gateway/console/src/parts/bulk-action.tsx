@@ -16,7 +16,7 @@ type BulkActionProps = {
   /** A word to type before what cannot be undone. */
   typed?: string;
   isDisabled?: boolean;
-  /** Does it to all of them; hears how many are through. */
+  /** Applies it to all of them; receives the number that are done. */
   work(ids: readonly string[], onProgress: (through: number) => void): Promise<EachResult>;
   /** Called when the dialog is left after work was done. */
   onDone(): void;

@@ -6,7 +6,7 @@ import { Dialog, DialogActions } from "./dialog.tsx";
 
 const keyOf = (list: string) => `muster.columns.${list}`;
 
-/** Which columns of a list somebody wants, kept in this browser. */
+/** The columns of a list that the user chose, stored in this browser. */
 export function useColumnChoice(list: string): [ColumnChoice | null, (choice: ColumnChoice | null) => void] {
   const [choice, setChoice] = useState(() => choiceOf(localStorage.getItem(keyOf(list))));
   const change = (wanted: ColumnChoice | null) => {

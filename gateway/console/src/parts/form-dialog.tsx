@@ -15,9 +15,9 @@ type FormDialogProps<T> = {
   running: string;
   /** Whether the form cannot be sent yet. */
   isDisabled?: boolean;
-  /** Whether whoever shows it puts something else in its place once it was sent. */
+  /** Whether the parent replaces the dialog once the form was sent. */
   isKeptOpen?: true;
-  /** Sends the form; throws Failed, which is told here, at its fields where it names some. */
+  /** Sends the form; throws Failed, which is shown here, at its fields where it names some. */
   send(form: FormData): Promise<T>;
   /** Gets what was sent for, once the form has closed. */
   onSent?(result: T): void;

@@ -63,7 +63,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   const query = Object.fromEntries(names.map((name) => [name, filters[name]]));
   const params = { ...(at ? { path: at } : {}), query };
   const isAsked = notAllowed === null;
-  // In another order than the newest first nobody could say which rows are new.
+  // In another order than newest first, new rows cannot be identified.
   const polled = everyMs && !query.sort ? { everyMs } : {};
   const list = useList(path, { params }, { ...polled, enabled: isAsked, isStill: true });
   const count = useCount(path, { params }, list);
@@ -173,7 +173,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
 
 const keyOf = (row: unknown) => String((row as { id: string }).id);
 
-/** Rows that came meanwhile: nothing moves under the pointer until they are asked for. */
+/** New rows: nothing moves under the pointer until the user requests them. */
 const NewRows = ({ count, isMore, show }: { count: number; isMore: boolean; show(): void }) => (
   <div role="status" className={count > 0 ? styles.newest : undefined}>
     {count > 0 ? (

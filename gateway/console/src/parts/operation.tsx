@@ -3,7 +3,7 @@ import { useWhyNot } from "../api/me.tsx";
 
 type OperationProps = { name: string; isPrimary?: true; onClick(): void; children: ReactNode };
 
-/** A button for an operation; whoever may not use it reads why. */
+/** A button for an operation; users who may not use it see the reason. */
 export function Operation({ name, isPrimary, onClick, children }: OperationProps) {
   const why = useWhyNot(name);
   return (

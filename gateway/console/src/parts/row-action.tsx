@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** What can be done with one row of a list; `of` names the row for those who hear the button alone. */
+/** What can be done with one row of a list; `of` names the row for screen readers. */
 export const RowAction = ({ of, onClick, children }: { of: string; onClick(): void; children: ReactNode }) => (
   <button type="button" className="link" onClick={onClick}>
     {children}

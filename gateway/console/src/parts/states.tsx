@@ -3,7 +3,7 @@ import type { Failure } from "../api/call.ts";
 import { failureSentence } from "../rules/failure-sentence.ts";
 import styles from "./states.module.css";
 
-/** What failed, its code and request id for whoever is asked for help, and another try. */
+/** The failure, with its code and request id for support, and a retry. */
 export function FailureState({ failure, onRetry }: { failure: Failure; onRetry?: () => void }) {
   return (
     <div role="alert" className={styles.failure}>

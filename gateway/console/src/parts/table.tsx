@@ -10,7 +10,7 @@ export type Column<Row> = {
   id: string;
   title: string;
   cell(row: Row): ReactNode;
-  /** CSS width; the widest takes what is left. */
+  /** CSS width; the widest takes the remaining width. */
   width?: string;
   /** Left out on narrow screens. */
   isMinor?: true;
@@ -21,7 +21,7 @@ export type Column<Row> = {
 };
 
 type TableProps<Row> = {
-  /** What the rows are, for those who hear the page. */
+  /** Name of the rows, for screen readers. */
   label: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
@@ -47,7 +47,7 @@ const rowPx = 40;
 const widthOf = (width: string | undefined) => (width ? ({ "--column-width": width } as CSSProperties) : undefined);
 
 /**
- * Rows of any number: those in sight are in the page, the next page is asked for before its end is reached. The first
+ * Rows of any number: only visible ones are in the DOM, the next page is fetched before the end is reached. The first
  * cell has the row's link.
  */
 export function Table<Row>(props: TableProps<Row>) {
@@ -268,7 +268,9 @@ type LineProps = {
   toggle?(id: string): void;
 };
 
-/** One row; drawn again only when it is another one, or its columns are: not for a scroll, nor for the list's number. */
+/**
+ * One row; drawn again only when it is another one, or its columns are: not for a scroll, nor for the list's number.
+ */
 const Line = memo(({ id, index, row, columns, isChosen, toggle }: LineProps) => (
   <tr data-key={id} data-index={index} aria-rowindex={index + 2} className={isChosen ? styles.chosen : undefined}>
     {toggle ? (

@@ -24,7 +24,7 @@ function zoneOf(zone: string): string {
   }
 }
 
-// The zone stands beside times of another one than the browser's, which nobody would guess.
+// The zone stands beside times of another one than the browser's, which users would not expect.
 const formatOf = (zone: string) => {
   const format = new Intl.DateTimeFormat(undefined, {
     dateStyle: "medium",
@@ -36,7 +36,7 @@ const formatOf = (zone: string) => {
 };
 let exact = formatOf(chosenZone());
 
-/** An instant: how long ago, with the instant itself beside it for whoever points at it. */
+/** An instant: how long ago, with the instant itself as a tooltip. */
 export function Time({ at }: { at: string | null }) {
   useNow(30_000);
   if (at === null) return <span className="soft">never</span>;
@@ -56,7 +56,7 @@ export const Instant = ({ at }: { at: string }) => (
   </time>
 );
 
-/** The time, anew every so often while the page is looked at. */
+/** The current time, refreshed at an interval while the page is visible. */
 export function useNow(everyMs: number): Date {
   const [now, setNow] = useState(() => new Date());
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** Milliseconds after the last key before a typed text is asked for: typing makes one request, not one a letter. */
+/** Milliseconds after the last key before a typed text is searched: typing makes one request, not one per letter. */
 export const typingMs = 250;
 
 /** A text as it was when typing last paused. */

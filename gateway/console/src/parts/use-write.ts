@@ -10,7 +10,7 @@ export function useWrite() {
     isRunning,
     failure,
     faultsOf: (field: string) => failure?.details?.fieldErrors[field],
-    /** Whether the failure is told at fields alone. */
+    /** Whether the failure is shown at fields only. */
     isAtFields: failure?.details !== undefined && Object.keys(failure.details.fieldErrors).length > 0,
     /** Runs the write; resolves with its result, or null when it failed. */
     async run<T>(write: () => Promise<T>): Promise<T | null> {

@@ -1,7 +1,7 @@
 /** By a column's id, in pixels. */
 export type ColumnWidths = Readonly<Record<string, number>>;
 
-/** Ids of a list's columns in the order that somebody chose, those that are hidden, and how wide they are. */
+/** Ids of a list's columns in the user's order, the hidden ones, and how wide they are. */
 export type ColumnChoice = { order: readonly string[]; hidden: readonly string[]; widths: ColumnWidths };
 
 export const usualColumns: ColumnChoice = { order: [], hidden: [], widths: {} };

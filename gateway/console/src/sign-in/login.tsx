@@ -13,7 +13,7 @@ import { useSignInContext } from "./use-sign-in-context.ts";
 
 type Step = { at: "password" } | { at: "factor"; mfaToken: string; methods: string[] } | { at: "done" };
 
-/** Sentences for what brought somebody here. */
+/** Sentences for the reasons of a redirect to this page. */
 const arrivals: Readonly<Record<string, string>> = {
   "password-set": "Your password is set. Sign in with it.",
   "invitation-accepted": "Your account is ready. Sign in with your password.",
@@ -21,7 +21,7 @@ const arrivals: Readonly<Record<string, string>> = {
   "session-ended": "Your session has ended. Sign in to go on.",
 };
 
-/** Sign-in: password, second factor, an identity provider's button, and what a provider sent somebody back with. */
+/** Sign-in: password, second factor, an identity provider's button, and the result of a provider's redirect. */
 export function Login({ arrival: { ssoCode, wasBegunHere, next } }: { arrival: Arrival }) {
   const parameters = new URLSearchParams(location.search);
   const [step, setStep] = useState<Step>({ at: "password" });

@@ -8,7 +8,7 @@ import { NewPassword } from "./new-password.tsx";
 import { takeArrival } from "./sso-arrival.ts";
 
 applyTheme();
-// Before anything else runs: neither the address bar nor the history keeps what signs somebody in.
+// Before anything else runs: the sign-in code is removed from address bar and history.
 const token = linkToken(location);
 const arrival = takeArrival();
 

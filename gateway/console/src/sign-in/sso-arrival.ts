@@ -7,7 +7,7 @@ const mark = "muster.sso-begun";
 
 /**
  * Takes code and tokens out of the address and the history. A code counts only in the tab that began a sign-in: a
- * planted one signs nobody in.
+ * planted code does not sign in.
  */
 export function takeArrival(): Arrival {
   const url = new URL(location.href);

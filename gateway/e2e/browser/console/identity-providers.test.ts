@@ -106,7 +106,7 @@ inChromium("signing in through an identity provider", (visit) => {
         const domain = `${randomUUID()}.example`;
         await verifiedDomain(cluster, by, domain, { ownerScope: "partner" });
         const provider = await newProvider(by, idp, { ownerScope: "partner", defaultRoleId: undefined });
-        /** Begins a sign-in as somebody whom the provider has not seen in this browser. */
+        /** Begins a sign-in as a user who has no session at the provider in this browser. */
         const enterAs = async (account: Account) => {
           idp.become(account);
           await context.clearCookies({ domain: receiverHost });

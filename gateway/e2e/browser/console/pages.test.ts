@@ -81,7 +81,7 @@ inChromium("the console's pages", (visit) => {
       if (!newest) throw new Error("the log is empty");
       later = [{ ...newest, recordId: newest.recordId + 1, message: "Came while it was looked at" }];
       await page.getByText("Came while it was looked at").waitFor();
-      // Further down nothing moves: what comes is told in words.
+      // Further down nothing moves: new rows are announced as text.
       await page.getByRole("button", { name: "Older" }).scrollIntoViewIfNeeded();
       later = [{ ...newest, recordId: newest.recordId + 2, message: "Came while older ones were read" }, ...later];
       await page.getByText("Paused while you read further down: 1 new event waits at the top.").waitFor();
@@ -179,7 +179,7 @@ inChromium("the console's pages", (visit) => {
     await sorted("descending", ["web-02", "web-01", "db-01"]);
     expect(new URL(page.url()).search).toBe("?sort=-hostname");
     await visitor.expectAccessible();
-    // Somebody else was faster with one of them.
+    // Another user has already changed one of them.
     expect((await admin.api.call("DELETE", `/devices/${ids["web-01"]}`)).status).toBe(200);
     await page.getByRole("checkbox", { name: "Select all rows that are loaded" }).check();
     await page.getByRole("button", { name: "Move to site …" }).click();
@@ -331,7 +331,7 @@ inChromium("the console's pages", (visit) => {
     await page.getByRole("button", { name: "Sign out" }).waitFor();
     const disabled = await admin.api.call("POST", `/users/${viewer.id}/disable`);
     expect(disabled.status).toBe(200);
-    // Nobody touches them: the stream of changes ends with the session, and whichever tab had it tells the others.
+    // Without user input the stream of changes ends with the session, and the tab that held it notifies the others.
     for (const tab of [page, ...tabs]) {
       const ended = tab.getByRole("dialog", { name: "Your session has ended" });
       await ended.or(tab.getByText("You are signed out.")).waitFor();

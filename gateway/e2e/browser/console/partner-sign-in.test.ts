@@ -58,7 +58,7 @@ inChromium(
           ownerScope: "partner",
           enforceSSO: true,
         });
-        // Nobody of that name was invited: a partner's provider makes no accounts.
+        // No user of that name was invited: a partner's provider creates no accounts.
         idp.become({ nameId: `nobody@${domain}`, email: `nobody@${domain}`, name: "Nobody" });
         const enter = () => page.getByRole("button", { name: "Continue with Northwind ID" }).click();
         await page.reload();
@@ -93,7 +93,7 @@ inChromium(
         await resetTokenOf(cluster, customer.email);
         expect(await resetMailsTo(cluster, technician.email)).toBe(0);
 
-        // The platform's own people, and customers whom the partner's provider does not govern, sign in as before.
+        // Platform users, and customers outside the partner's provider, sign in as before.
         for (const person of [root, customer]) {
           await visitor.open("/login", "Sign in");
           await page.getByRole("button", { name: "Use a password instead" }).click();

@@ -63,7 +63,7 @@ export async function testNats(options: { bin?: string } = {}): Promise<TestNats
     child = started;
   };
   const start = async () => {
-    // Somebody's outgoing connection may hold the port for a moment.
+    // Another process's outgoing connection may hold the port for a moment.
     for (const until = Date.now() + startTimeoutMs; ; ) {
       try {
         return await launch();
@@ -104,7 +104,9 @@ export async function testNats(options: { bin?: string } = {}): Promise<TestNats
   };
 }
 
-/** Resolves with the client port at the server's own "Server is ready"; rejects with its last words when it ends before. */
+/**
+ * Resolves with the client port at the server's own "Server is ready"; rejects with its last words when it ends before.
+ */
 function untilReady(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     let text = "";

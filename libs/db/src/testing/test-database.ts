@@ -32,8 +32,8 @@ export const testRoleVariables: Record<string, string> = Object.fromEntries(
 );
 
 /**
- * A new, migrated database of `service` with the roles of production, in the cluster of MUSTER_TEST_PG_URL (a superuser's
- * URL). Copied from a template made once for the same roles and migrations. Drop it when done.
+ * A new, migrated database of `service` with the roles of production, in the cluster of MUSTER_TEST_PG_URL (a
+ * superuser's URL). Copied from a template made once for the same roles and migrations. Drop it when done.
  */
 export function testDatabase(options: { service: string; dirs: readonly MigrationDir[] }): Promise<TestDatabase> {
   return create(options.service, (admin, cluster, rolesSql) => ensureTemplate(admin, cluster, rolesSql, options));
@@ -78,7 +78,7 @@ async function create(service: string, findTemplate: FindTemplate): Promise<Test
   };
 }
 
-/** Runs `use` while nobody else alters the roles, which belong to the cluster and suffer one transaction at a time. */
+/** Runs `use` under a lock on the roles, which belong to the cluster and permit one transaction at a time. */
 export function withRolesLock<T>(use: (admin: pg.Client) => Promise<T>): Promise<T> {
   // Advisory locks are per database: everybody takes this one in the database that the URL names.
   return withClient(clusterUrl(), async (admin) => {

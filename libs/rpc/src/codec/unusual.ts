@@ -4,5 +4,5 @@
  */
 export class Unusual extends Error {}
 
-/** Thrown as it is: nobody reads its stack, which is the dear part of an error. */
+/** A shared instance: its stack trace, the expensive part of an error, is never read. */
 export const unusual = new Unusual("left to @bufbuild/protobuf");

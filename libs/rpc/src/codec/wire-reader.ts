@@ -3,7 +3,7 @@ import { unusual } from "./unusual.ts";
 // Longer texts are decoded by themselves: looking at each of their bytes here costs more.
 const shortBytes = 64;
 
-/** Reads the wire format from the front. Whoever reads past the end notices at the end of the message. */
+/** Reads the wire format from the front. A read past the end is detected at the end of the message. */
 export class WireReader {
   at = 0;
   readonly #bytes: Buffer;

@@ -65,7 +65,7 @@ export function githubSource({ egress, apiUrl, repository, token }: GithubOption
     sha256: /^sha256:([0-9a-f]{64})$/.exec(each.digest ?? "")?.[1] ?? null,
     url: each.browser_download_url,
     async open() {
-      // A private repository's file comes by the API alone.
+      // A private repository's file is available through the API only.
       const reply = await guardedRequest(egress, token === null ? each.browser_download_url : each.url, {
         headers: { ...headers, accept: "application/octet-stream" },
       });

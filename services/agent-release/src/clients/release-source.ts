@@ -1,11 +1,11 @@
 /** A file of a release where it is published. */
 export type SourceFile = {
   name: string;
-  /** Null where the source does not say. */
+  /** Null where the source does not state it. */
   size: number | null;
   /** Lower-case hex. */
   sha256: string | null;
-  /** Where anybody may download it; null when nobody but this service reaches it. */
+  /** Public download URL; null when only this service can download it. */
   url: string | null;
   open(): Promise<AsyncIterable<Uint8Array>>;
 };
@@ -15,11 +15,14 @@ export type SourceRelease = { version: string; notesUrl: string | null; files: r
 /** Where releases are published. */
 export type ReleaseSource = {
   name: string;
-  /** A version, or the latest stable one without; null when there is none. Throws SourceBusy, or what the source failed with. */
+  /**
+   * A version, or the latest stable one without; null when there is none. Throws SourceBusy, or what the source failed
+   * with.
+   */
   find(version: string | null): Promise<SourceRelease | null>;
 };
 
-/** The source asks to be left alone for a while. */
+/** The source asked for a pause of requests (Retry-After). */
 export class SourceBusy extends Error {
   readonly retryAfterSeconds: number;
   constructor(retryAfterSeconds: number) {

@@ -27,7 +27,7 @@ export type S3Options = {
 const urlSeconds = 300;
 const timeoutMs = 30_000;
 
-/** A bucket of S3 or of a storage that speaks its protocol. */
+/** A bucket of S3 or of a compatible storage. */
 export function s3Storage(options: S3Options): Storage {
   const { bucket, prefix, endpoint, region, pathStyle, credentials, proxy } = options;
   const client = new S3Client({

@@ -2,14 +2,16 @@ import { randomUUID } from "node:crypto";
 import { access, copyFile, type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Where binaries are kept, by the SHA-256 of their bytes: the same bytes are kept once. */
+/** The store of binaries, by the SHA-256 of their bytes: identical files are stored once. */
 export type Storage = {
   name: string;
   /** Keeps the bytes of a local file. */
   putFile(sha256: string, path: string, size: number): Promise<void>;
   /** Whether the bytes are kept. */
   has(sha256: string): Promise<boolean>;
-  /** Bytes from `start` to before `end`; null when they are not kept. Each part counts until the next is asked for. */
+  /**
+   * Bytes from `start` to before `end`; null when they are not stored. Each part is valid until the next is requested.
+   */
   read(sha256: string, start: number, end: number): Promise<AsyncIterable<Uint8Array> | null>;
   /** A URL at which a client gets the bytes for some minutes; null when they are read through this service. */
   urlOf(sha256: string, name: string): Promise<string | null>;
@@ -18,7 +20,7 @@ export type Storage = {
 };
 
 const sha256Form = /^[0-9a-f]{64}$/;
-/** As much as one piece of a download holds: a stream of HTTP/2 takes it without waiting for its window. */
+/** The size of one part of a download: an HTTP/2 stream sends it without waiting for its window. */
 export const pieceBytes = 60 * 1024;
 /** As much as is read of a file at once. */
 const partBytes = 4 * pieceBytes;

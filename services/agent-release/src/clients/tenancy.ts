@@ -20,7 +20,7 @@ export type Tenancy = {
 
 const timeoutMs = 2_000;
 
-/** Asks tenancy in the name of this service. Calls throw ConnectError. */
+/** Calls tenancy in the name of this service. Calls throw ConnectError. */
 export function tenancyClient(options: { baseUrls: string[]; privateKeys: string }): Tenancy {
   const signer = createSigner({ issuer: service, privateKeys: options.privateKeys });
   const transport = createTransport({

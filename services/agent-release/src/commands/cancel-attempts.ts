@@ -3,7 +3,9 @@ import type { DeviceChanged } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { endAttempts, lockOpenOf } from "../store/attempts.ts";
 import { lockRollouts, updateRollout } from "../store/rollouts.ts";
 
-/** Ends open updates of decommissioned devices in the transaction that hears of them; nobody's failure. */
+/**
+ * Ends open updates of decommissioned devices in the transaction that consumes their events; they count as no failure.
+ */
 export async function cancelOfGone(tx: Tx, changes: readonly DeviceChanged[]): Promise<void> {
   const gone = changes.filter(({ status }) => status === "decommissioned").map(({ id }) => id);
   if (gone.length === 0) return;

@@ -12,7 +12,7 @@ const haltedCounter = counter("agent_release_halted_total", "Rollouts that halte
 /** Organizations that a halt's audit row names, those with the most failures first. */
 const namedOrganizations = 10;
 
-/** An attempt that has ended in this transaction, or one that failed and has succeeded after all (`late`). */
+/** An attempt that has ended in this transaction, or a failed one that succeeded later (`late`). */
 export type Outcome = { attempt: AttemptRow; state: AttemptState; reason: string | null; late?: true };
 
 /** Moves the counters of the rollouts by what ended, and halts those that bear no more failures. */
@@ -31,7 +31,7 @@ export async function countOutcomes(
     outcomes.inc({ component: attempt.component, outcome: state });
     if (state === "failed") tellFailure(tx, attempt, reason, now);
     const rollout = rollouts.get(attempt.rollout_id);
-    // Deleted with its release meanwhile: nobody counts any more.
+    // The rollout was deleted with its release meanwhile: nothing is counted.
     if (!rollout) continue;
     if (late) rollout.failed = Math.max(0, rollout.failed - 1);
     else rollout.in_flight = Math.max(0, rollout.in_flight - 1);
@@ -58,8 +58,8 @@ export async function countOutcomes(
 }
 
 async function halt(tx: Tx, rollout: RolloutRow, lastReason: string, now: Date): Promise<void> {
-  // One organization alone may have failed by its own fault, or will: who resumes must see it. Partners read the
-  // reason, too, so that the names are in the audit row alone.
+  // When all failures are of one organization, the cause may be that organization, and the user who resumes must know
+  // it. Partners read the reason, too, so that only the audit row has the names.
   const failing = await failuresByOrganization(tx, rollout.id);
   const whose = failing.length === 1 ? ", all of one organization" : "";
   rollout.state = "halted";

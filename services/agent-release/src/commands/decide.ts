@@ -53,8 +53,9 @@ const heardEveryMs = 5_000;
 let heardAtMs = Number.NEGATIVE_INFINITY;
 
 /**
- * Decides for devices that were just heard: moves their open attempts by what they said, and grants what the gate and the rollouts'
- * budgets allow. What is offered is committed and known to tenancy before it is returned; a repeat offers it again.
+ * Decides for devices with a new heartbeat: moves their open attempts by their reports, and grants offers that the gate
+ * and the rollouts' budgets permit. An offer is committed and recorded by tenancy before it is returned; a repeat
+ * returns it again.
  */
 export async function decideForDevices(
   deps: DecideDeps,
@@ -198,7 +199,7 @@ function offerOf(
   };
 }
 
-/** Until the soak ends there is nothing to ask: a device that goes back is heard by its version. */
+/** Until the soak ends nothing is to be decided: a device that goes back is detected by its version. */
 function soakLeftMs(attempt: AttemptRow, now: Date, intervalSeconds: number): number {
   const soakEndMs = attempt.deadline.getTime() - missedMax * intervalSeconds * 1_000;
   return Math.max(0, Math.min(soakEndMs - now.getTime(), recheckMaxMs));

@@ -11,7 +11,9 @@ export type Begin = { attemptId: string; deviceId: string; component: string; ve
 
 type BeginDeps = { db: Database; log: Logger; now: () => Date; begin: BeginUpdates; timeoutSeconds: number };
 
-/** Takes offers out of the budgets of their rollouts, under the lock of each; the ids of the attempts that got one. */
+/**
+ * Takes offers out of the budgets of their rollouts, under the lock of each; returns the ids of the granted attempts.
+ */
 export async function grant(
   tx: Tx,
   { timeoutSeconds }: { timeoutSeconds: number },
@@ -34,7 +36,7 @@ export async function grant(
   return opened;
 }
 
-/** Notifies tenancy; grants that it does not know of are taken back, so that they hold no place. */
+/** Notifies tenancy; grants that it does not record are rolled back, so that they hold no place. */
 export async function beginAll(deps: BeginDeps, begins: readonly Begin[]): Promise<Set<string>> {
   if (begins.length === 0) return new Set();
   const { timeoutSeconds } = deps;

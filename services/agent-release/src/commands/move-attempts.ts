@@ -7,13 +7,15 @@ import { type AttemptRow, endAttempts, lockOpen, markReturned } from "../store/a
 import { soaksOf } from "../store/rollouts.ts";
 import { countOutcomes, type Outcome } from "./count-outcomes.ts";
 
-/** What an agent says of its update. */
+/** An agent's report about its update. */
 export type Report = { component: string; version: string; state: string; error: string };
 
 /** Heartbeats that a device may miss while it soaks. */
 export const missedMax = 3;
 
-/** Moves open attempts by what their devices said, and turns failures whose device has returned after all. */
+/**
+ * Moves open attempts by their devices' reports, and turns failures into successes when their device returned later.
+ */
 export async function moveAttempts(
   tx: Tx,
   deps: { log: Logger; heartbeatIntervalSeconds: number },

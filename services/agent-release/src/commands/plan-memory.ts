@@ -35,7 +35,9 @@ type Held = { epoch: number; catalogue: CatalogueAt; partners: Map<string, Partn
 const partnersMax = 5_000;
 const changesMax = 1_000;
 
-/** Keeps catalogue and settings in memory by the plan's epoch: a decision reads what has changed since the one before. */
+/**
+ * Keeps catalogue and settings in memory by the plan's epoch: a decision reads what has changed since the one before.
+ */
 export function createPlanMemory(): PlanMemory {
   let newest: Held | null = null;
 
@@ -53,8 +55,8 @@ export function createPlanMemory(): PlanMemory {
 }
 
 /**
- * What counts at an epoch: what was known before, without what has changed since; all of it anew when that is not
- * known.
+ * The plan at an epoch: the cached one without the entries that have changed since; fully read again when the cached
+ * one is too old.
  */
 async function heldAt(tx: Tx, epoch: number, before: Held | null): Promise<Held> {
   const changes = before && before.epoch < epoch ? await changesSince(tx, before.epoch, epoch, changesMax) : null;
@@ -98,7 +100,8 @@ async function partnersOf(
 }
 
 function mergedOf(partner: PartnerSettings | undefined, orgId: string): Merged {
-  // Unknown settings are no settings: a decision about a partner that was not asked for would offer what it forbids.
+  // Missing settings must not count as defaults: a decision for a partner that was not loaded could offer a forbidden
+  // update.
   if (!partner) throw new Error("the plan was read without this partner's settings");
   const organization = partner.organizations.get(orgId);
   const key = organization ? orgId : "";
@@ -158,7 +161,7 @@ async function readCatalogue(tx: Tx): Promise<CatalogueAt> {
 
 function plannedOf(row: CatalogueRow, rollouts: readonly RolloutRow[]): PlannedRelease[] {
   const guard = rollouts.find(({ kind }) => kind === "guard");
-  // Without its guard a release is offered to nobody.
+  // Without its guard a release is not offered.
   if (!guard) return [];
   return [
     {

@@ -10,7 +10,7 @@ type Who = Pick<CallContext, "caller" | "meta">;
 export type PromotedComponent = { component: string; previousVersion: string | null };
 
 /**
- * Makes a version the target of its components, or of one; agent first. Backwards, too: somebody asked for it. Throws
+ * Makes a version the target of its components, or of one; agent first. An older version is accepted, too. Throws
  * `agent_version_not_found` for an unknown or yanked one.
  */
 export async function promoteVersion(

@@ -26,8 +26,9 @@ export type Prepared = {
 const releasesMax = 1_000;
 
 /**
- * Registers a release and its guard, and promotes it forward when `autoPromote`. Null when the component has that version with the same
- * files already. Throws `release_exists` when it has it with others, `limit_reached` beyond 1,000 of a component.
+ * Registers a release and its guard, and promotes it forward when `autoPromote`. Null when the component already has
+ * that version with the same files. Throws `release_exists` when the files differ, `limit_reached` beyond 1,000 of a
+ * component.
  */
 export async function registerRelease(
   tx: Tx,

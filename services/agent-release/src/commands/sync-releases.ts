@@ -23,7 +23,7 @@ const lookEveryMs = 100;
 const heartbeatEveryMs = 5_000;
 const everyMs = 5_000;
 const farewellMs = 1_000;
-/** A file of a release that is deleted while another with the same bytes is synced is stored again. */
+/** A file is stored again when its release is deleted while another with the same bytes is being synced. */
 const triesMax = 3;
 
 export type SyncResult = { version: string; synced: string[] };
@@ -45,8 +45,8 @@ export type SyncDeps = Omit<CheckDeps, "onProgress" | "onStored" | "root"> & {
 };
 
 /**
- * Asks for a sync, or joins the one under way for the same source and version, and waits for its end. Throws what it ended with;
- * `deadline_exceeded` when the caller's time is over first: the sync goes on.
+ * Starts a sync, or joins the one in flight for the same source and version, and waits for its end. Throws the sync's
+ * error; `deadline_exceeded` when the caller's deadline passes first: the sync continues.
  */
 export async function syncReleases(
   deps: Pick<SyncDeps, "db" | "sources">,
@@ -72,7 +72,7 @@ export async function syncReleases(
   }
 }
 
-/** Works on syncs that were asked for, also those that another process left unfinished; `wake` looks at once. */
+/** Works on requested syncs, also those that another process left unfinished; `wake` triggers a look-up at once. */
 export function startSyncing(deps: SyncDeps): { wake(): void; stop(): Promise<void> } {
   const stopping = new AbortController();
   const onFailure = (err: unknown) => deps.log.warn({ err }, "releases cannot be synced now");
@@ -84,13 +84,13 @@ export function startSyncing(deps: SyncDeps): { wake(): void; stop(): Promise<vo
     },
     async stop() {
       stopping.abort();
-      // A sync that is cut off here is taken up by whoever finds its job silent.
+      // A sync that is cut off here is resumed by the process that finds its job silent.
       await Promise.race([Promise.all([worker.stop(), here]), sleep(farewellMs)]);
     },
   };
 }
 
-/** Does all syncs that are asked for; how many. */
+/** Runs all requested syncs; returns their number. */
 export async function syncOnce(deps: SyncDeps, signal?: AbortSignal): Promise<number> {
   const work = jobs(deps.db);
   for (let done = 0; ; done++) {

@@ -5,7 +5,7 @@ import { service } from "../config.ts";
 
 type Who = Pick<CallContext, "caller" | "meta">;
 
-/** The service itself, for what nobody asked for. */
+/** The service itself, as the actor of automatic changes. */
 export function asItself(): Who {
   const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
   return { caller: systemCaller(service), meta };

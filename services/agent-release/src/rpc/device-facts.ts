@@ -1,7 +1,7 @@
 import type { DeviceFacts } from "@muster/proto/muster/common/v1/device_pb";
 import type { Device } from "../rules/gate.ts";
 
-/** A device as the gate takes it. */
+/** A device in the gate's form. */
 export function deviceOf(facts: DeviceFacts): Device {
   return {
     id: facts.id,

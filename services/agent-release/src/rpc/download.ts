@@ -32,10 +32,10 @@ const isPromoted = (component: Component) =>
   sql`r.id = (SELECT p.release_id FROM promotion p WHERE p.component = ${component})`;
 const noComponent = () => validationError({ component: ["Must be agent, watchdog or helper"] });
 
-/** Files of releases, for anybody: an installer has no credential yet. */
+/** Files of releases, public: an installer has no credential yet. */
 export function downloadService({ db, storage, preferStore }: DownloadDeps): ServiceImpl<typeof DownloadService> {
   const who = { caller: systemCaller(service) };
-  /** Whether the bytes come from our store; else they have an address elsewhere, or nobody can have them. */
+  /** Whether the bytes come from this platform's store; otherwise they are at another URL, or unavailable. */
   const isServedHere = ({ stored, source_url: url }: FileRow) =>
     stored && storage !== null && (preferStore || url === null);
   return {

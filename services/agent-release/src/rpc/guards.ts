@@ -2,7 +2,7 @@ import { AppError, type CallContext, systemCaller } from "@muster/kit";
 import { requireMfa, requirePermission, requireScope } from "@muster/service";
 import { service } from "../config.ts";
 
-/** Only gateways ask for agents. */
+/** Only gateways call on behalf of agents. */
 export function requireGateway({ caller: { actor } }: CallContext): void {
   if (actor.type !== "system" || actor.id !== "gateway")
     throw new AppError("permission_denied", "Only gateways may ask this");
@@ -15,7 +15,7 @@ export function requirePlatform(context: CallContext, mfaMaxAgeMinutes: number):
   requireMfa(context, mfaMaxAgeMinutes);
 }
 
-/** The same call as the service itself, for tables that are the platform's: whoever may ask was checked before. */
+/** The same call as the service itself, for the platform's tables: the caller's rights were checked before. */
 export function asService(context: CallContext): CallContext {
   return {
     caller: systemCaller(service),

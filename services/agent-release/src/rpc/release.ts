@@ -181,7 +181,7 @@ function wantedVersion(text: string): string {
   return version;
 }
 
-/** What is wrong with a note is the field's fault, or nobody's whom we trust. */
+/** An invalid note is a fault of the field; one without a trusted signature has its own code. */
 function trusted<T>(field: "manifest" | "rootNote", read: () => T): T {
   try {
     return read();

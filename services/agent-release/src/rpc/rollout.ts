@@ -185,7 +185,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
         if (!wanted.from.includes(row.state) || (isGuard && (change === "complete" || change === "cancel"))) {
           throw notRunning(row.state);
         }
-        // A halted one stays so until somebody forgives what failed.
+        // A halted rollout stays halted until an operator accepts its failures.
         if (change === "pause" && row.state === "halted") throw notRunning(row.state);
         if (change === "resume" && row.state === "halted") row.forgiven = row.failed;
         row.state = wanted.to;
@@ -222,7 +222,7 @@ export function rolloutService(deps: RolloutDeps): ServiceImpl<typeof RolloutSer
       const context = callContext(handler);
       requirePermission(context, "agent-releases:read");
       const row = await db.tx(asService(context), (tx) => known(tx, id), { readOnly: true });
-      // As the caller: each sees the devices of its own organizations.
+      // As the caller: each sees only the devices of its own organizations.
       const { rows, info } = await listAttempts(
         db,
         context,
@@ -271,7 +271,7 @@ function checkNumbers(
   within("soakSeconds", row.soak_seconds, 0, 86_400);
 }
 
-/** Rings name tenants: only people of the platform see whom. */
+/** Rings name tenants: only system users see which. */
 function rolloutMessage(row: ShownRollout, { caller }: CallContext): Rollout {
   const nobody = { partnerIds: [], orgIds: [], siteIds: [], groupIds: [] };
   return create(RolloutSchema, {

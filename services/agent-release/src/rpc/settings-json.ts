@@ -10,7 +10,7 @@ export function shownValue(field: FieldName, value: Settings[FieldName]): unknow
   return (field === "windowStart" || field === "windowEnd") && typeof value === "number" ? timeText(value) : value;
 }
 
-/** Each field: own value, what is in force, from where, and who locks it. */
+/** Each field: own value, effective value, its source level, and the level that locks it. */
 export function shownFields(own: Settings, merged: Merged, level: "organization" | "partner") {
   return Object.fromEntries(
     fieldNames.map((field) => {

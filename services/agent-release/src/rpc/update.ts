@@ -39,7 +39,7 @@ const requestHours = 24;
 const shownAttempts = 5;
 const heardEveryMs = 5_000;
 
-/** Who updates when: gateways ask for agents, people see the decision and may ask for an update. */
+/** Update decisions: gateways call for agents, users read the decision and may request an update. */
 export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateService> {
   const { db, now } = deps;
   let heardAtMs = Number.NEGATIVE_INFINITY;
@@ -75,7 +75,7 @@ export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateServic
       const who = { caller: systemCaller(service) };
       if (performance.now() - heardAtMs > heardEveryMs) {
         heardAtMs = performance.now();
-        // Who is heard of matters to open attempts alone: without one nothing is written.
+        // The heartbeat matters to open attempts only: without one nothing is written.
         if ((await openAttempts(db, who)).any) await db.tx(who, noteHeard, { retry: true });
       }
       const { epoch, changes } = await db.tx(

@@ -7,7 +7,7 @@ export type OpenAttempt = {
   returnedAt: Date | null;
 };
 
-/** What a heartbeat says of the component that is being updated. */
+/** A heartbeat's report about the component that is being updated. */
 export type Said = {
   current: string | null;
   report: { state: string; error: string } | null;
@@ -28,7 +28,10 @@ export const deferredMax = 10;
 /** A device that runs the target within so long after its failure has succeeded after all. */
 export const lateReturnMs = 24 * 3_600_000;
 
-/** Where a heartbeat moves an open attempt; null when it stays as it is. `deferred` counts earlier locked tries of the release. */
+/**
+ * Where a heartbeat moves an open attempt; null when it stays as it is. `deferred` counts earlier locked tries of the
+ * release.
+ */
 export function moveAttempt(
   attempt: OpenAttempt,
   said: Said,
@@ -38,7 +41,7 @@ export function moveAttempt(
   const state = said.report?.state ?? "";
   if (state === "failed" || state === "rolled_back")
     return { to: "failed", reason: reasonOf(state, said.report?.error) };
-  // Who runs the new version already has nothing locked: what is said late changes nothing, and versions tell the rest.
+  // A device that already runs the new version has no lock: a late report changes nothing, and its version decides.
   if (state === "locked" && attempt.state === "offered") {
     return deferred + 1 >= deferredMax ? { to: "failed", reason: "locked" } : { to: "deferred" };
   }

@@ -9,7 +9,10 @@ const fileName = new RegExp(
 export const manifestName = (component: Component) => `${component}.manifest`;
 export const checksumsName = "checksums.txt";
 
-/** The files that `checksums.txt` (as sha256sum writes it) names, by component; what has another form of name is no binary. */
+/**
+ * The files that `checksums.txt` (as sha256sum writes it) names, by component; what has another form of name is no
+ * binary.
+ */
 export function parseChecksums(text: string): Map<Component, Omit<ManifestArtifact, "size">[]> {
   const found = new Map<Component, Omit<ManifestArtifact, "size">[]>();
   for (const each of text.split("\n")) {

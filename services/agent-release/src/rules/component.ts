@@ -1,4 +1,4 @@
-/** What updates itself on a device, in the order in which one device takes its updates. */
+/** The components that update themselves on a device, in the order in which one device updates them. */
 export const components = ["agent", "watchdog", "helper"] as const;
 export type Component = (typeof components)[number];
 

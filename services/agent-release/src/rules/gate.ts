@@ -22,7 +22,7 @@ export type PlannedRollout = {
   rings: readonly Ring[];
   openRings: number;
   percent: number;
-  /** Offers that may be made now; null: asked for when it is granted. */
+  /** Offers that may be made now; null: read when an offer is granted. */
   budget: number | null;
 };
 
@@ -63,7 +63,7 @@ export type Decision = {
   rule: Rule;
   detail: string;
   rollout: PlannedRollout | null;
-  /** When another look may say something else although nothing was changed. */
+  /** Time from which another check may have a different result although nothing was changed. */
   recheckAt: Date;
 };
 
@@ -72,7 +72,7 @@ export type GateInput = {
   merged: Merged;
   catalogue: Catalogue;
   attempts: readonly PastAttempt[];
-  /** Somebody asked for this device's update: policy and window do not count. */
+  /** An update of this device was requested: policy and window do not apply. */
   requested: boolean;
   now: Date;
 };
@@ -125,7 +125,7 @@ function decideComponent(input: GateInput, component: Component, taken: boolean)
   const running = parseVersion(current);
   if (running === null) return said("current_unparsable", `"${current}" is not a semantic version`, found);
   if (compareVersions(running, found.release.version) >= 0) {
-    // The promoted one is there already: why the newer one is not offered says more.
+    // The promoted release is installed already: the reason against the newer one is more informative.
     const isNewer = exclusion !== null && compareVersions(running, exclusion.release.version) < 0;
     return (isNewer ? excluded() : null) ?? said("up_to_date", `Runs ${running}`, found);
   }
@@ -211,7 +211,7 @@ function hasExpired({ expiresAt }: PlannedRelease, now: Date): boolean {
   return expiresAt !== null && expiresAt <= now;
 }
 
-/** The target itself, or the newest release that the device may take on the way to it; null when there is none. */
+/** The target itself, or the newest intermediate release that the device may install; null when there is none. */
 function stepBefore(
   releases: readonly PlannedRelease[],
   found: Found,

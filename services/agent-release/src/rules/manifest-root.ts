@@ -22,7 +22,7 @@ export function manifestRoot(pinned: readonly NoteVerifier[], notes: readonly st
   return at;
 }
 
-/** What a published root note changes; null for one that is known, or where no keys are set. Throws ManifestError. */
+/** The change of a published root note; null for a known one, or where no keys are set. Throws ManifestError. */
 export function newRoot(before: TrustedRoot, note: string): NewRoot | null {
   if (before.keys.length === 0) return null;
   try {

@@ -26,7 +26,9 @@ const artifact = z.object({
 const shape = z.object({
   version,
   component: z.enum(components),
-  /** Rises with each manifest of a component: agents refuse one that is lower than what they saw. */
+  /**
+   * Increases with each manifest of a component: agents refuse a manifest with a lower counter than one they have seen.
+   */
   counter: z.int().min(0).default(0),
   expires: z.iso.datetime({ offset: true }).optional(),
   minimumVersion: version.optional(),
@@ -46,7 +48,9 @@ export class ManifestError extends Error {
   }
 }
 
-/** The keys of setting RELEASE_MANIFEST_KEYS, `name+hash+base64[,…]`; none when it is empty. Throws on anything else. */
+/**
+ * The keys of setting RELEASE_MANIFEST_KEYS, `name+hash+base64[,…]`; none when it is empty. Throws on anything else.
+ */
 export function manifestKeys(setting: string): NoteVerifier[] {
   return setting
     .split(",")
@@ -56,8 +60,8 @@ export function manifestKeys(setting: string): NoteVerifier[] {
 }
 
 /**
- * Reads a manifest: a C2SP signed note over one JSON line. With keys one of them must have signed it, and it must not have expired;
- * without keys the line counts, signed or not. Throws ManifestError.
+ * Reads a manifest: a C2SP signed note over one JSON line. With keys one of them must have signed it, and it must not
+ * have expired; without keys the line counts, signed or not. Throws ManifestError.
  */
 export function openManifest(
   text: string,

@@ -29,7 +29,7 @@ export function threshold({ haltFailures, haltPercent }: Limits, { succeeded, fa
   return Math.max(haltFailures, Math.floor((haltPercent * (succeeded + failed - forgiven)) / 100));
 }
 
-/** Whether so many failures halt it. */
+/** Whether this number of failures halts the rollout. */
 export function isOverThreshold(limits: Limits, counters: Counters): boolean {
   return counters.failed - counters.forgiven > threshold(limits, counters);
 }
@@ -54,7 +54,7 @@ export function isInRing(rings: readonly Ring[], openRings: number, place: Place
     );
 }
 
-/** Whether the device is among so many percent: the same ones as long as the percentage only rises. */
+/** Whether the device is within this percentage: a higher percentage includes all devices of a lower one. */
 export function isInBucket(rolloutId: string, deviceId: string, percent: number): boolean {
   if (percent >= 100) return true;
   const hash = createHash("sha256").update(rolloutId).update(deviceId).digest().readUInt32BE(0);

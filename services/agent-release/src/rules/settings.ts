@@ -32,7 +32,7 @@ export const nothingSet: Settings = {
   windowEnd: null,
 };
 
-/** What is in force for an organization, and which level each field comes from. */
+/** The effective settings of an organization, and the level that each field comes from. */
 export type Merged = {
   settings: Settings & { agentTarget: string; watchdogTarget: string; updatePolicy: Policy };
   sources: Record<FieldName, Source>;

@@ -3,8 +3,8 @@ import semver from "semver";
 export const versionMax = 50;
 
 /**
- * A version as it is stored and compared: strict semantic version (semver.org 2.0.0) after at most one leading `v`, without build
- * metadata; null when it is none.
+ * A version as it is stored and compared: strict semantic version (semver.org 2.0.0) after at most one leading `v`,
+ * without build metadata; null when it is none.
  */
 export function parseVersion(text: string): string | null {
   return read(text)?.version ?? null;
@@ -22,7 +22,7 @@ export function isPrerelease(version: string): boolean {
   return (read(version)?.prerelease.length ?? 0) > 0;
 }
 
-/** A fleet names the same few versions again and again: what was read of them lately. */
+/** A fleet reports the same few versions repeatedly: a cache of parsed ones. */
 const known = new Map<string, semver.SemVer | null>();
 const knownMax = 10_000;
 

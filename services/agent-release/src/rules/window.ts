@@ -10,8 +10,9 @@ const minuteMs = 60_000;
 const dayMs = dayMinutes * minuteMs;
 
 /**
- * Whether updates may begin now, and when the window opens next (null while it is open, and without a window). A window over midnight
- * belongs to the day on which it starts; start and end alike are the whole day; nothing set is always open.
+ * Whether updates may begin now, and when the window opens next (null while it is open, and without a window). A window
+ * over midnight belongs to the day on which it starts; start and end alike are the whole day; nothing set is always
+ * open.
  */
 export function windowAt(window: Window, now: Date): { open: boolean; nextOpening: Date | null } {
   if (window.days === null && window.start === null && window.end === null) return { open: true, nextOpening: null };

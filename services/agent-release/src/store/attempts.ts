@@ -26,8 +26,8 @@ const columns = sql`id, device_id, org_id, partner_id, site_id, component, relea
   offered_at, deadline, returned_at, ended_at, reason`;
 
 /**
- * What decides about devices: their open attempts, and what failed or was put off in the last thirty days. In the order of the devices,
- * which is the one in which everybody locks.
+ * What decides about devices: their open attempts, and what failed or was put off in the last thirty days. In the order
+ * of the devices, which is the one in which everybody locks.
  */
 export function attemptsOf(tx: Tx, deviceIds: readonly string[]): Promise<AttemptRow[]> {
   return tx.query<AttemptRow>(sql`
@@ -94,7 +94,7 @@ export async function endAttempts(
     WHERE a.id = g.id`);
 }
 
-/** Forgets attempts that were granted and never told to the device. */
+/** Deletes attempts that were granted and never sent to the device. */
 export async function removeAttempts(tx: Tx, ids: readonly string[]): Promise<AttemptRow[]> {
   return tx.query<AttemptRow>(sql`
     DELETE FROM update_attempt WHERE id = ANY (${[...ids]}::uuid[]) AND state = 'offered' AND ended_at IS NULL
@@ -138,11 +138,12 @@ export function forgetAttempts(tx: Tx, limit: number): Promise<number> {
       SELECT id FROM update_attempt WHERE ended_at < now() - interval '90 days' ORDER BY ended_at LIMIT ${limit})`);
 }
 
-/** Longest time without any gateway after which nobody is blamed for silence. */
+/** Longest time without any gateway after which silence is not counted as failure. */
 export const pauseSeconds = 30;
 
 /**
- * Notes that a gateway is there. After a pause of the platform every open attempt gets that time again: it was nobody's failure.
+ * Records that a gateway is connected. After an outage of the platform every open attempt's deadline is extended by its
+ * duration.
  */
 export async function noteHeard(tx: Tx): Promise<void> {
   const [row] = await tx.query<{ gap: number }>(sql`
@@ -156,14 +157,14 @@ export async function noteHeard(tx: Tx): Promise<void> {
   await tx.execute(sql`UPDATE update_watch SET heard_at = clock_timestamp() WHERE one`);
 }
 
-/** Whether gateways were heard of lately. */
+/** Whether gateways were connected lately. */
 export async function isHeard(tx: Tx): Promise<boolean> {
   const [row] = await tx.query<{ heard: boolean }>(sql`
     SELECT heard_at > clock_timestamp() - make_interval(secs => ${pauseSeconds}) AS heard FROM update_watch WHERE one`);
   return row?.heard ?? false;
 }
 
-/** Devices of these for which somebody asked for an update. */
+/** The given devices for which an update was requested. */
 export async function requestsOf(tx: Tx, deviceIds: readonly string[]): Promise<Map<string, Date>> {
   const rows = await tx.query<{ device_id: string; expires_at: Date }>(sql`
     SELECT device_id, expires_at FROM update_request

@@ -1,8 +1,8 @@
 import { sql, type Tx } from "@muster/db";
 
 /**
- * Until the end of the transaction no file goes from the store while a release that names it is being registered: who
- * registers holds the lock together with others, who removes holds it alone.
+ * Blocks removals from the store while a release is being registered, until the end of the transaction: registrations
+ * hold the lock shared, removals exclusively.
  */
 export async function lockFiles(tx: Tx, { remove }: { remove: boolean }): Promise<void> {
   await tx.execute(

@@ -19,7 +19,7 @@ export async function bucketSecondsOf(tx: Tx, rolloutId: string, wanted: number)
   return Math.max(wanted, step);
 }
 
-/** What happened in each bucket of time, oldest first; buckets without anything are left out. */
+/** The events in each bucket of time, oldest first; empty buckets are omitted. */
 export function progressOf(tx: Tx, rolloutId: string, seconds: number): Promise<Bucket[]> {
   const begin = (column: "offered_at" | "returned_at" | "ended_at") =>
     sql`to_timestamp(floor(extract(epoch FROM ${sqlName(column)}) / ${seconds}::int) * ${seconds}::int)`;

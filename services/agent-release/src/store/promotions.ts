@@ -10,8 +10,8 @@ export type PromotionRow = {
 };
 
 /**
- * What is promoted; locked, so that two promotions of a component follow each other. Read by a statement of its own:
- * the one that waits for the lock does not see a release that was registered meanwhile.
+ * The promoted versions; locked, so that two promotions of a component are serialised. Read by a separate statement:
+ * the one that waited for the lock does not see a release that was registered meanwhile.
  */
 export async function lockPromotion(tx: Tx, component: Component): Promise<PromotionRow> {
   await tx.execute(sql`SELECT FROM promotion WHERE component = ${component} FOR UPDATE`);

@@ -135,7 +135,7 @@ const listedColumns = sql`t.*,
                                                 'stored', a.stored) ORDER BY a.os, a.arch)
             FROM artifact a WHERE a.release_id = t.id), '[]') AS artifacts`;
 
-/** Newest first. `who` is the service itself: counters are of rollouts, which callers do not see. */
+/** Newest first. `who` is the service itself: counters are of rollouts, which callers cannot see. */
 export function listReleases(
   db: Database,
   who: CallContext,

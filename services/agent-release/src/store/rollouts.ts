@@ -51,7 +51,7 @@ export function liveRollouts(tx: Tx): Promise<RolloutRow[]> {
     SELECT ${columns} FROM rollout WHERE kind = 'guard' OR state IN ('running', 'paused', 'halted') ORDER BY created_at DESC, id`);
 }
 
-/** Rollouts by id, locked in the order of their ids: whoever counts in several never waits in a circle. */
+/** Rollouts by id, locked in the order of their ids: transactions that count in several never deadlock. */
 export function lockRollouts(tx: Tx, ids: readonly string[]): Promise<RolloutRow[]> {
   return tx.query<RolloutRow>(
     sql`SELECT ${columns} FROM rollout WHERE id = ANY (${[...ids]}::uuid[]) ORDER BY id FOR NO KEY UPDATE`,
@@ -100,7 +100,7 @@ export function listRollouts(
   return readNewestPage<ShownRollout>(db, who, { table: sql`rollout`, columns: shown, where }, page);
 }
 
-/** Updates under way by rollout; those without any are left out. */
+/** Updates in flight by rollout; rollouts without any are omitted. */
 export function inFlightOf(tx: Tx): Promise<{ id: string; in_flight: number }[]> {
   return tx.query<{ id: string; in_flight: number }>(sql`SELECT id, in_flight FROM rollout WHERE in_flight > 0`);
 }

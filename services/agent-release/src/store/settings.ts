@@ -29,7 +29,7 @@ export function settingsFor(tx: Tx, partnerId: string, orgId: string | null): Pr
     WHERE partner_id = ${partnerId}::uuid AND (org_id IS NULL OR org_id = ${orgId}::uuid)`);
 }
 
-/** Nobody else changes this level's settings until the end of the transaction. */
+/** Locks this level's settings until the end of the transaction. */
 export async function lockSettings(tx: Tx, partnerId: string, orgId: string | null): Promise<void> {
   await tx.execute(
     sql`SELECT pg_advisory_xact_lock(hashtextextended(${`agent-updates/${partnerId}/${orgId ?? ""}`}, 0))`,

@@ -3,8 +3,8 @@ import type { CallContext } from "@muster/kit";
 import type { TenantReader } from "@muster/service";
 
 /**
- * The partner of a living organization in the caller's sight, asking tenancy for one that the copy lacks; else null.
- * Throws `unavailable`.
+ * The partner of a living organization in the caller's sight, fetched from tenancy when the copy lacks it; otherwise
+ * null. Throws `unavailable`.
  */
 export async function partnerOfOrganization(
   { db, learnTenants }: TenantReader,

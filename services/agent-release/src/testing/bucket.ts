@@ -10,11 +10,11 @@ export type Bucket = { endpoint: string; objects: Map<string, Buffer>; close(): 
 
 const hmac = (key: string | Buffer, text: string) => createHmac("sha256", key).update(text).digest();
 const sha256 = (data: string | Buffer) => createHash("sha256").update(data).digest("hex");
-/** As SigV4 has it: encodeURIComponent, and what that leaves. */
+/** URI encoding of SigV4: encodeURIComponent, and the characters it does not encode. */
 const encoded = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** Serves one bucket to who signs with these credentials. */
+/** Serves one bucket to clients that sign with these credentials. */
 export async function startBucket(accessKeyId: string, secretAccessKey: string): Promise<Bucket> {
   const objects = new Map<string, Buffer>();
 

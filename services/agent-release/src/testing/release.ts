@@ -25,7 +25,9 @@ function registered(tx: Tx, version: string, autoPromote: boolean) {
   return registerRelease(tx, asItself(), prepared, options, new Date());
 }
 
-/** The service's commands on a real database; tenancy takes whatever `begin` says, every device by default. */
+/**
+ * The service's commands on a real database; the fake tenancy accepts the devices that `begin` returns, all by default.
+ */
 export async function startRelease(change: Partial<DecideDeps> = {}) {
   const dirs = [tenantMigrations, { label: service, path: fileURLToPath(migrations) }];
   const database = await testDatabase({ service, dirs });
@@ -44,7 +46,7 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
   return {
     database,
     deps,
-    /** A device that runs 1.0.0, and what its agent says. */
+    /** A device that runs 1.0.0, and its agent's reports. */
     question(versions: object = {}, more: Partial<Question["device"]> = {}): Question {
       const id = uuidv7();
       const own = { agent: "1.0.0", watchdog: null, helper: null, ...versions };
@@ -77,7 +79,7 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
       });
       return id;
     },
-    /** What settings, catalogue or rollouts say from now on. */
+    /** Replaces settings, catalogue or rollouts from now on. */
     async change(statement: ReturnType<typeof sql>) {
       await db.tx(who, async (tx) => {
         await tx.execute(statement);

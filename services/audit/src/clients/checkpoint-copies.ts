@@ -13,21 +13,21 @@ export type Contradicted = { chainId: string; seq: number; head: string; note: s
 
 /** Checkpoints as they stand outside of the database: on the stream CHECKPOINTS, and in the copies if there are any. */
 export type Outside = {
-  /** Whether the stream can be asked. */
+  /** Whether the stream is reachable. */
   isReady(): boolean;
   /**
-   * What verification compares a chain with: its newest checkpoints, those that it contradicted once, and declared
-   * restores. Not the newest alone: a chain that was cut and went on has newer ones that agree with it. A place that
-   * does not answer is left out and logged: its evidence is missing, the chain's own is not.
+   * The evidence that verification compares a chain with: its newest checkpoints, those that it once contradicted, and
+   * declared restores. The newest alone are not enough: a chain that was cut and continued has newer ones that agree
+   * with it. An unavailable place is skipped and logged: only its evidence is missing.
    */
   copies(chainId: string): Promise<string[]>;
   /** The newest checkpoint of a chain; null when there is none. Throws AppError `unavailable`. */
   newest(chainId: string): Promise<string | null>;
-  /** Keeps a note where no newer checkpoint displaces it. Throws when one of the places does not take it. */
+  /** Keeps a note where newer checkpoints do not displace it. Throws when one of the places refuses it. */
   keep(note: Contradicted): Promise<void>;
   /** Declared restores, as signed notes. Throws AppError `unavailable`. */
   restores(): Promise<string[]>;
-  /** Keeps one. Throws when one of the places does not take it. */
+  /** Stores a checkpoint. Throws when one of the places refuses it. */
   keepRestore(note: string, declaredAt: Date): Promise<void>;
 };
 

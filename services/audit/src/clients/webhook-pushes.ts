@@ -19,7 +19,9 @@ export type Push = {
 export type Pushes = {
   /** The URL as people may see it. Throws `invalid_webhook_url` with the reason. */
   check(url: string, context: CallContext): Promise<string>;
-  /** One signed request and what came of it. Throws AppError when nothing was sent or the dispatcher does not answer. */
+  /**
+   * One signed request and what came of it. Throws AppError when nothing was sent or the dispatcher does not answer.
+   */
   push(push: Push): Promise<Pushed>;
 };
 
@@ -27,7 +29,7 @@ const checkTimeoutMs = 8_000;
 /** Above the dispatcher's own time for one request. */
 export const pushTimeoutMs = 45_000;
 
-/** Asks the dispatcher in audit's name. */
+/** Calls the dispatcher in audit's name. */
 export function webhookPushes(options: {
   baseUrls: string[];
   privateKeys: string;

@@ -15,8 +15,8 @@ type Deps = {
 const who = { caller: systemCaller("audit") };
 
 /**
- * Signs that the database went back to `restoredTo`, keeps that beside the checkpoints outside of the database, and
- * leaves the audit row `audit.restore.declared` on the platform's chain. Throws AppError `validation_failed` for a time
+ * Signs that the database was restored to `restoredTo`, stores that with the checkpoints outside of the database, and
+ * writes the audit row `audit.restore.declared` on the platform's chain. Throws AppError `validation_failed` for a time
  * that has not passed.
  */
 export async function declareRestore(deps: Deps, restoredTo: Date): Promise<Restore> {

@@ -12,7 +12,7 @@ import { takeTurns } from "./turns.ts";
 
 type Deps = { db: Database; log: Logger; now: () => Date; batchRows: number; batchBytes: number };
 
-// Enough that a batch is there when a turn is free.
+// Enough that a batch is ready when a turn is free.
 const ahead = 2;
 
 const sealedRows = counter("audit_sealed_total", "Rows sealed into their chains");
@@ -26,8 +26,8 @@ const batchRows = histogram(
 );
 
 /**
- * One durable per partition, one batch in flight each over all replicas. `concurrency` batches are worked on at a time, and few more wait: what
- * waits outlives the young generation, and costs as much again as what is done with it.
+ * One durable per partition, one batch in flight each over all replicas. `concurrency` batches are worked on at a time,
+ * and few more wait: what waits outlives the young generation, and costs as much again as what is done with it.
  */
 export async function startSealer(bus: Bus, deps: Deps & { concurrency: number }): Promise<{ stop(): Promise<void> }> {
   const turns = takeTurns(deps.concurrency, deps.concurrency + ahead);
@@ -57,8 +57,8 @@ export async function startSealer(bus: Bus, deps: Deps & { concurrency: number }
 }
 
 /**
- * Seals what can be sealed; what cannot goes to the dead letters and leaves an `audit.event.rejected` row in its place. An
- * event of an organization that names none is dropped and counted.
+ * Seals valid messages; invalid ones are dead-lettered and replaced by an `audit.event.rejected` row. An organization's
+ * event without an organization is dropped and counted.
  */
 export async function sealMessages(deps: Deps, batch: readonly BusMessage[], poison?: string): Promise<void> {
   const entries: Entry[] = [];

@@ -2,15 +2,15 @@ export type Turns = {
   /** Runs the task when fewer than `most` run, in the order in which they came. */
   take<T>(task: () => Promise<T>): Promise<T>;
   /**
-   * Resolves when fewer than `mostHeld` tasks run or wait: the time to fetch another one. Not all who wait are let in at once; but whoever was and
-   * finds nothing to fetch keeps nobody else out for longer than some milliseconds.
+   * Resolves when fewer than `mostHeld` tasks run or wait, so that another one can be fetched. Waiting callers are
+   * admitted gradually; a caller that finds nothing to fetch delays the others by a few milliseconds at most.
    */
   room(): Promise<void>;
 };
 
 const nextInMs = 5;
 
-/** Bounds how many tasks run at a time and, for those who ask, how many are held in all. */
+/** Bounds how many tasks run concurrently and how many are held in all, running or waiting. */
 export function takeTurns(most: number, mostHeld: number): Turns {
   const queue: (() => void)[] = [];
   const outside: (() => void)[] = [];
@@ -34,7 +34,7 @@ export function takeTurns(most: number, mostHeld: number): Turns {
       try {
         return await task();
       } finally {
-        // Whoever leaves hands its turn on.
+        // A caller that leaves passes its turn on.
         const next = queue.shift();
         if (next) next();
         else busy -= 1;

@@ -20,8 +20,8 @@ type Deps = { db: Database; archive: Archive; deployment: string; pageRows: numb
 export type Archived = { piece: DuePiece; reference: ArchiveReference };
 
 /**
- * Archives a piece of a chain, or its beginning when it is larger than a chunk, and reads back what it wrote. A chunk that
- * an ended worker had begun is made again under the same key: keys follow from the rows.
+ * Archives a range of a chain, or its first chunk when it is larger, and verifies the written object by reading it
+ * back. A chunk that a stopped worker had begun is written again under the same key: keys are derived from the rows.
  */
 export async function archiveChunk(deps: Deps, chain: DueChain, due: DuePiece): Promise<Archived> {
   const { archive, deployment } = deps;

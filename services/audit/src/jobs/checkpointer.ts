@@ -60,7 +60,9 @@ const contradictions = counter(
 );
 const lastRound = gauge("audit_checkpointer_last_success_seconds", "Unix time of the last round without a failure");
 
-/** Signs checkpoints of chains that moved, hourly anchors, and copies both: one active over all replicas, by a lease. */
+/**
+ * Signs checkpoints of chains that moved, hourly anchors, and copies both: one active over all replicas, by a lease.
+ */
 export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<void> } {
   const holder = randomUUID();
   const known: Known = new Map();
@@ -78,7 +80,7 @@ export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<voi
     ["thinning", thin],
   ];
 
-  /** Mostly the heads that moved lately; at times all, should a commit have come late. */
+  /** Usually the heads that moved lately; periodically all, in case a commit was late. */
   function scope(): number | null {
     if (Date.now() - scannedMs < fullScanMs) return deps.intervalSeconds + 120;
     scannedMs = Date.now();
@@ -98,7 +100,7 @@ export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<voi
       known.clear();
       return;
     }
-    // Or signed meanwhile: this process was held up for longer than its lease.
+    // Or signed by another process meanwhile: this process was suspended for longer than its lease.
     if (Date.now() - leasedMs > leaseSeconds * 1_000) known.clear();
     leasedMs = Date.now();
     let failed = false;
@@ -108,7 +110,7 @@ export function startCheckpointer(deps: CheckpointerDeps): { stop(): Promise<voi
         await step();
       } catch (err) {
         failed = true;
-        // The others do not wait for it: a storage that is away stops no checkpoint.
+        // Not awaited by the others: an unavailable storage blocks no checkpoint.
         failures.inc({ step: name });
         deps.log.error({ err, step: name }, "checkpointer step failed");
         if (name === "checkpoints") scannedMs = 0;
@@ -153,8 +155,9 @@ const mostKnown = 100_000;
 const asking = 50;
 
 /**
- * Signs every chain that is due; `withinSeconds` null looks at all chains. Each is compared with its newest checkpoint outside first: the
- * one that it contradicts is put where newer ones do not displace it, and said. Without an answer from there nothing is signed.
+ * Signs every chain that is due; `withinSeconds` null looks at all chains. Each is compared with its newest external
+ * checkpoint first: a contradicted one is stored where newer ones do not displace it, and reported. Nothing is signed
+ * without an answer from the external store.
  */
 export async function checkpointRound(
   deps: CheckpointerDeps,
@@ -189,7 +192,7 @@ export async function checkpointRound(
   }
 }
 
-/** Of chains that are due, the places that were signed before and are not theirs any more; what tells of them is kept. */
+/** Of the due chains, the positions that were signed before and no longer match; their checkpoints are preserved. */
 async function contradictedOf(
   deps: CheckpointerDeps,
   due: readonly MovedHead[],
@@ -209,7 +212,7 @@ async function contradictedOf(
   const contradicted = new Map<string, SignedPlace>();
   for (const { note, at, ...place } of places) {
     const { chainId, seq, head } = place;
-    // What a declared restore took back is no contradiction, and verification says so.
+    // Rows removed by a declared restore are no contradiction; verification reports the restore.
     if (!chains.has(chainId) || wasUndone(restores, at.getTime())) continue;
     await outside.keep({
       ...place,
@@ -234,7 +237,7 @@ async function declaredRestores({ outside, verifiers, deployment, log }: Checkpo
   });
 }
 
-/** What a note says of the chain; null, and logged, when none of our keys signed it: it tells nothing. */
+/** A note's statement about the chain; null, and logged, when it has no signature of our keys. */
 function readNote({ verifiers, deployment, log }: CheckpointerDeps, chainId: string, note: string): Signed | null {
   try {
     const read = parseCheckpoint(openNote(note, verifiers).text, deployment);
@@ -261,7 +264,7 @@ export async function anchorRound(deps: CheckpointerDeps, holder: string): Promi
   if (await storeAnchor(deps.db, holder, { ...facts, note })) anchors.inc();
 }
 
-/** Copies what has no copy yet; stops at the first that the store does not take. */
+/** Copies checkpoints that have no copy yet; stops at the first that the store refuses. */
 export async function copyRound({ db, copies, now, lockDays }: CheckpointerDeps): Promise<void> {
   if (!copies) return;
   for (const table of ["checkpoint", "anchor"] as const) {

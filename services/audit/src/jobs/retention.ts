@@ -27,7 +27,7 @@ import { archiveChunk } from "./archive-chunk.ts";
 
 export type RetentionDeps = {
   db: Database;
-  /** Null: nowhere; chains whose policy asks for an archive are not pruned then. */
+  /** Null: no archive; chains whose policy requires one are not pruned then. */
   archive: Archive | null;
   lease: RetentionLease;
   signer: NoteSigner;
@@ -57,8 +57,8 @@ const byItself: RequestMeta = { requestId: "retention", clientAddress: null, use
 const self = { caller: systemCaller("audit-retention"), meta: byItself };
 
 /**
- * Goes through all chains once and prunes each one's contiguous oldest prefix that is past its window, chunk by chunk. A chain
- * that cannot be pruned is left as it is and counted; the others go on. Null when another worker holds the lease.
+ * Processes all chains once and prunes each one's contiguous oldest prefix past its window, chunk by chunk. A chain
+ * that cannot be pruned stays unchanged and is counted; the others continue. Null when another worker holds the lease.
  */
 export async function retentionPass(deps: RetentionDeps, stopping: AbortSignal): Promise<Pass | null> {
   const pass: Pass = { pruned: 0, blocked: 0 };
@@ -146,7 +146,10 @@ async function pruneChunk(deps: RetentionDeps, chain: DueChain, piece: DuePiece,
   return prune(deps.db, { chain, piece, prunedAt, note: signNote(text, deps.signer), archive: reference, event });
 }
 
-/** Passes at `intervalMs`, sooner (`retryMs`) after one that left chains unpruned or while another worker holds the lease. */
+/**
+ * Passes at `intervalMs`, sooner (`retryMs`) after one that left chains unpruned or while another worker holds the
+ * lease.
+ */
 export function startRetention(
   deps: RetentionDeps,
   { intervalMs, retryMs }: { intervalMs: number; retryMs: number },

@@ -11,8 +11,8 @@ const finished = counter("audit_verifications_total", "Verifications that ended"
 const verified = counter("audit_verified_rows_total", "Rows verified");
 
 /**
- * Works through verification jobs, one at a time in this process. A job whose process died goes on in another from its last
- * saved page, 30 s later at most. Tenants take turns.
+ * Works through verification jobs, one at a time in this process. A job whose process died continues in another from
+ * its last saved page, after at most 30 s. Tenants take turns.
  */
 export function startVerifier(deps: Deps): { wake(): void; stop(): Promise<void> } {
   const { db, log, pollMs = 2_000, staleMs = 30_000 } = deps;
@@ -53,8 +53,8 @@ export function startVerifier(deps: Deps): { wake(): void; stop(): Promise<void>
 }
 
 /**
- * Runs a claimed job from where it stands to its end, to the abortion of `signal`, or, after `saveMs`, until another one waits: a long
- * chain keeps no other waiting.
+ * Runs a claimed job from where it stands to its end, to the abortion of `signal`, or, after `saveMs`, until another
+ * one waits: a long chain keeps no other waiting.
  */
 export async function runVerification(deps: Deps, job: Job, signal: AbortSignal): Promise<void> {
   const work = jobs(deps.db);
@@ -81,7 +81,7 @@ export async function runVerification(deps: Deps, job: Job, signal: AbortSignal)
       await work.progress(job, cursor);
       savedMs = performance.now();
     }
-    // Left to whoever claims it next.
+    // Left for the next process that claims it.
     if (signal.aborted) return;
   }
 }

@@ -13,7 +13,7 @@ import { endVerification, newVerification, takeCheckpoints, takeReceipts, takeRo
 
 export type ChainReport = {
   chainId: string;
-  /** Rows are a selection: each was verified by itself, and what is missing cannot be told. */
+  /** The rows are a selection: each was verified separately, and missing rows cannot be detected. */
   isSelection: boolean;
   findings: Finding[];
 };
@@ -22,7 +22,10 @@ export type ExportReport = {
   ok: boolean;
   rows: number;
   truncated: boolean;
-  /** Verifier keys used, and whether they were given or only stand in the file: then they prove nothing by themselves. */
+  /**
+   * Verifier keys used, and whether the caller passed them or they come from the file: keys from the file prove
+   * nothing.
+   */
   keys: string[];
   keysGiven: boolean;
   /** When the export was signed; null when it was not. */
@@ -40,8 +43,8 @@ export type ExportVerifier = {
 };
 
 /**
- * Verifies a JSONL export line by line, without a database: `keys` are verifier keys from whoever is trusted, `deployment` the
- * name that notes must bear (null: any). Throws when a given key is none.
+ * Verifies a JSONL export line by line, without a database: `keys` are verifier keys from a trusted source,
+ * `deployment` the name that notes must bear (null: any). Throws when a key is invalid.
  */
 export function exportVerifier(options: { keys: readonly string[]; deployment: string | null }): ExportVerifier {
   const given = options.keys.map(parseVerifier);
@@ -101,7 +104,8 @@ export function exportVerifier(options: { keys: readonly string[]; deployment: s
       return null;
     }
     if (end.rows !== count) changed(`${end.rows} rows were exported, ${count} are here`);
-    // What the deployment exports is signed: without that, a chain line that calls its rows a selection hides what is missing.
+    // What the deployment exports is signed: without that, a chain line that calls its rows a selection hides what is
+    // missing.
     if (end.note === null) {
       changed("it is not signed as a whole");
       return null;
@@ -153,7 +157,7 @@ function reportOf(
   const v = newVerification({ chainId, isSelection, from: chain?.from ?? null });
   const receipts = (chain?.receipts ?? []).map((note) => ({ seq: null, note }));
   const sorted = [...rows].sort((a, b) => a.seq - b.seq);
-  // Where its head said that the chain begins is not in an export: only receipts excuse what is missing.
+  // The beginning that the head states is not in an export: only receipts excuse missing rows.
   takeReceipts(v, trust, receipts, { seq: Number.MAX_SAFE_INTEGER, checksum: null });
   v.base = { seq: v.prunedTo, checksum: null };
   if (!isSelection && !isTruncated && v.from !== null) unsigned(v, v.prunedTo + 1, v.from - 1);

@@ -69,8 +69,8 @@ export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofServ
           return reply;
         } catch (error) {
           if (!(error instanceof NotQueued)) throw error;
-          // Somebody else has queued the same one meanwhile: theirs is the answer, or the next attempt is when theirs
-          // has ended by now.
+          // A concurrent request has queued the same one: the answer is that one, or the next attempt when it has ended
+          // by now.
           if (attempt < 3 || (await jobs(db).openUnder(verifyKind, openKeyOf(input)))) continue;
           throw new AppError("limit_reached", `${mostWaiting} verifications of this audit chain are waiting already`, {
             facts: { limit: mostWaiting },
@@ -146,7 +146,7 @@ export function auditProofService(deps: Deps): ServiceImpl<typeof AuditProofServ
     if (range.kind === "chains" && !range.chainIds.includes(chainId)) return false;
     if (range.kind === "partner" && partnerId !== range.partnerId) return false;
     if (!orgId) return true;
-    // A deleted organization is gone for its people.
+    // A deleted organization is inaccessible to its users.
     return readableRange(deps, context, orgId).then(
       () => true,
       (error: unknown) => {

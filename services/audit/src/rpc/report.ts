@@ -84,7 +84,7 @@ function kindOf(kind: ReportKind): Report {
   }
 }
 
-/** A replica is read where it holds all that is asked for; without an end the span ends with what it holds. */
+/** A replica is read when it holds the whole span; without an end the span ends with the replica's data. */
 function placeOf(request: ReportRequest, { db, longReads, now }: Deps): { span: Span; db: Database } {
   const picked = longReads.pick();
   const { asOf } = picked;
@@ -102,7 +102,7 @@ function spanOf(request: ReportRequest, now: Date): Span {
 
 const none = (): Counts => ({ total: 0n, success: 0n, failure: 0n, denied: 0n });
 
-/** Sums of the counts: over all, by category, action and day. `actions` non-null: those stand there with zeros, too. */
+/** Sums of the counts: over all, by category, action and day. `actions` non-null: those are listed with zeros, too. */
 function summary(rows: readonly CountRow[], actions: readonly string[] | null) {
   const all = none();
   const byCategory = new Map<string, Counts>(categories.map((name) => [name, none()]));

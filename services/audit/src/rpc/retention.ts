@@ -35,7 +35,7 @@ export function retentionService(deps: Deps): ServiceImpl<typeof RetentionServic
       const { retentionDays = null, archiveToS3 = null } = request;
       const orgId = await organizationOf(context, request.orgId);
       const partnerId = context.caller.partnerId ?? (await tenantOfChain(db, context, orgId)).partnerId;
-      // What a deleted organization left behind is read by system callers, and changed by nobody.
+      // A deleted organization's data is readable by system callers, and its policy cannot be changed.
       if (!partnerId || (await isDeleted(db, context, orgId))) {
         throw new AppError("organization_not_found", "Organization not found");
       }
@@ -76,7 +76,7 @@ function shown({ retentionDays, archiveToS3, pending }: RetentionPolicy): Record
   };
 }
 
-/** What differs; all of it when nothing does: the row says what was asked for and confirmed. */
+/** The differing fields; all of them when none differs: the row then shows the confirmed request. */
 function onlyChanged({ before, after }: { before: Record<string, unknown>; after: Record<string, unknown> }) {
   const names = Object.keys(after).filter((name) => before[name] !== after[name]);
   if (names.length === 0) return { before, after };

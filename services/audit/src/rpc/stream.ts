@@ -60,7 +60,7 @@ export function streamService(deps: StreamDeps): ServiceImpl<typeof StreamServic
     await readableRange(deps, context, orgId);
     return orgId;
   };
-  /** A stream whose organization the caller reads: row-level security alone does not know who is limited to sites. */
+  /** A stream whose organization the caller reads: row-level security alone does not exclude users limited to sites. */
   const found = async (context: CallContext, id: string): Promise<StreamRow & StreamLag> => {
     await readableRange(deps, context, null);
     const row = isUuid(id) ? await findStream(db, context, id) : null;

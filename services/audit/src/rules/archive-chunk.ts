@@ -27,7 +27,7 @@ export type ArchiveReference = {
 const digits = 16;
 const padded = (seq: number) => String(seq).padStart(digits, "0");
 
-/** Begin of the keys of chunks that start at `firstSeq`: the same rows always lie at the same place. */
+/** Prefix of the keys of chunks that start at `firstSeq`: the same rows always have the same key. */
 export function chunkPrefix(chainId: string, firstSeq: number): string {
   return `rows/${chainId}/${padded(firstSeq)}-`;
 }
@@ -45,7 +45,7 @@ export function lastSeqOf(key: string): number | null {
   return last === undefined ? null : Number(last);
 }
 
-/** The manifest of a chunk: the same bytes for the same chunk. */
+/** The manifest of a chunk: identical bytes for identical chunks. */
 export function renderManifest(deployment: string, chunk: ArchivedChunk): Buffer {
   const { firstSeq, lastSeq } = chunk;
   const manifest = { format: 1, deployment, ...chunk, rows: lastSeq - firstSeq + 1 };

@@ -50,7 +50,7 @@ function inOrder(keys: string[]): string[] {
   return keys;
 }
 
-/** What JSON escapes: quotes, backslashes, control characters, and surrogates (lone ones). */
+/** The characters that JSON escapes: quotes, backslashes, control characters, and surrogates (lone ones). */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them.
 const escaped = /["\\\u0000-\u001f\ud800-\udfff]/;
 

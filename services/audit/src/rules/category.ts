@@ -24,7 +24,7 @@ const prefixes: readonly [string, Category][] = [
   ["organization.", "organization"],
 ];
 
-/** Prefixes of a category's actions; of `system` those of all others, since it has what is left. */
+/** Prefixes of a category's actions; for `system` those of all other categories, since it has the remaining actions. */
 export function prefixesOf(category: Category): string[] {
   return prefixes.filter(([, each]) => category === "system" || each === category).map(([prefix]) => prefix);
 }

@@ -1,6 +1,6 @@
 import { isChainId, isSeq, linesOf } from "./note-lines.ts";
 
-/** A chain's head at a time: whoever holds the signed note can tell when rows up to `seq` were changed or cut. */
+/** A chain's head at a time: a holder of the signed note can detect changed or removed rows up to `seq`. */
 export type Checkpoint = { chainId: string; seq: number; head: string; at: Date };
 
 /** Text of a checkpoint, to be signed as a note. */
@@ -8,7 +8,10 @@ export function checkpointText(deployment: string, c: Checkpoint): string {
   return `${deployment}/audit/${c.chainId}\n${c.seq}\n${c.head}\n${c.at.toISOString()}\n`;
 }
 
-/** Reads what `checkpointText` wrote; null when it is none, or another deployment's. `deployment` null takes any. */
+/**
+ * Parses the output of `checkpointText`; null for other text, or for another deployment's. `deployment` null accepts
+ * any.
+ */
 export function parseCheckpoint(text: string, deployment: string | null): Checkpoint | null {
   const [origin = "", seq = "", head = "", time = "", ...rest] = linesOf(text);
   const [, place = "", chainId = ""] = /^(.+)\/audit\/([0-9a-f-]{36})$/.exec(origin) ?? [];

@@ -1,7 +1,7 @@
 import { categoryOf } from "./category.ts";
 import type { ChainRow } from "./chain-row.ts";
 
-// Spreadsheets take these at the beginning of a cell for a formula, quotes or not.
+// Spreadsheets interpret a cell that begins with one of these as a formula, quotes or not.
 const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
 /** One cell (RFC 4180): quoted where needed; what a spreadsheet would run begins with an apostrophe. */

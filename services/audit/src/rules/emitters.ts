@@ -1,4 +1,4 @@
-/** Which service may emit which actions: by exact name or by prefix. A row from anybody else is refused. */
+/** The actions that each service may emit: by exact name or by prefix. A row from another service is refused. */
 const emitters = new Map<string, readonly string[]>(
   Object.entries({
     identity: [
@@ -22,7 +22,7 @@ const emitters = new Map<string, readonly string[]>(
   }),
 );
 
-/** Whether `service` is the one that may say `action` happened. */
+/** Whether `service` may emit `action`. */
 export function mayEmit(service: string, action: string): boolean {
   return (emitters.get(service) ?? []).some((name) => (name.endsWith(".") ? action.startsWith(name) : action === name));
 }

@@ -6,7 +6,7 @@ import type { AuditEvent } from "@muster/proto/muster/events/v1/audit_pb";
 export type ActorType = "user" | "api_key" | "agent" | "system";
 export type Result = "success" | "failure" | "denied";
 
-/** One audited fact, normalised: what is hashed, stored and given back by the database are the same values. */
+/** One audited fact, normalised: the values that are hashed, stored and read back are identical. */
 export type Entry = {
   id: string;
   chainId: string;
@@ -43,7 +43,10 @@ const maxDepth = 32;
 const dayMs = 86_400_000;
 const ordinary = { writable: true, enumerable: true, configurable: true };
 
-/** Normalises an event to the documented sizes and forms (docs/behaviour.md#audit-events); throws UnsealableError when it cannot become a row. */
+/**
+ * Normalises an event to the documented sizes and forms (docs/behaviour.md#audit-events); throws UnsealableError when
+ * it cannot become a row.
+ */
 export function entryOf(event: AuditEvent, now: Date): Entry {
   const tenant = event.orgId || event.partnerId || zeroUuid;
   if (!isUuid(event.id) || !isUuid(tenant) || (event.partnerId !== "" && !isUuid(event.partnerId))) {
@@ -111,7 +114,7 @@ function isClean(value: unknown, depth: number): boolean {
   }
   if (typeof value !== "object" || value === null) return true;
   if (Array.isArray(value)) return value.every((item) => isClean(item, depth + 1));
-  // Only own properties: JSON.parse gives no others, but `__proto__` among them.
+  // Only own properties: JSON.parse creates no others, but `__proto__` may be among them.
   for (const key in value) {
     if (key === "__proto__" || wellFormed(key) !== key) return false;
     if (!isClean((value as Record<string, unknown>)[key], depth + 1)) return false;
@@ -124,10 +127,10 @@ function cleanValue(value: unknown, depth: number): unknown {
   if (depth > maxDepth) throw new UnsealableError("details nested too deeply");
   if (typeof value === "string") return wellFormed(value);
   if (typeof value === "number") {
-    // JSON can say 1e400, which no double holds and no JSON can repeat.
+    // JSON permits 1e400, which no double holds and no JSON serialiser can repeat.
     if (!Number.isFinite(value)) return String(value);
     if (Number.isInteger(value) && !Number.isSafeInteger(value)) return BigInt(value).toString();
-    // Negative zero does not survive numeric; what is hashed must be what comes back.
+    // Negative zero does not survive numeric; the hashed value must equal the one read back.
     return value === 0 ? 0 : value;
   }
   if (Array.isArray(value)) return value.map((item) => cleanValue(item, depth + 1));

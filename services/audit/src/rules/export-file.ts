@@ -7,7 +7,7 @@ import { type ExportedChain, exportText, renderChain, renderEnd, renderRow } fro
 /** Which columns a CSV file has; JSON lines have everything, or they would not verify. */
 export type ExportFormat = { format: "csv"; table: CsvTable } | { format: "jsonl" };
 
-/** Writes an export piece by piece; what it gives back is the next part of the file. */
+/** Writes an export incrementally; each call returns the next part of the file. */
 export type ExportFile = { begin(): string; rows(rows: readonly ChainRow[]): string; end(): string };
 
 type Facts = {
@@ -36,7 +36,9 @@ function csvFile({ header, line }: CsvTable, { chains }: Facts): ExportFile {
   };
 }
 
-/** Verifies by itself: checksums in each row, heads, checkpoints and receipts of the chains, a signed digest of it all. */
+/**
+ * Verifies by itself: checksums in each row, heads, checkpoints and receipts of the chains, a signed digest of it all.
+ */
 function jsonlFile({ chains, copies, truncated, deployment, signer, verifiers, now }: Facts): ExportFile {
   const digest = createHash("sha256");
   let count = 0;

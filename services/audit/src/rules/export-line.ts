@@ -1,8 +1,8 @@
 import type { ChainRow } from "./chain-row.ts";
 
 /**
- * The lines of a JSONL export: one `row` per audit row in any order, then one `chain` for each chain that rows are of, then
- * one `end`. A verifier needs nothing else but the public key.
+ * The lines of a JSONL export: one `row` per audit row in any order, then one `chain` for each chain that rows are of,
+ * then one `end`. A verifier needs nothing else but the public key.
  */
 export type ExportLine =
   | ({ type: "row" } & ChainRow)
@@ -11,14 +11,18 @@ export type ExportLine =
 
 export type ExportedChain = {
   chainId: string;
-  /** The chain's head when the rows were read: the same snapshot. */
+  /** The chain's head in the snapshot of the rows. */
   headSeq: number;
   headChecksum: string | null;
-  /** Every row with seq `from`..`headSeq` is in the file; null: the rows are a selection, and a missing one is no loss. */
+  /**
+   * Every row with seq `from`..`headSeq` is in the file; null: the rows are a selection, and a missing one is no loss.
+   */
   from: number | null;
   /** The newest checkpoint of the chain, a signed note; null when there is none yet. */
   checkpoint: string | null;
-  /** Its newest checkpoints kept outside of the database, signed notes no younger than the rows; empty for a selection. */
+  /**
+   * Its newest checkpoints kept outside of the database, signed notes no younger than the rows; empty for a selection.
+   */
   copies: string[];
   /** Prune receipts of the chain, signed notes, oldest first; empty for a selection. */
   receipts: string[];
@@ -26,9 +30,9 @@ export type ExportedChain = {
 
 export type ExportEnd = {
   rows: number;
-  /** Whether the export's limit left rows out. */
+  /** Whether the export was truncated at its limit. */
   truncated: boolean;
-  /** Verifier keys of the deployment. They tell which keys to ask for; they prove nothing by standing in the file. */
+  /** Verifier keys of the deployment. They identify the keys to obtain; keys in the file prove nothing. */
   keys: string[];
   /** A signed note over `exportText`, so that a changed file shows; null when the exporter holds no key. */
   note: string | null;
@@ -77,7 +81,10 @@ export function parseExportText(
   return { rows: Number(rows), sha256, at: new Date(at) };
 }
 
-/** Reads one line; throws when it is no line of an export. Values of a row are taken as they are: its checksum judges. */
+/**
+ * Parses one line; throws when it is not a line of an export. Values of a row are accepted unchecked: its checksum
+ * covers them.
+ */
 export function parseLine(line: string): ExportLine {
   const object = JSON.parse(line) as Record<string, unknown> | null;
   switch (object?.type) {
@@ -125,7 +132,7 @@ function rowOf(object: Record<string, unknown>): ChainRow {
   };
 }
 
-// A tampered time may be infinite; it must not keep the rest from being told.
+// A tampered time may be infinite; it must not prevent the other findings.
 function textOf(time: Date): string | null {
   return time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString() : null;
 }

@@ -1,4 +1,4 @@
-/** What verification says about a chain (docs/behaviour.md#verification). */
+/** A finding of verification about a chain (docs/behaviour.md#verification). */
 export const verdicts = [
   "OK",
   "PRUNED_PREFIX",
@@ -30,13 +30,13 @@ export type Finding = {
   have?: number;
   /** How many rows. */
   rows?: number;
-  /** In words, what the verdict alone does not say. */
+  /** Details beyond the verdict, as text. */
   reason?: string;
 };
 
 const maxFindings = 1_000;
 
-/** Whether the finding means that something is wrong: the others belong to a whole chain, too. */
+/** Whether the finding is a fault: an intact chain has findings of the other kinds, too. */
 export function isProblem({ verdict, reason }: Finding): boolean {
   switch (verdict) {
     case "OK":
@@ -56,7 +56,7 @@ export type Findings = { list: Finding[]; more: number; problems: number };
 
 export const noFindings = (): Findings => ({ list: [], more: 0, problems: 0 });
 
-/** Adds a finding; one that continues the last is joined to it. */
+/** Adds a finding; a continuation of the last one is merged into it. */
 export function addFinding(findings: Findings, finding: Finding): void {
   if (isProblem(finding)) findings.problems += 1;
   const last = findings.list.at(-1);

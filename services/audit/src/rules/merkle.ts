@@ -16,7 +16,10 @@ export function merkleRoot(leaves: readonly Buffer[]): Buffer {
   return createHash("sha256").update("\u0001").update(left).update(right).digest();
 }
 
-/** Text of a deployment anchor, to be signed as a note: `root` over the newest checkpoint notes up to id `upTo`, by chain id. */
+/**
+ * Text of a deployment anchor, to be signed as a note: `root` over the newest checkpoint notes up to id `upTo`, by
+ * chain id.
+ */
 export function anchorText(deployment: string, a: { upTo: number; chains: number; root: string; at: Date }): string {
   return `${deployment}/audit/anchor\n${a.chains}\n${a.root}\n${a.upTo}\n${a.at.toISOString()}\n`;
 }

@@ -7,8 +7,8 @@ import { clean, type Entry } from "./entry.ts";
 type Refused = { subject: string; msgId: string; body: Uint8Array };
 
 /**
- * The row that says an event was refused: in the event's own chain where its service may speak there, else the platform's.
- * The same message gives the same id, so that its repeat is recognised.
+ * The row that records a refused event: in the event's own chain if its service may emit there, else in the platform's.
+ * The same message yields the same id, so that a repeat is detected.
  */
 export function noticeOf(
   refused: Refused,

@@ -1,4 +1,7 @@
-/** Actions on what always belongs to an organization; `organization.` itself is left out: a refused creation has none yet. */
+/**
+ * Actions on records that always belong to an organization; `organization.` itself is excluded: a refused creation has
+ * no organization yet.
+ */
 const prefixes: readonly string[] = [
   "api_key.",
   "enrollment_key.",
@@ -10,7 +13,9 @@ const prefixes: readonly string[] = [
   "webhook.",
 ];
 
-/** Whether a row of this action without its organization says nothing to anybody and is dropped (docs/behaviour.md#audit-events). */
+/**
+ * Whether a row of this action without its organization is meaningless and dropped (docs/behaviour.md#audit-events).
+ */
 export function needsOrganization(action: string): boolean {
   return prefixes.some((prefix) => action.startsWith(prefix));
 }

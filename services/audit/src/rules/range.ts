@@ -10,8 +10,8 @@ export type Range =
 export type Position = { timestamp: Date; id: string; skip: number };
 
 /**
- * What a caller's list reads, within row-level security. Throws `site_restricted`: a trail tells of the whole
- * organization, so who is limited to some of its sites reads none of it.
+ * What a caller's list reads, within row-level security. Throws `site_restricted`: a trail covers the whole
+ * organization, so users limited to some of its sites cannot read it.
  */
 export function rangeOf(caller: Caller, orgId: string | null): Range {
   if (caller.siteIds !== null) {

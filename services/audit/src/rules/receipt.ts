@@ -1,6 +1,6 @@
 import { isChainId, isSeq, linesOf } from "./note-lines.ts";
 
-/** What a prune leaves behind: rows first..last of a chain were removed, and the next row links to `lastChecksum`. */
+/** The receipt of a prune: rows first..last of a chain were removed, and the next row links to `lastChecksum`. */
 export type Receipt = {
   chainId: string;
   firstSeq: number;
@@ -13,7 +13,10 @@ export type Receipt = {
 
 const hex64 = /^[0-9a-f]{64}$/;
 
-/** Text of a prune receipt, to be signed as a note. Its origin differs from a checkpoint's, so none passes for the other. */
+/**
+ * Text of a prune receipt, to be signed as a note. Its origin differs from a checkpoint's, so none passes for the
+ * other.
+ */
 export function receiptText(deployment: string, r: Receipt): string {
   return (
     `${deployment}/audit/${r.chainId}/prune\n${r.firstSeq}\n${r.lastSeq}\n${r.lastChecksum}\n${r.prunedAt.toISOString()}\n` +
@@ -21,7 +24,9 @@ export function receiptText(deployment: string, r: Receipt): string {
   );
 }
 
-/** Reads what `receiptText` wrote; null when it is none, or another deployment's. `deployment` null takes any. */
+/**
+ * Parses the output of `receiptText`; null for other text, or for another deployment's. `deployment` null accepts any.
+ */
 export function parseReceipt(text: string, deployment: string | null): Receipt | null {
   const [origin = "", first = "", last = "", lastChecksum = "", time = "", archive = "", ...rest] = linesOf(text);
   const [, place = "", chainId = ""] = /^(.+)\/audit\/([0-9a-f-]{36})\/prune$/.exec(origin) ?? [];

@@ -11,7 +11,9 @@ export function restoreText(deployment: string, { restoredTo, declaredAt }: Rest
   return `${deployment}/audit/restore\n${restoredTo.toISOString()}\n${declaredAt.toISOString()}\n`;
 }
 
-/** Reads what `restoreText` wrote; null when it is none, or another deployment's. `deployment` null takes any. */
+/**
+ * Parses the output of `restoreText`; null for other text, or for another deployment's. `deployment` null accepts any.
+ */
 export function parseRestore(text: string, deployment: string | null): Restore | null {
   const [origin = "", to = "", at = "", ...rest] = linesOf(text);
   const [, place = ""] = /^(.+)\/audit\/restore$/.exec(origin) ?? [];

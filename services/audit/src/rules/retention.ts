@@ -20,7 +20,7 @@ export const defaultPolicy: RetentionPolicy = {
   pending: null,
 };
 
-/** A policy as it is in force at `now`: what waited long enough has taken the place of what was. */
+/** A policy in force at `now`: a change whose waiting time is over has replaced the earlier value. */
 export function inForce(policy: RetentionPolicy, now: Date): RetentionPolicy {
   const { pending } = policy;
   if (!pending || pending.from > now) return policy;
@@ -28,8 +28,9 @@ export function inForce(policy: RetentionPolicy, now: Date): RetentionPolicy {
 }
 
 /**
- * The policy after a change. A longer retention holds at once and takes back a shorter one that waits; a shorter one waits for
- * 24 hours, and the same one asked for again does not wait anew. Throws `no_updates` and `validation_failed`.
+ * The policy after a change. A longer retention takes effect at once and cancels a pending shorter one; a shorter one
+ * takes effect after 24 hours, which a repeat of the same request does not restart. Throws `no_updates` and
+ * `validation_failed`.
  */
 export function changedPolicy(before: RetentionPolicy, change: RetentionChange, now: Date): RetentionPolicy {
   const { retentionDays, archiveToS3 } = change;

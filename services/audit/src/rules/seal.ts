@@ -23,8 +23,8 @@ const saltBytes = 16;
 
 /**
  * Format 1 of the sealed payload: SHA-256, hex, over RFC 8785 canonical JSON. Chain, seq and the previous checksum are
- * inside, so no row can be moved, renumbered or exchanged. Personal fields enter as H(salt ‖ their canonical JSON): erasing
- * them later leaves the chain verifiable.
+ * inside, so no row can be moved, renumbered or exchanged. Personal fields enter as H(salt ‖ their canonical JSON):
+ * erasing them later leaves the chain verifiable.
  */
 export function checksumOf(entry: Entry, seq: number, prevChecksum: string | null, personalSalt: Buffer): string {
   const personal = personalDigest(entry, personalSalt);
@@ -32,8 +32,8 @@ export function checksumOf(entry: Entry, seq: number, prevChecksum: string | nul
 }
 
 /**
- * The checksum that a found row would have at `seq` after `prevChecksum`; null when it cannot have any: an unknown format, or
- * values that no sealed row has.
+ * The checksum that a found row would have at `seq` after `prevChecksum`; null when it cannot have any: an unknown
+ * format, or values that no sealed row has.
  */
 export function foundChecksum(row: ChainRow, seq: number, prevChecksum: string | null): string | null {
   if (row.format !== format) return null;
@@ -46,7 +46,10 @@ export function foundChecksum(row: ChainRow, seq: number, prevChecksum: string |
   }
 }
 
-/** Continues a chain from its head: one sealed row per entry, gap-free. `randomBytes` gives as many bytes as asked for. */
+/**
+ * Continues a chain from its head: one sealed row per entry, gap-free. `randomBytes` returns the requested number of
+ * bytes.
+ */
 export function sealChain(
   head: Head,
   entries: readonly Entry[],
@@ -73,7 +76,8 @@ function payloadOf(entry: Entry, seq: number, prevChecksum: string | null, perso
   return payload(entry, canonicalJson(entry.details), entry.timestamp.toISOString(), seq, prevChecksum, personal);
 }
 
-// Canonical order is written down here, so that no row has to be sorted. A found row may hold anything anywhere: every text is escaped.
+// Canonical order is written down here, so that no row has to be sorted. A found row may hold anything anywhere: every
+// text is escaped.
 function payload(
   e: Entry,
   detailsJson: string,

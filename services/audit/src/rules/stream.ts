@@ -33,7 +33,7 @@ export function newStream(input: StreamInput, hasArchive: boolean): StreamFields
   return { name, type, url: input.url, secret: input.secret };
 }
 
-/** The state that a caller asks for. Throws `no_updates`, `validation_failed`. */
+/** The state in a request. Throws `no_updates`, `validation_failed`. */
 export function wantedStatus(text: string): "active" | "paused" {
   if (text === "") throw new AppError("no_updates", "No updates provided");
   if (text !== "active" && text !== "paused") throw validationError({ status: ["One of active, paused"] });
@@ -65,7 +65,10 @@ export const batchEventType = "audit.rows";
 
 type Batch = { id: string; streamId: string; orgId: string; previousSeq: number; rows: readonly ChainRow[] };
 
-/** The body of a batch: the envelope of deliveries, with rows as an export has them, so that receivers can verify the chain. */
+/**
+ * The body of a batch: the envelope of deliveries, with rows as an export has them, so that receivers can verify the
+ * chain.
+ */
 export function batchBody({ id, streamId, orgId, previousSeq, rows }: Batch): Buffer {
   const head = JSON.stringify({ id, type: batchEventType, timestamp: rows.at(-1)?.entry.timestamp, orgId });
   const facts = JSON.stringify({ streamId, previousSeq, firstSeq: rows[0]?.seq, lastSeq: rows.at(-1)?.seq });
@@ -81,7 +84,7 @@ export function batchKey(orgId: string, streamId: string, rows: readonly ChainRo
 
 export const batchLines = (rows: readonly ChainRow[]): Buffer => Buffer.from(rows.map(renderRow).join(""));
 
-/** Milliseconds until the next attempt after so many that failed: 1 s, doubled up to 5 min. */
+/** Milliseconds until the next attempt after this number of failures: 1 s, doubled up to 5 min. */
 export function streamDelayMs(failures: number): number {
   return Math.min(1_000 * 2 ** Math.min(failures - 1, 20), 300_000);
 }

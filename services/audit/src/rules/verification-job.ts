@@ -13,10 +13,10 @@ export type VerifyInput = {
 /** Verifications that may wait for each chain, besides one of them that runs. */
 export const mostWaiting = 2;
 
-/** Chains of one partner share its turns, so that nobody's many verifications keep others waiting. */
+/** Chains of one partner share its turns, so that one tenant's many verifications do not delay others. */
 export const laneOf = ({ chainId, partnerId }: VerifyInput): string => partnerId ?? chainId;
 
-/** The same rows of the same chain are verified once at a time. */
+/** Identical verifications of a chain run once at a time. */
 export const openKeyOf = ({ chainId, from }: VerifyInput): string => `${chainId}/${from ?? "first"}`;
 
 export const placesOf = ({ chainId }: VerifyInput): string[] =>

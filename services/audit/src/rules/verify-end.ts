@@ -5,10 +5,12 @@ import { compareCheckpoints, setRestoredAside } from "./verify-notes.ts";
 import { settleLast } from "./verify-rows.ts";
 import type { Place, Verification } from "./verify-state.ts";
 
-/** How often a stray row is tried as one that is missing. */
+/** How often a stray row is tried as a missing one. */
 const maxTries = 20_000;
 
-/** After the last row: what the head, checkpoints beyond it and missing rows say. Returns every finding, by place. */
+/**
+ * After the last row: evaluates the head, checkpoints beyond it and missing rows. Returns every finding, by position.
+ */
 export function endVerification(v: Verification, head: { seq: number; checksum: string | null } | null): Finding[] {
   const { findings } = v;
   if (v.last?.isLoose && v.last.doubt !== null && !v.wanted.includes(v.last.checksums[0] ?? "")) {
@@ -18,7 +20,7 @@ export function endVerification(v: Verification, head: { seq: number; checksum: 
   }
   const end = v.last ?? emptyEnd(v, head);
   setRestoredAside(v, end.trueSeq);
-  // Before it is settled: a checkpoint beyond the head tells an honest row from one that was added.
+  // Before the end is decided: a checkpoint beyond the head distinguishes a genuine row from an added one.
   const covered = Math.max(v.checkpoints.at(-1)?.seq ?? 0, v.protectedTo);
   if (!v.isSelection && head && end.trueSeq > head.seq && end.seq > head.seq) added(v, end, head.seq, covered);
   const isDoubted = v.last !== null && v.last.doubt !== null;
@@ -40,7 +42,7 @@ export function endVerification(v: Verification, head: { seq: number; checksum: 
   for (const [first, last] of v.gaps) addFinding(findings, rangeOf("DELETED", first, last));
   v.gaps = [];
   if (!v.isSelection) compareBase(v);
-  // Its last row is altered: that is said already.
+  // The chain's last row is altered: already reported.
   if (!isDoubted) compareHead(v, end, have, head);
   if (have > v.protectedTo && v.rows > 0 && !v.isSelection) {
     addFinding(findings, { verdict: "UNPROTECTED_TAIL", rows: have - Math.max(v.protectedTo, (v.firstSeq ?? 1) - 1) });
@@ -53,13 +55,15 @@ export function endVerification(v: Verification, head: { seq: number; checksum: 
   return findings.list;
 }
 
-/** Where a verification without any row ends; one from beyond the chain's end has read nothing, and ends with the chain. */
+/**
+ * Where a verification without any row ends; one from beyond the chain's end has read nothing, and ends with the chain.
+ */
 function emptyEnd(v: Verification, head: { seq: number } | null): Place {
   const seq = v.from === null ? v.prunedTo : Math.min(v.from - 1, head?.seq ?? v.prunedTo);
   return { seq, trueSeq: seq, checksums: v.before, doubt: null, isLoose: false, isSwapped: false };
 }
 
-/** Rows beyond the head: the head was set back when a checkpoint knows of them; else somebody added them. */
+/** Rows beyond the head: the head was reset when a checkpoint covers them; otherwise they were added. */
 function added(v: Verification, end: Place, headSeq: number, covered: number): void {
   if (covered > headSeq) {
     addFinding(v.findings, { verdict: "HEAD_MISMATCH", expected: headSeq, have: end.seq });
@@ -113,7 +117,7 @@ function compareHead(v: Verification, end: Place, have: number, head: { seq: num
   }
 }
 
-/** The head says that more was pruned than anybody signed for. */
+/** The head claims that more was pruned than receipts cover. */
 function compareBase({ base, prunedTo, findings }: Verification): void {
   const isSaid = findings.list.some(({ verdict, reason }) => verdict === "PRUNED_PREFIX" && reason !== undefined);
   if (base.seq <= prunedTo || isSaid) return;

@@ -7,16 +7,16 @@ import type { Verification } from "./verify-state.ts";
 
 export type Trust = {
   verifiers: readonly NoteVerifier[];
-  /** Name that notes must bear; null takes any. */
+  /** Name that notes must bear; null accepts any. */
   deployment: string | null;
 };
 
-/** A note as it is kept; `seq` is what its record says beside it, null where there is none. */
+/** A stored note; `seq` is the value in its record, null where there is none. */
 export type KeptNote = { seq: number | null; note: string };
 
 /**
- * Takes the chain's receipts, oldest first, and where its head says that it begins. Before the first row, and again when the
- * base has moved meanwhile.
+ * Takes the chain's receipts, oldest first, and the beginning that its head states. Before the first row, and again
+ * when the base has moved meanwhile.
  */
 export function takeReceipts(
   v: Verification,
@@ -30,7 +30,7 @@ export function takeReceipts(
   for (const { seq, note } of receipts) {
     if (seq !== null && seq <= known) continue;
     const receipt = opened(v, trust, note, seq, (text) => parseReceipt(text, trust.deployment));
-    // A receipt put back a second time says nothing new.
+    // A repeated receipt adds nothing.
     if (!receipt || receipt.lastSeq <= v.prunedTo) continue;
     if (receipt.firstSeq > v.prunedTo + 1) unsigned(v, v.prunedTo + 1, receipt.firstSeq - 1);
     pruned(v, receipt);
@@ -41,7 +41,7 @@ export function takeReceipts(
   if (v.from !== null && v.from <= v.prunedTo + 1) v.from = null;
 }
 
-/** Rows that went as a prune, for which nobody signed. */
+/** Rows removed as a prune without a signed receipt. */
 export function unsigned(v: Verification, seq: number, lastSeq: number): void {
   addFinding(v.findings, { verdict: "PRUNED_PREFIX", seq, lastSeq, reason: "receipt missing" });
 }
@@ -58,7 +58,7 @@ function pruned(v: Verification, { lastSeq, lastChecksum }: Receipt): void {
   else list.unshift({ verdict: "PRUNED_PREFIX", seq: 1, lastSeq });
 }
 
-/** Takes checkpoints of rows that are still to come, and declared restores, in any order. */
+/** Takes checkpoints of later rows, and declared restores, in any order. */
 export function takeCheckpoints(v: Verification, trust: Trust, notes: readonly KeptNote[]): void {
   for (const { seq, note } of notes) {
     const said = opened(
@@ -84,7 +84,7 @@ export function takeCheckpoints(v: Verification, trust: Trust, notes: readonly K
 export function compareCheckpoints(v: Verification, trueSeq: number, checksums: readonly (string | null)[]): void {
   while (v.checkpoints[0] && v.checkpoints[0].seq <= trueSeq) {
     const { seq, head, atMs } = v.checkpoints.shift() as Verification["checkpoints"][number];
-    // Of a row that is not there: its absence was or will be said.
+    // The checkpoint of a missing row: its absence is reported separately.
     if (seq < trueSeq) continue;
     if (checksums.includes(head)) v.protectedTo = seq;
     else if (wasUndone(v.restores, atMs)) restored(v, seq);

@@ -10,8 +10,8 @@ const maxStrays = 1_000;
 const maxWanted = 10_000;
 
 /**
- * Takes the next row by seq (equal ones in any order). `headSeq` is where the chain's head stood when the row was read; null
- * when it has none.
+ * Takes the next row by seq (equal ones in any order). `headSeq` is the chain's head position when the row was read;
+ * null when it has none.
  */
 export function takeRow(v: Verification, row: ChainRow, headSeq: number | null): void {
   v.rows += 1;
@@ -63,7 +63,7 @@ function first(v: Verification, row: ChainRow, here: Place): void {
   const expected = v.from ?? v.prunedTo + 1;
   const isWhole = !v.isSelection && row.seq === expected;
   if (!v.isSelection && row.seq > expected) {
-    // The head says that it was pruned, and nobody signed for it.
+    // The head claims that it was pruned, without a signed receipt.
     if (v.base.seq === row.seq - 1) unsigned(v, expected, row.seq - 1);
     else missing(v, expected, row.seq - 1);
   }
@@ -75,7 +75,7 @@ function first(v: Verification, row: ChainRow, here: Place): void {
   advance(v, here, isWhole && v.from === null ? v.before : [row.prevChecksum]);
 }
 
-/** A second row of the same number. */
+/** A second row with the same number. */
 function repeat(v: Verification, row: ChainRow, place: Place): void {
   const last = v.last as Place;
   const isOurs = place.doubt === null && v.before.includes(row.prevChecksum);
@@ -90,7 +90,7 @@ function linked(v: Verification, row: ChainRow, place: Place): void {
   const last = v.last as Place;
   const { trueSeq } = last;
   if (place.doubt === null) {
-    // Whole and linked, and yet numbers were left out: sealed so by somebody else.
+    // Intact and linked, but numbers are skipped: sealed by another party.
     if (row.seq > trueSeq + 1 && row.seq > last.seq + 1) missing(v, last.seq + 1, row.seq - 1);
   } else if (foundChecksum(row, trueSeq + 1, row.prevChecksum) === row.checksum) renumbered(v, place, trueSeq + 1);
   else if (row.seq > last.seq + 1) missing(v, last.seq + 1, row.seq - 1);
@@ -101,7 +101,7 @@ function unlinked(v: Verification, row: ChainRow, place: Place): void {
   const last = v.last as Place;
   const goesAround = !last.isSwapped && v.before.includes(row.prevChecksum);
   if (goesAround && place.doubt !== null && foundChecksum(row, last.trueSeq, row.prevChecksum) === row.checksum) {
-    // The chain goes on around the row before: that one was put in between.
+    // The chain continues around the previous row: that one was inserted.
     const { before } = v;
     last.doubt = null;
     addFinding(v.findings, { verdict: "INSERTED", seq: last.seq });
@@ -122,7 +122,7 @@ function unlinked(v: Verification, row: ChainRow, place: Place): void {
   advance(v, place, last.checksums);
 }
 
-/** A row that neither is whole nor links to the one before: whether a changed link explains it, or a neighbour. */
+/** A row whose checksum and link are both invalid: determines whether a changed link or a neighbour explains it. */
 function doubtPlace(row: ChainRow, here: Place, links: readonly (string | null)[]): void {
   here.isLoose = !links.some((link) => foundChecksum(row, row.seq, link) === row.checksum);
   here.isSwapped = foundChecksum(row, row.seq + 1, row.prevChecksum) === row.checksum;

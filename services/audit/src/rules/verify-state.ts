@@ -1,14 +1,14 @@
 import { type Findings, noFindings } from "./finding.ts";
 
-/** A row's place in the chain as verification goes along. */
+/** A row's position in the chain during verification. */
 export type Place = {
   /** The number it bears. */
   seq: number;
-  /** The number it was sealed with, as far as can be told. */
+  /** The number it was sealed with, as far as it can be determined. */
   trueSeq: number;
-  /** What the next row may link to: its stored checksum, and the one its values give. */
+  /** The checksums that the next row may link to: the stored one, and the one of its values. */
   checksums: (string | null)[];
-  /** Why its values are in doubt; said when the next row has been seen, which may know better. */
+  /** Why its values are in doubt; reported after the next row, which may resolve it. */
   doubt: string | null;
   /** It is in doubt and nothing ties it to its place: at the end of a chain a row from elsewhere. */
   isLoose: boolean;
@@ -21,9 +21,9 @@ export type Verification = {
   chainId: string;
   /** Rows are a selection: what is missing between them is no loss. */
   isSelection: boolean;
-  /** First seq asked for; null: from the beginning. */
+  /** First seq of the request; null: from the beginning. */
   from: number | null;
-  /** Last row that valid receipts say was pruned, and what the next one links to. */
+  /** Last row that valid receipts declare as pruned, and the checksum that the next one links to. */
   prunedTo: number;
   base: { seq: number; checksum: string | null };
   rows: number;
@@ -41,7 +41,7 @@ export type Verification = {
   checkpoints: { seq: number; head: string; atMs: number }[];
   /** Times that declared restores undid. */
   restores: { fromMs: number; toMs: number }[];
-  /** Rows that a declared restore took, as far as checkpoints tell of them. */
+  /** Rows that a declared restore removed, as far as checkpoints show them. */
   restored: { seq: number; lastSeq: number } | null;
   /** Newest checkpoint that a row agreed with. */
   protectedTo: number;

@@ -9,8 +9,8 @@ const mostActions = 300;
 const mostScans = 64;
 
 /**
- * The actions of a single chain that the filter leaves, found by jumping from one to the next in audit_log_by_action. Null
- * when looking at the rows is the better way: other filters have to look at them anyway, or the actions are too many.
+ * The actions of a single chain that match the filter, found by skip-scanning audit_log_by_action. Null when a scan of
+ * the rows is better: other filters need the rows anyway, or there are too many actions.
  */
 export async function matchingActions(
   db: Database,

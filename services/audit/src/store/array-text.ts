@@ -1,6 +1,6 @@
 /**
- * Arrays as PostgreSQL reads them in text, made in one go: the client escapes every element twice over, which was a tenth of
- * what sealing costs (npm run bench -- audit-seal).
+ * Arrays as PostgreSQL reads them in text, made in one go: the client escapes every element twice over, which was a
+ * tenth of what sealing costs (npm run bench -- audit-seal).
  */
 
 /** An array of what needs no quotes: UUIDs, hex, numbers, times. Never for text of other people. */

@@ -4,7 +4,7 @@ import type { Entry } from "../rules/entry.ts";
 import type { KeptNote } from "../rules/verify.ts";
 import { type LogRow, storedColumns } from "./log-row.ts";
 
-/** A chain's head in the same snapshot as whatever was read with it. */
+/** A chain's head in the snapshot of the rows read with it. */
 export type ChainHead = { seq: number; checksum: string | null; baseSeq: number; baseChecksum: string | null };
 
 /** Columns of audit_log that make a ChainRow, for `chainRowOf`. */
@@ -18,7 +18,7 @@ export type ChainRowRecord = LogRow & {
   personal_digest: Buffer | null;
 };
 
-/** A row as verification and export take it. */
+/** A row in the form of verification and export. */
 export function chainRowOf(r: ChainRowRecord): ChainRow {
   return {
     entry: {
@@ -61,8 +61,8 @@ type HeadColumns = {
 };
 
 /**
- * The next `limit` rows of a chain after `afterSeq` (null: from the very first), and its head, in one snapshot. A row beyond
- * 2^53 fails the query: no chain has one. Primary key (chain_id, seq).
+ * The next `limit` rows of a chain after `afterSeq` (null: from the very first), and its head, in one snapshot. A row
+ * beyond 2^53 fails the query: no chain has one. Primary key (chain_id, seq).
  */
 export async function readChain(
   db: Database,
@@ -96,7 +96,7 @@ export async function readChain(
   return { rows: records.filter((record) => record.checksum !== null).map(chainRowOf), head };
 }
 
-/** The receipts of a chain, oldest first, and where its head says that it begins, in one snapshot. */
+/** The receipts of a chain, oldest first, and the beginning that its head states, in one snapshot. */
 export async function readBase(db: Database, who: Who, chainId: string) {
   const rows = await db.read<{
     base_seq: number;

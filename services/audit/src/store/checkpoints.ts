@@ -23,7 +23,7 @@ const who = { caller: systemCaller("audit") };
 /** Seconds after which another takes the lease of a checkpointer that does not renew it. */
 export const leaseSeconds = 30;
 
-/** Takes or keeps the lease of the one active checkpointer; false while another holds it. */
+/** Takes or renews the lease of the one active checkpointer; false while another holds it. */
 export async function takeLease(db: Database, holder: string): Promise<boolean> {
   const rows = await db.inOneFlight(who, (tx) =>
     tx.execute(sql`
@@ -33,14 +33,14 @@ export async function takeLease(db: Database, holder: string): Promise<boolean> 
   return rows === 1;
 }
 
-/** Gives the lease back, so that another need not wait for its end. */
+/** Returns the lease, so that another process need not wait for its expiry. */
 export async function giveLease(db: Database, holder: string): Promise<void> {
   await db.inOneFlight(who, (tx) =>
     tx.execute(sql`UPDATE checkpoint_lease SET expires_at = '-infinity' WHERE holder = ${holder}`),
   );
 }
 
-/** Locks the lease for this transaction; false when it is somebody else's by now. */
+/** Locks the lease for this transaction; false when another process holds it by now. */
 async function holdsLease(tx: Tx, holder: string): Promise<boolean> {
   const rows = await tx.query(sql`
     SELECT FROM checkpoint_lease WHERE holder = ${holder} AND expires_at > clock_timestamp() FOR UPDATE`);
@@ -48,8 +48,8 @@ async function holdsLease(tx: Tx, holder: string): Promise<boolean> {
 }
 
 /**
- * Chains whose head moved since their last checkpoint, by id after `afterChain` (null: from the first). Only heads that moved within
- * `withinSeconds` are looked at; null looks at all.
+ * Chains whose head moved since their last checkpoint, by id after `afterChain` (null: from the first). Only heads that
+ * moved within `withinSeconds` are looked at; null looks at all.
  */
 export async function movedHeads(
   db: Database,
@@ -70,7 +70,10 @@ export async function movedHeads(
   );
 }
 
-/** Of these places of chains, those where another row stands than was signed, or none. What retention removed counts as signed. */
+/**
+ * Of these places of chains, those where another row stands than was signed, or none. What retention removed counts as
+ * signed.
+ */
 export async function contradictedPlaces(
   db: Database,
   places: readonly (SignedPlace & { chainId: string })[],
@@ -88,8 +91,8 @@ export async function contradictedPlaces(
 }
 
 /**
- * Stores checkpoints and says them on the bus, in one transaction, and in the audit log where one contradicts what was signed before.
- * Returns how many; 0 when the lease was lost.
+ * Stores checkpoints and publishes them on the bus, in one transaction, and audits those that contradict an earlier
+ * signed one. Returns their number; 0 when the lease was lost.
  */
 export async function storeCheckpoints(
   db: Database,
@@ -107,7 +110,7 @@ export async function storeCheckpoints(
                   ${heads.map((h) => h.checksum)}::text[], ${heads.map((h) => h.note)}::text[])
       ON CONFLICT DO NOTHING RETURNING chain_id, seq, checksum, note`);
     for (const { chain_id, seq, checksum, note } of stored) {
-      // With the checksum: what a chain says that was cut and grew to the same place is no repeat.
+      // With the checksum: a chain that was cut and grew to the same position again is no repeat.
       const msgId = `${chain_id}/${seq}/${checksum}`;
       tx.emit({ subject: `checkpoints.${chain_id}`, msgId, body: Buffer.from(note) });
     }
@@ -206,8 +209,8 @@ export async function storeAnchor(
 }
 
 /**
- * Removes checkpoints older than a week that no anchor covers and that are not the newest of their chain: what remains shows
- * each chain as of each anchor. Returns how many.
+ * Removes checkpoints older than a week that no anchor covers and that are not the newest of their chain: what remains
+ * shows each chain as of each anchor. Returns how many.
  */
 export async function thinCheckpoints(db: Database, limit: number): Promise<number> {
   return db.inOneFlight(who, (tx) =>

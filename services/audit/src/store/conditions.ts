@@ -19,7 +19,7 @@ export type LogFilter = {
   category: Category | null;
 };
 
-/** A filter that leaves everything. */
+/** A filter that matches everything. */
 export const noFilter: LogFilter = {
   user: null,
   action: null,
@@ -36,11 +36,11 @@ export const noFilter: LogFilter = {
   category: null,
 };
 
-/** Whether the actions of rows are asked for. */
+/** Whether the filter uses the rows' actions. */
 export const asksForActions = (f: LogFilter): boolean =>
   Boolean(f.action || f.category || f.excludeActions.length > 0 || f.actions.length > 0);
 
-/** Whether more than time and action of rows is asked for. */
+/** Whether the filter uses more than time and action of rows. */
 export const asksForMore = (f: LogFilter): boolean =>
   Boolean(f.user || f.resource || f.query || f.actorId || f.resourceId || f.resourceType || f.result);
 
@@ -69,7 +69,7 @@ export function boundsText(values: Values, f: LogFilter, after: Position | null)
   return all(parts);
 }
 
-/** Whether a row is one that the filters ask for; never null. */
+/** Whether a row matches the filters; never null. */
 export function matchText(values: Values, f: LogFilter): string {
   const parts: string[] = [];
   const contains = (text: string, ...columns: string[]) => {
@@ -96,14 +96,14 @@ export function matchText(values: Values, f: LogFilter): string {
   return all(parts);
 }
 
-/** Actions of a category, by the prefixes that categoryOf goes by. */
+/** Actions of a category, by the prefixes that categoryOf uses. */
 function categoryText(values: Values, category: Category): string {
   const patterns = prefixesOf(category).map((prefix) => `${prefix.replace(/[\\%_]/g, "\\$&")}%`);
   const like = `l.action LIKE ANY (${values.add(patterns)}::text[])`;
   return category === "system" ? `NOT ${like}` : like;
 }
 
-/** The query's own predicate beside row-level security; it chooses the index too. */
+/** The query's own predicate besides row-level security; it also determines the index. */
 export function rangeText(values: Values, range: Range, alias = "l"): string {
   switch (range.kind) {
     case "all":

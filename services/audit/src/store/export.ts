@@ -19,14 +19,17 @@ export type Selection = {
   chainIds: string[];
   seqs: number[];
   truncated: boolean;
-  /** By chain, of the same snapshot. */
+  /** By chain, of the rows' snapshot. */
   chains: Map<string, SelectedChain>;
 };
 export type SelectedChain = Omit<ExportedChain, "copies"> & { baseSeq: number };
 
 type KeyRow = { chain_id: string; seq: number; timestamp: Date; id: string; match?: boolean; place?: number };
 
-/** The newest rows that match, found in one snapshot. Throws `cancelled` between two steps when the caller has left. */
+/**
+ * The newest rows that match, found in one snapshot. Throws `cancelled` between two steps when the caller has
+ * disconnected.
+ */
 export async function selectRows(db: Database, who: CallContext, range: Range, filter: LogFilter): Promise<Selection> {
   const actions = await matchingActions(db, who, range, filter);
   return db.tx(
@@ -66,7 +69,7 @@ function indexedKeys(tx: Tx, range: Range, filter: LogFilter, actions: readonly 
   });
 }
 
-/** Looks at each row, chunk by chunk: between two of them a caller who has left is noticed. */
+/** Reads all rows, chunk by chunk: a caller's disconnection is noticed between two chunks. */
 async function walkedKeys(tx: Tx, who: CallContext, range: Range, filter: LogFilter): Promise<KeyRow[]> {
   const found: KeyRow[] = [];
   let position: Position | null = null;
@@ -102,12 +105,12 @@ type FactRow = {
   receipts: string[];
 };
 
-/** What an export says of its chains: all of their rows, all from some row on, or nothing but the rows themselves. */
+/** The completeness that an export states for a chain: all rows, all from a row on, or only the selected rows. */
 type Extent = "whole" | "newest" | "selection";
 
 /**
- * Heads, newest checkpoints and receipts of the chains that rows are of; of whole chains also where no row is left. What a chain
- * should hold follows from what was asked for and never from what was found, or removed rows would excuse themselves.
+ * Heads, newest checkpoints and receipts of the chains that rows are of; of whole chains also where no row is left. The
+ * expected rows are derived from the request and never from the rows found; otherwise removed rows would go unnoticed.
  */
 async function chainsOf(
   tx: Tx,
@@ -145,8 +148,8 @@ async function chainsOf(
 }
 
 /**
- * From which row on each chain is complete in an export that was cut: behind the last one that was left out, since rows go by time
- * and not by seq. None where times and seqs disagree too much to tell cheaply.
+ * The row from which each chain is complete in a truncated export: behind the last omitted one, since rows are ordered
+ * by time and not by seq. None where times and seqs disagree too much for a cheap answer.
  */
 async function newestFrom(tx: Tx, chains: ReadonlyMap<string, ReadonlySet<number>>): Promise<Map<string, number>> {
   const lowest = new Map([...chains].map(([chainId, seqs]) => [chainId, Math.min(...seqs)]));
@@ -165,14 +168,15 @@ async function newestFrom(tx: Tx, chains: ReadonlyMap<string, ReadonlySet<number
 }
 
 /**
- * The selected rows in order, a hundred at a time, each read when it is asked for: nobody waits on a connection for a slow reader.
- * Throws when a row was pruned meanwhile.
+ * The selected rows in order, a hundred at a time, read on demand: a slow reader holds no connection. Throws when a row
+ * was pruned meanwhile.
  */
 export async function* selectedRows(db: Database, who: CallContext, selection: Selection): AsyncGenerator<ChainRow[]> {
   const { chainIds, seqs } = selection;
   for (let at = 0; at < seqs.length; at += rowsPerRead) {
     const wanted = seqs.slice(at, at + rowsPerRead);
-    // The limit keeps the planner at one look into the primary key per row: small tables were joined whole, once for each read.
+    // The limit keeps the planner at one look into the primary key per row: small tables were joined whole, once for
+    // each read.
     const rows = await readNewest<ChainRowRecord>(db, who, {
       text: `SELECT ${chainRowColumns}
         FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS k (chain_id, seq, n)

@@ -10,7 +10,7 @@ export type Total = { total: number; isEstimate: boolean };
 const sampleRows = 20_000;
 const estimateMs = 1_000;
 
-/** Rows of a range as its heads tell: newest − pruned. Costs nothing per row. */
+/** The number of a range's rows by its heads: newest − pruned. Costs nothing per row. */
 export async function rangeTotal(db: Database, who: Who, range: Range): Promise<number> {
   const values = new Values();
   const [row] = await db.read<{ total: number }>(who, {
@@ -35,7 +35,10 @@ export async function listingTotal(db: Database, who: Who, listing: Listing, bud
   return { total: await estimate(db, who, listing), isEstimate: true };
 }
 
-/** The share of matches in `seen` (or in the newest rows, when nothing was seen yet) of all rows in the time asked for. */
+/**
+ * The share of matches in `seen` (or in the newest rows, when none were seen yet) of all rows in the requested time
+ * span.
+ */
 export async function estimate(
   db: Database,
   who: Who,

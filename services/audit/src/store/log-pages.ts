@@ -5,7 +5,7 @@ import { boundsText, type LogFilter, matchText, newestRows, Values } from "./con
 import { type LogRow, shownColumns, storedColumns } from "./log-row.ts";
 import { readNewest } from "./planned-read.ts";
 
-/** What a page is taken from. `actions` non-null: exactly these actions, and no other filter looks at rows. */
+/** The source of a page. `actions` non-null: exactly these actions, and no other filter needs the rows. */
 export type Listing = { range: Range; filter: LogFilter; actions: readonly string[] | null };
 
 export type LogPage = {
@@ -54,8 +54,8 @@ export async function indexedPage(
 type WalkedRow = LogRow & { match: boolean; place: number; match_no: number };
 
 /**
- * A page whose filters have to look at each row: walks back in growing chunks until the page is full, the range is at its
- * end, or `budgetMs` is over. The first chunk is always finished, so that a repeat from `next` gets on.
+ * A page whose filters have to look at each row: walks back in growing chunks until the page is full, the range is at
+ * its end, or `budgetMs` is over. The first chunk is always finished, so that a repeat from `next` gets on.
  */
 export async function walkedPage(
   db: Database,

@@ -21,8 +21,8 @@ export async function findLog(db: Database, who: CallContext, range: Range, id: 
 }
 
 /**
- * What the caller reads, narrowed to `orgId` when given. Throws `site_restricted`, and `organization_not_found` for an
- * organization that the caller does not reach or that has no chain.
+ * The range that the caller reads, limited to `orgId` when given. Throws `site_restricted`, and
+ * `organization_not_found` for an organization that the caller does not reach or that has no chain.
  */
 export async function readableRange(reader: TenantReader, who: CallContext, orgId: string | null): Promise<Range> {
   const range = rangeOf(who.caller, orgId);
@@ -32,7 +32,7 @@ export async function readableRange(reader: TenantReader, who: CallContext, orgI
   return range;
 }
 
-/** Row-level security judges; a system caller reads what deleted organizations have left behind, too. */
+/** Row-level security decides; a system caller also reads the rows of deleted organizations. */
 async function reaches({ db, learnTenants }: TenantReader, who: CallContext, orgId: string): Promise<boolean> {
   const { caller } = who;
   if (caller.scope === "organization") return caller.orgId === orgId;
@@ -78,7 +78,7 @@ export async function listLogs(
   return slots.run(async () => {
     const found = await walkedPage(db, who, listing, from, page.limit, budgetMs);
     if (page.skipCount) return shown(found, null);
-    // A count looks at the same rows: it would run out of time as the walk did.
+    // A count would scan the same rows and reach its deadline as the walk did.
     if (found.searchedTo) {
       return shown(found, { total: await estimate(db, who, listing, found.seen), isEstimate: true });
     }

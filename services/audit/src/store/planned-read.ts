@@ -1,6 +1,6 @@
 import { type Database, type Query, sql, type Tx, type Who } from "@muster/db";
 
-// Custom plans: a kept one knows neither the chain nor how few rows are wanted.
+// Custom plans: a generic one uses neither the chain nor the small limit.
 const quiet = sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
   set_config('max_parallel_workers_per_gather', '0', true)`;
 const inOrder = sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
@@ -8,14 +8,15 @@ const inOrder = sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', tr
   set_config('enable_bitmapscan', 'off', true)`;
 
 /**
- * The rows of a statement that wants the newest few of many. The planner cannot see through row-level security how many
- * rows pass, so left alone it compiles, starts workers, or reads all rows and sorts them; here it walks an ordered index.
+ * The rows of a statement that wants the newest few of many. The planner cannot estimate how many rows pass row-level
+ * security, so that by default it uses JIT, starts workers, or reads and sorts all rows; here it walks an ordered
+ * index.
  */
 export function readNewest<R>(db: Database, who: Who, statement: Query): Promise<R[]> {
   return planned(db, who, inOrder, statement);
 }
 
-/** The same for every statement of a transaction from here on. */
+/** Applies these planner settings to every later statement of a transaction. */
 export function walkIndexes(tx: Tx): Promise<unknown> {
   return tx.execute(inOrder);
 }
@@ -26,7 +27,7 @@ export function readMany<R>(db: Database, who: Who, statement: Query): Promise<R
 }
 
 async function planned<R>(db: Database, who: Who, settings: Query, statement: Query): Promise<R[]> {
-  // Nothing is awaited inside, so that all of it leaves in one flight; a failure comes out of COMMIT.
+  // Nothing is awaited inside, so that all statements are pipelined; COMMIT reports a failure.
   const reported = <T>(promise: Promise<T>): Promise<T> => {
     promise.catch(() => undefined);
     return promise;

@@ -24,7 +24,7 @@ export async function findPolicy(db: Database, who: Who, orgId: string): Promise
   return policyOf(await db.read<PolicyRow>(who, selectPolicy(orgId)));
 }
 
-/** As findPolicy, nobody else changing it until the end of the transaction. */
+/** As findPolicy; locks the policy until the end of the transaction. */
 export async function lockPolicy(tx: Tx, orgId: string, partnerId: string): Promise<StoredPolicy> {
   await tx.execute(sql`
     INSERT INTO retention_policy (org_id, partner_id) VALUES (${orgId}, ${partnerId}) ON CONFLICT (org_id) DO NOTHING`);

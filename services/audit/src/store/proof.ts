@@ -21,8 +21,8 @@ export function ownChain({ caller }: CallContext): string {
 }
 
 /**
- * The tenant of a chain that the caller reads. Row-level security judges; an organization's chain may have no row yet. Throws
- * `organization_not_found`.
+ * The tenant of a chain that the caller reads. Row-level security judges; an organization's chain may have no row yet.
+ * Throws `organization_not_found`.
  */
 export async function tenantOfChain(
   db: Database,
@@ -44,8 +44,8 @@ export async function tenantOfChain(
 }
 
 /**
- * Queues a verification in the caller's transaction (policy job_verify); whether it did. It does not while the same one is open, nor
- * while as many as may wait for this chain.
+ * Queues a verification in the caller's transaction (policy job_verify); returns whether it did. Queues none while the
+ * same one is open, or while the maximum number waits for this chain.
  */
 export function queueVerification(db: Database, tx: Tx, { id, input }: { id: string; input: VerifyInput }) {
   const where = { lane: laneOf(input), openKey: openKeyOf(input), places: placesOf(input) };

@@ -109,13 +109,13 @@ export type Prune = {
   prunedAt: Date;
   note: string;
   archive: ArchiveReference | null;
-  /** The audit row that tells of it. */
+  /** The prune's audit row. */
   event: OutboxMessage;
 };
 
 /**
- * Receipt, base, rows, and the event that tells of it: one transaction. False, and nothing changed, when somebody else moved
- * the base, when the policy no longer lets all of the rows go, or when it asks for an archive that was not made.
+ * Receipt, base, rows, and the event: one transaction. False, and nothing changed, when another process moved the base,
+ * when the policy no longer permits the removal of all the rows, or when it requires an archive that was not made.
  */
 export async function prune(db: Database, { chain, piece, prunedAt, note, archive, event }: Prune): Promise<boolean> {
   const { chainId, orgId, partnerId } = chain;

@@ -56,8 +56,8 @@ type Group = {
 };
 
 /**
- * Counts rows by action, result and day, and by actor, of which the `most` active are named: in one pass, since reading the rows is what
- * takes time. Throws `time_range_too_wide` when there was not time enough, or more than 200,000 actors.
+ * Counts rows by action, result and day, and by actor, of which the `most` active are named: in one pass, since reading
+ * the rows dominates. Throws `time_range_too_wide` on a timeout, or beyond 200,000 actors.
  */
 export async function countRows(db: Database, who: Who, asked: Asked, most: number, endMs: number): Promise<Counted> {
   const counts = new Map<string, CountRow>();
@@ -122,8 +122,8 @@ async function named(db: Database, who: Who, asked: Asked, top: readonly ActorCo
 }
 
 /**
- * Runs `count` over a span in slices, each within `statementMs`: a slice that took too long is cut, easy ones grow. Slices are
- * of one another's time only, since timestamps are whole milliseconds and rows never change.
+ * Runs `count` over a span in slices, each within `statementMs`: a slice that took too long is split, fast ones grow.
+ * Slices are of one another's time only, since timestamps are whole milliseconds and rows never change.
  */
 async function sliced(
   who: Who,

@@ -2,7 +2,7 @@ import { type Database, sql } from "@muster/db";
 import { systemCaller } from "@muster/kit";
 
 export type RetentionLease = {
-  /** Whether this process is the one that prunes, for the next `leaseSeconds`. */
+  /** Whether this process holds the pruning lease, for the next `leaseSeconds`. */
   hold(): Promise<boolean>;
   release(): Promise<void>;
 };
@@ -10,8 +10,8 @@ export type RetentionLease = {
 const who = { caller: systemCaller("audit-retention") };
 
 /**
- * One active worker at a time, by the database's clock. It only saves work: a prune compares the base under a lock, so two
- * workers would delete nothing twice.
+ * One active worker at a time, by the database's clock. It only saves work: a prune compares the base under a lock, so
+ * two workers would delete nothing twice.
  */
 export function retentionLease(db: Database, holder: string, leaseSeconds: number): RetentionLease {
   return {

@@ -7,7 +7,7 @@ import { type Head, type SealedEntry, sealChain } from "../rules/seal.ts";
 import { plainArray } from "./array-text.ts";
 import { insertSealed } from "./sealed-rows.ts";
 
-/** Something refused on its way in: goes to the dead letters in the transaction that seals its notice. */
+/** A refused message: dead-lettered in the transaction that seals its notice. */
 export type Rejected = {
   subject: string;
   msgId: string;
@@ -19,23 +19,23 @@ export type Rejected = {
   notice: Entry;
 };
 
-/** From so many rows on the second statement costs less than it saves. */
+/** From this number of rows on, the second statement costs less than it saves. */
 const worthHalving = 64;
-/** What was written leaves at the end of a turn of the event loop. */
+/** Writes are sent at the end of a turn of the event loop. */
 const sent = promisify(setImmediate);
 
 type HeadRow = { chain_id: string; seq: number; checksum: string | null };
 
 type Chain = { chainId: string; orgId: string | null; partnerId: string | null; entries: Entry[] };
 
-/** How a batch is sealed when it was not a plain one: repeats looked up, numbers given behind the heads or the last rows. */
+/** The slow path of a batch: looks up repeats, and numbers rows behind the heads or the last rows. */
 type Care = { lookUp: boolean; after: "heads" | "rows" };
 
 /**
- * Seals a batch in one transaction: heads locked in sorted order, repeats dropped by (chain, id), one insert, heads moved.
- * A refused message is put aside when its notice is new, so that a repeat leaves no second letter. Returns how many rows
- * were new. Two sealers on one chain wait for one another; neither can fork it. `mayRepeat` looks for repeats at once; otherwise
- * the unique index finds them, and then the batch is sealed anew.
+ * Seals a batch in one transaction: heads locked in sorted order, repeats dropped by (chain, id), one insert, heads
+ * moved. A refused message is dead-lettered when its notice is new, so that a repeat leaves no second dead letter.
+ * Returns how many rows were new. Two sealers on one chain wait for one another; neither can fork it. `mayRepeat` looks
+ * for repeats at once; otherwise the unique index finds them, and then the batch is sealed again.
  */
 export async function sealBatch(
   db: Database,
@@ -50,8 +50,9 @@ export async function sealBatch(
     } catch (error) {
       const taken = takenIn(error);
       if (taken === "id" && !care.lookUp) care = { ...care, lookUp: true };
-      // A head that somebody set back, or a row put in beyond it. The rows go behind what is there and link to what the head
-      // says, so that verification shows it, and neither the chain nor its neighbours wait for somebody to repair it.
+      // A head that was reset, or a row inserted beyond it. New rows are appended behind the existing ones and link to
+      // the head's checksum, so that verification reports it, while sealing of the chain and its neighbours continues
+      // without a repair.
       else if (taken === "number" && care.after === "heads") care = { lookUp: true, after: "rows" };
       else throw error;
     }
@@ -75,8 +76,8 @@ async function sealWith(
   const letters = deadLetters(db);
   const chains = chainsOf(entries);
   return db.tx({ caller: systemCaller("audit") }, async (tx) => {
-    // In one flight; each statement sees what was committed when the one before it ended, so the look for repeats comes
-    // after the locks.
+    // Pipelined; each statement sees what was committed when the previous one ended, so the look-up of repeats follows
+    // the locks.
     const [, rows, known] = await Promise.all([
       addHeads(tx, chains),
       lockHeads(tx, chains),
@@ -94,7 +95,7 @@ async function sealWith(
     };
     const [only] = chains;
     if (chains.length === 1 && only && only.entries.length >= worthHalving) {
-      // Of one chain nothing else can be sealed meanwhile: the database inserts one half while the other is made.
+      // Meanwhile nothing else of the chain can be sealed: the database inserts one half while the other is prepared.
       const news = newOf(only.entries, known);
       let head = headOf(only.chainId, heads, lastRows);
       for (const half of [news.slice(0, news.length / 2), news.slice(news.length / 2)]) {
@@ -125,7 +126,7 @@ async function sealWith(
   });
 }
 
-/** The same promise, whose rejection somebody else awaits later. */
+/** The same promise, whose rejection another caller awaits later. */
 function observed<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
@@ -177,7 +178,7 @@ function lockHeads(tx: Tx, chains: readonly Chain[]): Promise<HeadRow[]> {
     ORDER BY chain_id FOR UPDATE`);
 }
 
-/** Last rows of chains, as far as a chain can have grown past its head: a row numbered beyond all reason leads nobody there. */
+/** Last rows of chains, as far as a chain can have grown past its head: rows numbered beyond that are ignored. */
 async function lastSeqs(tx: Tx, heads: ReadonlyMap<string, Head>): Promise<Map<string, number>> {
   const rows = await tx.query<{ chain_id: string; seq: number }>(sql`
     SELECT w.chain_id, l.seq FROM unnest(${[...heads.keys()]}::uuid[], ${[...heads.values()].map((h) => h.seq)}::bigint[]) AS w (chain_id, seq)
@@ -187,7 +188,9 @@ async function lastSeqs(tx: Tx, heads: ReadonlyMap<string, Head>): Promise<Map<s
   return new Map(rows.map(({ chain_id, seq }) => [chain_id, seq]));
 }
 
-/** Keys of what is stored already. The limit keeps the planner at one look into the index per row, whatever it believes. */
+/**
+ * Keys of what is stored already. The limit keeps the planner at one look into the index per row, whatever it believes.
+ */
 async function storedIds(tx: Tx, entries: readonly Entry[]): Promise<Set<string>> {
   const rows = await tx.query<{ key: string }>(sql`
     SELECT w.chain_id || '/' || w.id AS key

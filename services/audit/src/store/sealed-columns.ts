@@ -3,7 +3,7 @@ import { type SealedColumn, sealedReplies } from "@muster/service";
 /** What each kind of secret is sealed for. */
 export const secretPurposes = { streams: "audit-stream", replies: sealedReplies.purpose } as const;
 
-/** Places of the sealed columns: an envelope opens in its own row and column alone. */
+/** Associated data of the sealed columns: an envelope can be opened in its own row and column only. */
 export const sealedAt = {
   url: (id: string) => `audit_streams.url/${id}`,
   secret: (id: string) => `audit_streams.secret/${id}`,

@@ -2,7 +2,7 @@ import { sql, type Tx } from "@muster/db";
 import type { SealedEntry } from "../rules/seal.ts";
 import { arrayOf, quoted } from "./array-text.ts";
 
-// Told apart by a character that no JSON text holds, so that nothing in them is to be escaped.
+// Separated by a character that no JSON text contains, so that no value needs escaping.
 const betweenDetails = "\u001f";
 
 type Cell = string | number | null;

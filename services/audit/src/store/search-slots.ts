@@ -5,8 +5,8 @@ const waitingBy = gauge("audit_searches_waiting", "Searches that wait for one of
 export type SearchSlots = { run<T>(search: () => Promise<T>): Promise<T> };
 
 /**
- * Lets `most` searches look at rows at a time, so that they never take all connections from the sealer. Who waits longer
- * than `waitMs` is refused with `overloaded`.
+ * Limits concurrent searches of rows to `most`, so that they never take all connections from the sealer. A search that
+ * waits longer than `waitMs` is refused with `overloaded`.
  */
 export function searchSlots(most: number, waitMs: number, kind: "list" | "export" | "report" = "list"): SearchSlots {
   const waiting = waitingBy.labels(kind);
@@ -28,7 +28,7 @@ export function searchSlots(most: number, waitMs: number, kind: "list" | "export
     });
   return {
     async run(search) {
-      // Whoever leaves hands its slot on, so nobody overtakes the queue.
+      // A finished search passes its slot on, so that the queue keeps its order.
       if (busy >= most) await enter();
       else busy += 1;
       try {

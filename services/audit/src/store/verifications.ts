@@ -18,7 +18,7 @@ export async function listVerifications(
   const values = new Values();
   const parts = [`j.kind = '${verifyKind}'`, rangeText(values, range, "v")];
   if (state) parts.push(`j.state = ${values.add(state)}`);
-  // A deleted organization is gone for its people.
+  // A deleted organization is inaccessible to its users.
   if (!isSystem) {
     parts.push("NOT EXISTS (SELECT FROM tenant t WHERE t.kind = 'organization' AND t.id = v.chain_id AND t.deleted)");
   }

@@ -48,7 +48,9 @@ export async function startVerifying(deps: VerifyDeps, chainId: string, from: nu
   return { v, afterSeq, checkpointsTo: afterSeq ?? 0 };
 }
 
-/** Verifies one page more; the findings when the chain is at its end. What was sealed meanwhile is verified, too. */
+/**
+ * Verifies one more page; returns the findings when the chain is at its end. Rows sealed meanwhile are verified, too.
+ */
 export async function verifyPage(deps: VerifyDeps, cursor: VerifyCursor): Promise<Finding[] | null> {
   const { db, trust } = deps;
   const { v } = cursor;
@@ -59,7 +61,8 @@ export async function verifyPage(deps: VerifyDeps, cursor: VerifyCursor): Promis
   const isFresh = taken === null || taken.rows.length < verifyPageRows;
   const { rows, head } = isFresh ? await read() : taken;
   if (head && head.baseSeq !== v.base.seq) {
-    // Pruned meanwhile: the page may begin behind rows that went rightly. Receipts first, then the page again.
+    // Pruned meanwhile: the page may begin behind rows that were legitimately removed. Receipts first, then the page
+    // again.
     const { receipts, base } = await readBase(db, who, v.chainId);
     takeReceipts(v, trust, receipts, base);
     if (base.seq !== head.baseSeq) return null;
@@ -82,11 +85,11 @@ export async function verifyPage(deps: VerifyDeps, cursor: VerifyCursor): Promis
 
 type Page = Awaited<ReturnType<typeof readChain>>;
 
-/** Pages under way, beside the cursors that they follow: whoever goes on with a stored cursor reads anew. */
+/** Pages in flight, by the cursors that they follow: a process that continues with a stored cursor reads again. */
 const ahead = new WeakMap<VerifyCursor, { afterSeq: number | null; page: Promise<Page> }>();
 
 function readAhead(cursor: VerifyCursor, page: Promise<Page>): void {
-  // Its failure is told to whoever takes it.
+  // Its failure is reported to the consumer of the page.
   page.catch(() => undefined);
   ahead.set(cursor, { afterSeq: cursor.afterSeq, page });
 }

@@ -9,7 +9,7 @@ export type S3Server = {
   stop(): Promise<void>;
 };
 
-/** A real S3 server of its own (HTTP, signatures checked) with one bucket, on a free port of this machine. */
+/** A real S3 server (HTTP, signatures checked) with one bucket, on a free port of this machine. */
 export async function s3Server(port = 0): Promise<S3Server> {
   const directory = await mkdtemp(join(tmpdir(), "muster-s3-"));
   const configureBuckets = [{ name: "audit", configs: [] }];

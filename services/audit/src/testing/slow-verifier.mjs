@@ -1,4 +1,5 @@
-// A process that verifies with a rest before each page, and saves its place after each: to be killed (verifier.test.ts).
+// A process that verifies with a rest before each page, and saves its place after each: to be killed
+// (verifier.test.ts).
 import { setTimeout as sleep } from "node:timers/promises";
 import { openDatabase } from "@muster/db";
 import { createLogger } from "@muster/kit";

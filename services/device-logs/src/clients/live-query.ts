@@ -11,14 +11,14 @@ import {
 } from "@muster/kit";
 import { deviceError } from "../rules/device-error.ts";
 
-/** What is asked of a device; the agent's vocabulary (docs/agent-channel.md). */
+/** A device's query; the agent protocol's terms (docs/agent-channel.md). */
 export type Question = {
   deviceId: string;
   operation: "eventlogs.list" | "eventlogs.get" | "eventlogs.events" | "eventlogs.event";
   params: Record<string, unknown>;
-  /** Who wants to know, for the agent's own log. */
+  /** The querying caller, for the agent's own log. */
   principal: { type: string; id: string };
-  /** The device is thought to be online: when nobody answers for it, it may just be changing gateways. */
+  /** The device is considered online: without an answer it may just be moving between gateways. */
   online: boolean;
   signal: AbortSignal;
 };
@@ -29,11 +29,11 @@ export type LiveQueryDeps = {
   timeoutMs: number;
 };
 
-/** The gateway says every 2 s that it still waits for the agent; silent for this long it is gone. */
+/** The gateway sends a keep-alive every 2 s; without one for this long the gateway is considered dead. */
 const gatewaySilenceMs = 5_000;
 /** Nothing at all for this long: the question met a channel on its way out, or a gateway that stands still. */
 const acceptMs = 2_000;
-/** What the agent is given less than the caller has. */
+/** The agent's deadline is earlier than the caller's by this. */
 const reserveMs = 2_000;
 const retryDelaysMs = [200, 300, 400];
 
@@ -41,9 +41,9 @@ const outcomes = counter("muster_live_queries_total", "Live queries by how they 
 const seconds = histogram("muster_live_query_seconds", "Duration of live queries that were answered.");
 
 /**
- * Asks a device's agent over whichever gateway holds its channel and returns the bytes of its answer. Throws AppError
- * `device_offline`, `device_timeout`, `device_error`, `device_busy`, `event_log_not_found`, `event_log_entry_not_found`,
- * `cancelled` when the signal is aborted (the agent is told), or `unavailable`.
+ * Queries a device's agent through the gateway that holds its channel and returns the bytes of its answer. Throws
+ * AppError `device_offline`, `device_timeout`, `device_error`, `device_busy`, `event_log_not_found`,
+ * `event_log_entry_not_found`, `cancelled` when the signal is aborted (the agent is notified), or `unavailable`.
  */
 export async function liveQuery(deps: LiveQueryDeps, question: Question): Promise<Uint8Array> {
   const startedMs = performance.now();
@@ -67,10 +67,10 @@ export async function liveQuery(deps: LiveQueryDeps, question: Question): Promis
   }
 }
 
-/** One connection's answer as far as it has come. */
+/** The chunks received so far of one connection's answer. */
 type Part = { chunks: Uint8Array[]; bytes: number; nextSeq: number };
 
-/** Null when nobody takes the question for the device. */
+/** Null when no gateway accepts the query for the device. */
 function askOnce(deps: LiveQueryDeps, question: Question, endMs: number): Promise<Uint8Array | null> {
   const { deviceId, operation, params, principal, signal } = question;
   const relay = deps.relay();

@@ -6,7 +6,7 @@ import { callOptions, createSigner, createTransport } from "@muster/rpc";
 
 const askTimeoutMs = 2_000;
 
-/** Asks tenancy's SnapshotService in the name of this service. */
+/** Calls tenancy's SnapshotService in the name of this service. */
 export function tenancyDevices(options: { baseUrls: string[]; privateKeys: string }): {
   ask(ids: string[]): Promise<DeviceChanged[]>;
   close(): Promise<void>;

@@ -16,8 +16,8 @@ const lastRun = gauge("muster_device_logs_upkeep_timestamp_seconds", "When the j
 export type Upkeep = { stop(): Promise<void>; run(): Promise<void> };
 
 /**
- * At start and every hour: partitions for the next weeks, and what is past its retention goes. Every replica does it; the
- * database makes each step happen once.
+ * At start and every hour: creates partitions for the coming weeks, and drops data past its retention. Every replica
+ * runs it; the database ensures that each step takes effect once.
  */
 export function startUpkeep(options: {
   db: Database;

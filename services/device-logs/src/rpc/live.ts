@@ -30,7 +30,7 @@ export type LiveDeps = LiveQueryDeps & {
   db: Database;
   devices: DeviceCopy;
   places: LivePlaces;
-  /** Pause between two questions for whoever follows a log. */
+  /** Pause between two queries for a follower of a log. */
   followPauseMs: number;
   now: () => Date;
 };
@@ -38,7 +38,7 @@ export type LiveDeps = LiveQueryDeps & {
 type Asked = Pick<Question, "operation" | "params">;
 
 const maxNameLength = 512;
-/** Records of one question for whoever follows a log. */
+/** Records of one query for a follower of a log. */
 const followedMost = 100;
 
 /** Event logs read on the device itself. */
@@ -67,7 +67,7 @@ export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogServic
   const noteAccess = (context: CallContext, device: DeviceRow, { operation, params }: Asked) =>
     db.tx(context, async (tx) => tx.emit(accessed(context, device, { operation, ...params }, now())));
 
-  /** Asks, reads the answer, and leaves a `data.access` row before anybody sees it. */
+  /** Queries, parses the answer, and writes a `data.access` row before the answer is returned. */
   const query = async <T>(
     context: CallContext,
     deviceId: string,
@@ -131,7 +131,7 @@ export function liveLogService(deps: LiveDeps): ServiceImpl<typeof LiveLogServic
       };
       let after = afterRecordId === undefined ? null : Number(afterRecordId);
       for (let isFirst = true; ; isFirst = false) {
-        // Anew each time: the device may be another's, or gone.
+        // Read again each time: the device may have moved to another tenant, or be deleted.
         const device = await devices.find(context, deviceId);
         const params = { ...filter, page: 1, limit: after === null ? 1 : followedMost };
         const { events } = await ask(context, device, { operation: "eventlogs.events", params }, readEvents);

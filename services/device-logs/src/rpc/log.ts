@@ -42,7 +42,7 @@ export type LogDeps = {
 const maxAgentLogPage = 1_000;
 const maxEventPage = 500;
 
-/** Stored logs: written by agents for their own device, read by whoever reads the device. */
+/** Stored logs: written by agents for their own device, read by callers who may read the device. */
 export function deviceLogService(deps: LogDeps): ServiceImpl<typeof DeviceLogService> {
   const { db, devices, appender, flood, now } = deps;
   return {
@@ -110,7 +110,7 @@ export function deviceLogService(deps: LogDeps): ServiceImpl<typeof DeviceLogSer
 
 const anything = { levels: [], component: "", category: "", source: "", search: "", from: null, to: null };
 
-/** An agent speaks for its own device alone. Throws `agent_not_found`. */
+/** An agent acts for its own device only. Throws `agent_not_found`. */
 function ownDevice({ caller }: CallContext, deviceId: string): Owner {
   const { actor, orgId, partnerId } = caller;
   if (actor.type !== "agent" || actor.id !== deviceId || orgId === null || partnerId === null) {
@@ -119,7 +119,7 @@ function ownDevice({ caller }: CallContext, deviceId: string): Owner {
   return { deviceId, orgId, partnerId };
 }
 
-/** Runs a query within its own time. Throws `time_range_too_wide` when that was what ended it. */
+/** Runs a query with its own timeout. Throws `time_range_too_wide` when the timeout ended it. */
 async function inTime<T>(deps: LogDeps, context: CallContext, run: (who: CallContext) => Promise<T>): Promise<T> {
   const ownMs = performance.now() + deps.queryTimeoutMs;
   try {

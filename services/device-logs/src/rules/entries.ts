@@ -105,7 +105,7 @@ function fieldReader(errors: FieldErrors, name: string) {
       const ms = anyTime.test(value) ? Date.parse(value) : Number.NaN;
       if (Number.isNaN(ms)) return note(field, "Must be an ISO 8601 time");
       if (ms < earliestMs || ms > latestMs) return note(field, "Must be between the years 1601 and 9999");
-      // The 31st of February parses, as the 3rd of March, and must not reach PostgreSQL as what it says.
+      // The 31st of February is parsed as the 3rd of March, and must not reach PostgreSQL as written.
       const day = Number(value.slice(8, 10));
       return day <= 28 && plainTime.test(value) ? value : new Date(ms).toISOString();
     },
@@ -118,7 +118,7 @@ function fieldReader(errors: FieldErrors, name: string) {
       // Code units first: counting characters costs, and nearly all texts are far below their bound.
       return value.length > max && [...value].length > max ? note(field, `At most ${max} characters`) : value;
     },
-    /** Empty is as good as absent. */
+    /** Empty counts as absent. */
     optional(field: string, value: unknown, max: number): string | null {
       if (value === undefined || value === null || value === "") return null;
       return reader.text(field, value, 1, max);
@@ -128,7 +128,7 @@ function fieldReader(errors: FieldErrors, name: string) {
       if (typeof value !== "object" || Array.isArray(value)) return note(field, "Must be an object");
       const json = JSON.stringify(value);
       if (json.length > maxObjectLength) return note(field, `At most ${maxObjectLength} characters of JSON`);
-      // JSON's own form of U+0000, and halves of surrogate pairs, which jsonb does not take.
+      // JSON's escape of U+0000, and halves of surrogate pairs, which jsonb does not accept.
       const bad = json.includes("\\u") && /\\u(?:0000|d[89a-f])/i.test(json);
       return bad ? note(field, "Must be well-formed Unicode without NUL") : json;
     },

@@ -5,20 +5,25 @@ const refusedCounter = counter(
   "Requests refused because their device sends too much.",
 );
 
-/** Bytes of a request that count as one row: entries are smaller, as a rule, and a few huge ones fill the disk as well as many do. */
+/**
+ * Bytes of a request that count as one row: entries are usually smaller, and a few huge ones fill the disk as much as
+ * many small ones.
+ */
 const bytesPerRow = 1_024;
 
-/** Devices remembered; the one that was quiet longest is forgotten first, which only ever helps it. */
+/** Devices remembered at most; the least recently active is evicted first, which only ever raises its limit. */
 const maxDevices = 100_000;
 
 export type FloodControl = {
-  /** Counts rows of a device, which came as so many bytes. Throws `rate_limited` that says when there is room again. */
+  /**
+   * Counts a request's rows and bytes for a device. Throws `rate_limited` with the seconds until there is room again.
+   */
   admit(deviceId: string, rows: number, bytes: number): void;
 };
 
 /**
- * A minute's rows of each device, refilled all the time (token bucket). A request counts as one row at least, and as one row for each
- * KiB of it, but never as more than the device may send at all.
+ * A minute's rows of each device, refilled all the time (token bucket). A request counts as one row at least, and as
+ * one row for each KiB of it, but never as more than the device may send at all.
  */
 export function floodControl({ rowsPerMinute, nowMs }: { rowsPerMinute: number; nowMs: () => number }): FloodControl {
   const buckets = new Map<string, { left: number; atMs: number }>();

@@ -22,13 +22,15 @@ type Logs = Batch<AgentLogEntry>;
 type Waiting = { logs: Logs; done(): void; failed(error: unknown): void };
 
 export type Appender = {
-  /** Resolves when these rows, all of them, are committed. Throws `overloaded` when too many wait, and what the database says. */
+  /**
+   * Resolves when all of these rows are committed. Throws `overloaded` when too many wait, and the database's errors.
+   */
   append(logs: Logs): Promise<void>;
 };
 
 /**
- * Gathers the entries of many requests into one insert: what comes while inserts are under way leaves with the next one.
- * Rows carry their own tenant, taken from the caller of their request.
+ * Batches the entries of many requests into one insert: those that arrive while inserts are in flight go with the next
+ * one. Rows carry their own tenant, taken from the caller of their request.
  */
 export function logAppender(db: Database): Appender {
   const queue: Waiting[] = [];
@@ -49,7 +51,8 @@ export function logAppender(db: Database): Appender {
     } catch (error) {
       const [only] = batch;
       if (batch.length === 1 && only) return only.failed(error);
-      // A database that is away is away for all; anything else may be the fault of one, which the others must not share.
+      // An unavailable database fails all requests; any other error may be due to one request, and must not fail the
+      // others.
       if (error instanceof AppError) for (const { failed } of batch) failed(error);
       else for (const one of batch) await flush([one]);
     }

@@ -7,14 +7,17 @@ import { type DeviceRow, findDevice, isKnown, replaceDevices } from "./devices.t
 export type AskTenancy = (ids: string[]) => Promise<DeviceChanged[]>;
 
 export type DeviceCopy = {
-  /** A device that the caller reaches. Throws `device_not_found`, `unavailable` when only tenancy could say. */
+  /** A device within the caller's reach. Throws `device_not_found`, `unavailable` when only tenancy could decide. */
   find(context: CallContext, id: string): Promise<DeviceRow>;
 };
 
-/** A row that nothing was heard of for a day is asked for again, behind the request. */
+/** A row without news for a day is refreshed in the background. */
 const staleMs = 86_400_000;
 
-/** Devices from the copy; one that is not there yet, such as one that enrolled just now, is asked for (docs/decisions/0023-device-copy.md). */
+/**
+ * Devices from the copy; a missing one, for example one that enrolled just now, is fetched from tenancy
+ * (docs/decisions/0023-device-copy.md).
+ */
 export function deviceCopy(deps: { db: Database; ask: AskTenancy; log: Logger; now: () => Date }): DeviceCopy {
   const { db, ask, log, now } = deps;
   const asking = new Map<string, Promise<void>>();

@@ -13,7 +13,10 @@ export type DeviceRow = {
 const system = { caller: systemCaller("device-logs") };
 const columns = sql`id, org_id, partner_id, status, heard_at`;
 
-/** Takes what is newer than the copy's own, in a system's transaction; hearing the same again only says that it is still so. */
+/**
+ * Applies rows newer than the copy's, in a system's transaction; a row of the same version only renews its time of
+ * confirmation.
+ */
 export async function applyDevices(tx: Tx, given: readonly DeviceChanged[]): Promise<void> {
   const newest = new Map<string, DeviceChanged>();
   for (const change of given) {
@@ -35,7 +38,7 @@ export async function applyDevices(tx: Tx, given: readonly DeviceChanged[]): Pro
     WHERE excluded.version >= d.version`);
 }
 
-/** What tenancy itself answered takes the place of the copy's row, older or newer (a restored tenancy). */
+/** Tenancy's own answer replaces the copy's row, whether older or newer (a restored tenancy). */
 export async function replaceDevices(db: Database, devices: readonly DeviceChanged[]): Promise<void> {
   await db.tx(system, async (tx) => {
     await tx.execute(sql`UPDATE device SET version = -1 WHERE id = ANY (${devices.map((d) => d.id)}::uuid[])`);
@@ -52,12 +55,14 @@ export async function findDevice(db: Database, who: CallContext, id: string): Pr
   return row ?? null;
 }
 
-/** Whether the copy has the device, whoever asks. */
+/** Whether the copy has the device, for any caller. */
 export async function isKnown(db: Database, id: string): Promise<boolean> {
   return (await db.read(system, sql`SELECT FROM device WHERE id = ${id}::uuid`)).length > 0;
 }
 
-/** The query's own predicate, beside the policies. Deleted organizations' devices are there for system callers only. */
+/**
+ * The query's own predicate, besides the policies. Deleted organizations' devices are visible to system callers only.
+ */
 function reached({ scope, partnerId, orgId, orgAccess, siteIds }: Caller): Query {
   if (scope === "system") return sql`true`;
   const own = (): Query => {

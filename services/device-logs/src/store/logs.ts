@@ -2,7 +2,7 @@ import { type Database, type Query, sql, sqlName, type Tx } from "@muster/db";
 import { type CallContext, decodeCursor, encodeCursor, type Page, systemCaller, uuidv7 } from "@muster/kit";
 import type { AgentLogEntry, EventEntry } from "../rules/entries.ts";
 
-// The store: append, query and prune of the two kinds of logs. A second engine would take this file's place.
+// The store: append, query and prune of the two kinds of logs. A second storage engine would replace this file.
 
 export type Owner = { deviceId: string; orgId: string; partnerId: string };
 
@@ -73,8 +73,8 @@ export function appendAgentLogs(tx: Tx, batches: readonly Batch<AgentLogEntry>[]
 }
 
 /**
- * Stores the events that are not there yet, and says how many those were. In one order for all, so that two that store the
- * same events wait for each other, and never in a circle.
+ * Stores the events that are not stored yet, and returns their number. In a fixed order, so that two transactions that
+ * store the same events wait for each other and never deadlock.
  */
 export function appendEvents(tx: Tx, { owner, entries: events }: Batch<EventEntry>): Promise<number> {
   return tx.execute(sql`
@@ -130,7 +130,7 @@ export async function prune(
   return done;
 }
 
-/** Makes the partitions of this week and the next ones; returns how many were missing. */
+/** Creates the partitions of this week and the coming ones; returns how many were missing. */
 export async function makeWeeks(db: Database, weeksAhead: number): Promise<number> {
   const [row] = await db.inOneFlight({ caller: systemCaller("device-logs") }, (tx) =>
     tx.query<{ made: number }>(sql`SELECT make_agent_log_weeks(${weeksAhead}) AS made`),

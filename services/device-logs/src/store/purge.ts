@@ -1,8 +1,9 @@
 import { ownedBy, type PurgePlan, partitionsOf, walked } from "@muster/service";
 
 /**
- * What a tenant has here. Each table is read once from end to end: no index on organizations that each inserted row would pay for, and no
- * list of devices that could lack one. The default partition is first: rows move from it to a week's, never back. Devices are last.
+ * What a tenant has here. Each table is read once from end to end: no index on organizations that each inserted row
+ * would pay for, and no list of devices that could lack one. The default partition is first: rows move from it to a
+ * week's, never back. Devices are last.
  */
 export const purgePlan: PurgePlan = async (tx, tenant) => {
   const where = ownedBy(tenant);

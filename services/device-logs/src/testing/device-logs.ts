@@ -93,7 +93,7 @@ export async function startDeviceLogs(
       };
     },
     live: (caller: Caller) => port.client(LiveLogService, caller),
-    /** A device that tenancy has; the copy hears of it only when told to. */
+    /** A device that tenancy has; the copy receives it only when the test sends it. */
     device(change: Partial<TestDevice & { status: string }> = {}): TestDevice {
       const device = { deviceId: uuidv7(), orgId: uuidv7(), partnerId: uuidv7(), siteId: uuidv7(), ...change };
       known.set(device.deviceId, deviceChanged(device, 1n, change.status ?? "online"));

@@ -11,14 +11,14 @@ export type CreatedDevice = { device: Device; heartbeatIntervalSeconds: number }
 export type TenancyDevices = {
   /** Idempotent by id. */
   create(device: NewDevice, call: { meta: RequestMeta; deadlineMs: number | null }): Promise<CreatedDevice>;
-  /** Takes a device back, or keeps it from ever being made. */
+  /** Deletes a device, or prevents its creation. */
   discard(id: string): Promise<void>;
 };
 
 const discardTimeoutMs = 5_000;
 const createTimeoutMs = 8_000;
 
-/** Asks tenancy in identity's name. */
+/** Calls tenancy in identity's own name. */
 export function tenancyDevices(options: {
   baseUrls: string[];
   privateKeys: string;

@@ -38,7 +38,7 @@ export async function acceptInvite(
     if (!(await useInvite(tx, invite.id, at))) throw invalidToken();
     const user = { id: person.user_id, passwordHash, name: name.trim() || null };
     const version = await activateUser(tx, user, at).catch((error: unknown) => {
-      // Somebody has an account under this address elsewhere: whoever holds the link learns no more than that it is none.
+      // The address has an account elsewhere: the holder of the link only learns that the link is invalid.
       throw isUniqueViolation(error, "users_email") ? invalidToken() : error;
     });
     if (version === null) throw invalidToken();

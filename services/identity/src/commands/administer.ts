@@ -6,8 +6,8 @@ import { readPerson } from "../store/people.ts";
 import { inTurn } from "./in-turn.ts";
 
 /**
- * One change at a time of the people and roles of a partner (null: the platform's own). `judge` reads and throws what it
- * refuses, `apply` writes; both in one transaction, under the lock, for the acting person as they are now.
+ * One change at a time of the people and roles of a partner (null: the platform's own). `judge` reads and throws what
+ * it refuses, `apply` writes; both in one transaction, under the lock, for the acting person as they are now.
  */
 export type Administer = <P, T>(
   context: CallContext,
@@ -46,8 +46,8 @@ export function administration(db: Database): Administer {
 }
 
 /**
- * Takes the lock, then reads the acting person: a caller token tells what they held up to a minute ago. Throws
- * `permission_denied` when they are not active or do not hold the permission any more, and `site_restricted`.
+ * Takes the lock, then reads the acting user: the permissions in a caller token may be a minute old. Throws
+ * `permission_denied` when the user is not active or no longer holds the permission, and `site_restricted`.
  */
 export async function actingNow(
   tx: Tx,

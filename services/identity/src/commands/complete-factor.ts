@@ -19,7 +19,10 @@ import { stepUpSession } from "../store/sessions.ts";
 import { tryFactor } from "./second-factor.ts";
 import { newFamily, tokenPair } from "./session-families.ts";
 
-/** A factor as it is proven: what to say when it is wrong, and whether it is right, used up in the given transaction. */
+/**
+ * Verification of a factor: the refusal for a wrong proof, and the check, which consumes the proof in the given
+ * transaction.
+ */
 export type Proof = {
   factor: "code" | "passkey";
   refusal: AppError;
@@ -55,8 +58,8 @@ export async function waitingSignIn(
 }
 
 /**
- * Notes a second factor in the caller's session. The reply has a new access token and the refresh token that is current:
- * a rotation here would sign out a client that loses the reply.
+ * Notes a second factor in the caller's session. The reply has a new access token and the refresh token that is
+ * current: a rotation here would sign out a client that loses the reply.
  */
 export async function stepUp(deps: FactorDeps, context: CallContext, proof: Proof) {
   const { principal, sessionId } = await signedInPerson(deps, context);
@@ -82,9 +85,9 @@ export async function stepUp(deps: FactorDeps, context: CallContext, proof: Proo
 }
 
 /**
- * What every new factor brings, in the transaction that stores it: recovery codes with the first one, a completed challenge of
- * this session, audit row and mail. Returns the codes (none when there was a factor before) and the message to wait
- * for.
+ * What every new factor brings, in the transaction that stores it: recovery codes with the first one, a completed
+ * challenge of this session, audit row and mail. Returns the codes (none when there was a factor before) and the
+ * message to wait for.
  */
 export async function enrolled(
   deps: FactorDeps,
@@ -116,7 +119,7 @@ export async function enrolled(
   return { recoveryCodes, msgId: message.msgId };
 }
 
-/** Whether the person has no factor yet; ask under lockPerson. */
+/** Whether the user has no factor yet; call under lockPerson. */
 export const isFirstFactor = async (tx: Tx, userId: string) => !hasFactor(await findFactors(tx, userId));
 
 /** The caller as a person with a session. Throws `user_session_required`, `session_revoked`. */
@@ -133,7 +136,7 @@ export async function signedInPerson(
   return { principal, sessionId };
 }
 
-/** Who has a factor must have completed it to change factors: a password alone adds none. Throws `mfa_required`. */
+/** A user with a factor must have completed it to change factors: a password alone adds none. Throws `mfa_required`. */
 export function requireOwnFactor(deps: FactorDeps, context: CallContext, principal: PrincipalRow): void {
   if (principal.mfa_enabled) requireMfa(context, deps.mfaMaxAgeMinutes, deps.now());
 }

@@ -8,8 +8,9 @@ import type { PrincipalRow } from "../rules/principal.ts";
 import { type EndReason, revokeSessions, type Which } from "../store/sessions.ts";
 
 /**
- * Ends families of a person in the given transaction, each with its word to the gateways, its `session.logout` and, unless the
- * person just signs out, its audit row `session.revoke`. Returns the ids of messages to wait for (appliedEverywhere).
+ * Ends session families of a user in the given transaction. Each one emits its message to the gateways, its
+ * `session.logout` and, except for a sign-out, its audit row `session.revoke`. Returns the ids of messages to wait for
+ * (appliedEverywhere).
  */
 export async function endSessions(
   tx: Tx,
@@ -44,7 +45,7 @@ function revocation(
     orgId: person.org_id,
     partnerId: person.partner_id,
     details: { userId: person.user_id, reason: session.reason },
-    // Somebody came with a token that had been exchanged long before: that was refused.
+    // A token was presented that had been exchanged long before; the request was refused.
     ...(isTheft ? { result: "denied" as const, errorMessage: "refresh token reuse" } : {}),
   };
   return auditEvent("identity", who, fact, now);

@@ -12,13 +12,13 @@ export type Enrolled = CreatedDevice & { token: string };
 
 const enrollments = counter("identity_enrollments_total", "Enrollments by outcome.", ["outcome"]);
 const caller = systemCaller("identity");
-/** Failures after which nobody knows whether the device was made: the sweeper finds out. */
+/** Failures after which it is unknown whether the device exists: the sweeper resolves them. */
 const unsure: readonly string[] = ["unavailable", "overloaded", "deadline_exceeded", "cancelled", "internal"];
 
 /**
- * Brings an agent in: a use of the key is reserved for a new device, tenancy makes the device, and the token is issued with the
- * confirmation of the use in one transaction. What ends in the middle is taken back by the sweeper
- * (docs/decisions/0021-agents.md). Throws as AgentService.Enroll says.
+ * Enrolls an agent: reserves a use of the key for a new device, lets tenancy create the device, and issues the token
+ * and confirms the use in one transaction. The sweeper rolls back incomplete enrollments
+ * (docs/decisions/0021-agents.md). Throws as documented at AgentService.Enroll.
  */
 export async function enroll(
   deps: AgentDeps,
@@ -45,7 +45,7 @@ export async function enroll(
         return { ...made, token };
       }
     }
-    // A device that is gone, or that spoke meanwhile: it is another enrollment of the same machine.
+    // The device was deleted, or has used its token meanwhile: this is another enrollment of the same machine.
     taken.add(reserved.id);
   }
 }
@@ -68,7 +68,7 @@ async function takeUse(
   );
 }
 
-/** Refused keys count against their address; beyond its limit they are answered 429, good keys go on. */
+/** Refused keys count towards their address's limit; beyond it they are answered 429, while valid keys still work. */
 async function countRefusal({ failures, now }: AgentDeps, { meta }: CallContext, outcome: Taken["outcome"]) {
   if (typeof outcome !== "string" || outcome === "given_up") return;
   enrollments.inc({ outcome });
@@ -76,7 +76,7 @@ async function countRefusal({ failures, now }: AgentDeps, { meta }: CallContext,
   if (until) throw tooManyFailures(until, now());
 }
 
-/** The device, or null when its id is used up. What tenancy refuses for good gives the use back at once. */
+/** The device, or null when its id is used up. A permanent refusal by tenancy frees the use at once. */
 async function makeDevice(
   { db, devices }: AgentDeps,
   { meta, deadlineMs }: CallContext,
@@ -101,7 +101,10 @@ async function makeDevice(
   }
 }
 
-/** The token of a device whose use is confirmed with it; null when another token of it was used meanwhile. */
+/**
+ * The token of a device, issued with the confirmation of the use; null when another token of the device was used
+ * meanwhile.
+ */
 async function issueToken({ db, now }: AgentDeps, use: ReservedUse, { device }: CreatedDevice): Promise<string | null> {
   const { token, digest } = newAgentToken();
   const { orgId, partnerId, id: deviceId } = device;

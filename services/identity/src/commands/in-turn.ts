@@ -1,8 +1,8 @@
 export type InTurn = <T>(id: string, work: () => Promise<T>) => Promise<T>;
 
 /**
- * Runs work on the same id one after the other within this process. The row lock alone would do for correctness, but whoever
- * waits for it holds a connection: a few calls on one record would keep everybody else out of the pool.
+ * Runs work on the same id one after the other within this process. The row lock alone would be correct, but each
+ * waiter holds a connection: a few calls on one record would exhaust the pool.
  */
 export function inTurn(): InTurn {
   const tails = new Map<string, Promise<unknown>>();

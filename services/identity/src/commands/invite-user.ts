@@ -20,8 +20,8 @@ import { actingNow, inTurnOf } from "./administer.ts";
 const inviteMs = 7 * 86_400_000;
 
 /**
- * Makes an invited person and the token that lets them in. Throws as newUser, `site_not_found`, and `email_taken` when the
- * caller sees who has the address.
+ * Creates an invited user and the invitation's token. Throws as newUser, `site_not_found`, and `email_taken` when the
+ * caller can see the account with the address.
  */
 export async function inviteUser(
   deps: Pick<UserDeps, "db" | "now" | "learnTenants" | "box" | "mail">,
@@ -125,7 +125,7 @@ export function requireSites(person: Reaching, siteIds: readonly string[], known
   }
 }
 
-/** Whether the caller may know who has an address; a stranger's does not stand in the way of an invitation. */
+/** Whether the caller may see the account with an address; an account out of sight does not prevent an invitation. */
 function isInSight(by: Caller, holder: { partner_id: string | null; org_id: string | null }): boolean {
   if (by.scope === "system") return true;
   if (by.scope === "organization") return holder.org_id === by.orgId;

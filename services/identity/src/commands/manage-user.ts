@@ -29,12 +29,12 @@ import { addInvite, requireOrganizations, requireSites, roleOf } from "./invite-
 
 type Deps = Pick<UserDeps, "db" | "now" | "mail" | "box" | "learnTenants">;
 
-/** Changes of people who are there already; each answers once every gateway knows. */
+/** Changes of existing users; each returns once every gateway has applied it. */
 export function userManagement(deps: Deps) {
   const { db, now } = deps;
   const administer = administration(db);
 
-  /** Runs a change of one person whom the acting person sees and who has no more than they have. */
+  /** Changes a user whom the acting user can see and who holds no more permissions than the acting user. */
   async function change<P, T>(
     context: CallContext,
     id: string,
@@ -53,14 +53,14 @@ export function userManagement(deps: Deps) {
     );
   }
 
-  /** The partner of a person whom the caller sees. */
+  /** The partner of a user whom the caller can see. */
   async function seenPlace(context: CallContext, id: string): Promise<{ partnerId: string | null }> {
     const seen = isUuid(id) ? await findUser(db, context, id) : null;
     if (!seen) throw userNotFound();
     return { partnerId: seen.partner_id };
   }
 
-  /** The person, locked, whom the acting person sees and who has no more than they have. */
+  /** The user, locked, whom the acting user can see and who holds no more permissions than the acting user. */
   async function lockedBy(tx: Tx, by: Caller, id: string): Promise<Found> {
     const row = await lockUser(tx, by, id);
     const person = row && (await readPerson(tx, id));
@@ -108,7 +108,7 @@ export function userManagement(deps: Deps) {
       return row;
     },
 
-    /** Throws `last_administrator`. Twice is fine; the second leaves no audit row. */
+    /** Throws `last_administrator`. Idempotent; a repeat leaves no audit row. */
     async disable(context: CallContext, id: string): Promise<UserRow> {
       const at = now();
       const { row, messageId } = await change(
@@ -116,7 +116,8 @@ export function userManagement(deps: Deps) {
         id,
         (tx, _by, { row: before, person }) => keepAdministrator(tx, before, person, null),
         async (tx, _judged, { row: before, person }) => {
-          // Told again when there is nothing to do: the first call may still be waiting, and this one promises as much.
+          // Announced again when nothing changes: the first call may still be waiting, and this one guarantees the
+          // same.
           if (before.status === "disabled") return { row: before, messageId: announce(tx, id, person.version) };
           const disabled = await disableUser(tx, id, at);
           recordPerson(tx, context, before, "user.disable", statusChange(before, disabled.row), at);
@@ -145,8 +146,9 @@ export function userManagement(deps: Deps) {
     },
 
     /**
-     * Removes every second factor and ends every session: the person signs in without one and enrolls anew. Gives what there
-     * was, and how many sessions it ended. Twice is fine. Nobody's own: a session alone would get rid of them then.
+     * Removes every second factor and ends every session: the user signs in without one and enrolls a new one. Returns
+     * the removed factors and the number of ended sessions. Idempotent. Refuses the caller's own factors: otherwise a
+     * session alone could remove them.
      */
     async resetFactors(context: CallContext, id: string) {
       const at = now();
@@ -189,7 +191,7 @@ export function userManagement(deps: Deps) {
       return row;
     },
 
-    /** A new invitation, the others withdrawn. Throws `invitation_accepted`, `user_disabled`. */
+    /** Sends a new invitation and withdraws the others. Throws `invitation_accepted`, `user_disabled`. */
     async invite(
       context: CallContext,
       request: ResendInviteRequest,
@@ -238,7 +240,7 @@ type Found = { row: UserRow; person: PrincipalRow };
 function standingOf(row: UserRow, person: PrincipalRow): Standing {
   return {
     name: row.name,
-    // As it is stored: whose role it is was judged when it was given.
+    // The role as stored: its ownership was checked when it was assigned.
     role: { id: row.role_id, scope: row.scope, permissions: person.permissions, partnerId: null, orgId: null },
     partnerId: row.partner_id,
     orgId: row.org_id,

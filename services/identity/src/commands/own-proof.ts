@@ -8,8 +8,8 @@ import { beganLatelyBySso } from "../store/sessions.ts";
 const freshMs = 10 * 60_000;
 
 /**
- * Whether the caller proves once more to be the owner of the account: by the password, or, for people who have none or
- * whose provider leaves them none, by a session that an identity provider began in the last ten minutes.
+ * Whether the caller proves again to be the owner of the account: by the password or, for users who have none or whose
+ * provider disables it, by a session that an identity provider started in the last ten minutes.
  */
 export async function provesOwner(
   deps: Pick<FactorDeps, "db" | "passwords" | "now">,

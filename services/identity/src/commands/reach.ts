@@ -20,10 +20,10 @@ export async function reachOrganization(
   return { orgId, partnerId: org.partnerId };
 }
 
-/** A living partner that the caller speaks for as a whole. Throws `partner_not_found`. */
+/** An existing partner for which the caller may act as a whole. Throws `partner_not_found`. */
 export async function reachPartner(reader: TenantReader, context: CallContext, id: string): Promise<string> {
   const { caller } = context;
-  // Somebody who was granted some organizations does not speak for all of them.
+  // A user limited to some organizations cannot act for all of them.
   const mine = caller.scope === "system" || (caller.partnerId === id && caller.orgAccess.mode === "all");
   const wanted = { partnerId: id, orgIds: [], siteIds: [] };
   const known = mine && isUuid(id) ? await findTenants(reader, context, wanted) : null;

@@ -5,8 +5,8 @@ import { afterChange } from "../emits/changes.ts";
 import { type EdgeAgentRow, findAgentByDigest, lockAgentToken, promoteAgentToken } from "../store/agent-tokens.ts";
 
 /**
- * The agent behind a digest, or null when nobody has that token. The first use of a token that a rotation handed out ends the one before it:
- * by the time this resolves no gateway admits that any more. Throws `agent_token_revoked`.
+ * The agent behind a digest, or null for an unknown token. The first use of a token from a rotation ends the previous
+ * token: by the time this resolves, no gateway admits that one. Throws `agent_token_revoked`.
  */
 export async function resolveAgent(db: Database, digest: Uint8Array, now: Date): Promise<EdgeAgentRow | null> {
   const row = await findAgentByDigest(db, digest);
@@ -16,10 +16,10 @@ export async function resolveAgent(db: Database, digest: Uint8Array, now: Date):
   if (!row.is_next) return row;
   const change = await db.tx({ caller: systemCaller("identity") }, async (tx) => {
     const before = await lockAgentToken(tx, row.device_id);
-    // Somebody else's first use came first, or a rotation took this one's place.
+    // A concurrent first use won, or a rotation replaced this token.
     if (!before?.next_digest?.equals(Buffer.from(digest))) return null;
     const after = await promoteAgentToken(tx, row.device_id, now);
-    // Nobody ever had the token before the first one.
+    // The first token has no predecessor.
     return before.generation === 0 ? null : announceAgent(tx, after, [before.digest]);
   });
   if (change !== null) await afterChange({ db }, [change]);

@@ -20,10 +20,10 @@ import { reachOrganization, reachPartner } from "./reach.ts";
 type Revoked = Omit<RevokeTenantCredentialsResponse, "$typeName" | "$unknown">;
 
 /**
- * Revokes all keys of a tenant, disables its principals, ends its enrollment keys and the sessions of its people in the
- * given transaction: an audit row for each key and principal, and one message to the gateways whatever their number.
- * Agents lose their tokens, and the tenant its verified domains, only with the tenant itself: they cannot come back
- * without somebody at the device.
+ * Revokes all keys of a tenant, disables its principals, ends its enrollment keys and its users' sessions in the given
+ * transaction: an audit row per key and principal, and one message to the gateways in total. Agents' tokens and
+ * verified domains end only with the tenant's deletion: an agent without a token cannot return without manual work at
+ * its device.
  */
 export async function revokeTenant(
   tx: Tx,

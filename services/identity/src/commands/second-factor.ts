@@ -30,9 +30,9 @@ type SecondFactorDeps = Pick<SessionDeps, "db" | "totpBox" | "now">;
 const limit = { max: 5, windowMs: 5 * 60_000 };
 
 /**
- * Runs one try of a person to prove themselves; `action` gives null when the proof was wrong. Tries of one person go one
- * after the other, whatever replica they come to, so parallel guesses count like any. Throws `rate_limited` before the
- * action when 5 failed in 5 minutes (of the person, or of the challenge), else `refusal` when it gave null.
+ * Runs one attempt of a user to prove their identity; `action` returns null for a wrong proof. Attempts of one user are
+ * serialised across all replicas, so that concurrent guesses all count. Throws `rate_limited` before the action after 5
+ * failures in 5 minutes (of the user, or of the challenge), else `refusal` when it returned null.
  */
 export async function tryFactor<T>(
   { db, now }: Pick<SecondFactorDeps, "db" | "now">,
@@ -67,7 +67,9 @@ export async function tryFactor<T>(
   throw outcome.refusal;
 }
 
-/** Uses up a TOTP code or a recovery code of the person, under lockPerson; false when it is none, or was used before. */
+/**
+ * Uses up a TOTP code or a recovery code of the person, under lockPerson; false when it is none, or was used before.
+ */
 export async function useCode(tx: Tx, deps: SecondFactorDeps, userId: string, code: string): Promise<boolean> {
   const digits = code.replace(/\s/g, "");
   if (!/^\d{6}$/.test(digits)) return useRecoveryCode(tx, userId, recoveryCodeHash(code), deps.now());

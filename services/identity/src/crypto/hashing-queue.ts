@@ -5,20 +5,20 @@ export type Waiting = Pick<CallContext, "deadlineMs" | "signal"> & { meta: Pick<
 
 export type HashingQueue = {
   /**
-   * Runs work when its turn comes. Throws `overloaded` when the queue, or the half of it that one address may fill, is full, or when
-   * the turn would come past the deadline; `deadline_exceeded` when the caller leaves before.
+   * Runs work when its turn comes. Throws `overloaded` when the queue, or the half of it that one address may fill, is
+   * full, or when the turn would come past the deadline; `deadline_exceeded` when the caller disconnects before.
    */
   run<T>(work: () => Promise<T>, waiting?: Waiting): Promise<T>;
 };
 
 type Job = { start(): void };
 
-/** Weight of the newest duration in the average that waiting times are told from. */
+/** Weight of the newest duration in the average that wait estimates use. */
 const newest = 0.2;
 
 /**
- * A few at a time; those that wait take turns by client address (IPv6: by /64), so that nobody's flood keeps another's sign-in out. `expectedMs` is
- * what one is taken to last before the first has ended.
+ * Runs a few at a time; queued ones take turns by client address (IPv6: by /64), so that a flood from one address does
+ * not block other sign-ins. `expectedMs` is the estimated duration until the first one was measured.
  */
 export function hashingQueue({
   concurrency,
@@ -41,7 +41,7 @@ export function hashingQueue({
     queued.set(running + lanes.size);
     wait.set(waitMs() / 1_000);
   };
-  // Spread over twice the wait: clients that were refused together must not come back together.
+  // Spread over twice the wait: clients that were refused together must not return together.
   const full = () =>
     new AppError("overloaded", "Too many sign-ins at once", {
       retryAfterSeconds: Math.min(30, Math.ceil((1 + Math.random()) * Math.max(2, waitMs() / 1_000))),
@@ -85,7 +85,7 @@ export function hashingQueue({
       const startedMs = performance.now();
       try {
         const result = await work();
-        // Not of work that was refused: that ends early, and whoever waits would be told too short a time.
+        // Refused work is not measured: it ends early, and the wait estimate would be too short.
         const tookMs = performance.now() - startedMs;
         averageMs = averageMs === 0 ? tookMs : averageMs * (1 - newest) + tookMs * newest;
         return result;

@@ -5,7 +5,7 @@ import { AppError } from "@muster/kit";
 export type Derivation = { password: string; salt: Buffer; keyBytes: number; logN: number; r: number; p: number };
 
 export type HashingWorker = {
-  /** Throws `unavailable` when the process ends meanwhile. */
+  /** Throws `unavailable` when the process ends before the reply. */
   scrypt(derivation: Derivation): Promise<Buffer>;
   /** Process id; null while there is no process. */
   pid(): number | null;
@@ -19,8 +19,8 @@ const script = fileURLToPath(new URL("../../hashing-child.mjs", import.meta.url)
 
 /**
  * scrypt in a process of its own (`docs/decisions/0016-password-hashing-in-a-process-of-its-own.md`), started by a
- * derivation when there is none, and ended when `idleMs` passed without one: its 45 MB are for the time in which people
- * sign in. It holds nothing up that wants to end.
+ * derivation when there is none, and ended after `idleMs` without one: its 45 MB are used only while users sign in. It
+ * does not keep its parent process alive.
  */
 export function hashingWorker(threads: number, idleMs = 60_000): HashingWorker {
   const pending = new Map<number, Pending>();
@@ -38,7 +38,7 @@ export function hashingWorker(threads: number, idleMs = 60_000): HashingWorker {
       detached: true,
       serialization: "advanced",
       execArgv: [],
-      // No setting of the service is its business, and the loader of tests neither.
+      // The process inherits neither the service's settings nor the tests' loader.
       env: { PATH: process.env.PATH, UV_THREADPOOL_SIZE: String(threads) },
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });

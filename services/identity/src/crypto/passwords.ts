@@ -6,11 +6,14 @@ import { hashingWorker } from "./hashing-worker.ts";
 export type StoredHash = string | null;
 
 export type Passwords = {
-  /** `scrypt$logN$r$p$salt$hash`, base64. Throws `overloaded` when the queue is full, `deadline_exceeded` past the deadline. */
+  /**
+   * `scrypt$logN$r$p$salt$hash`, base64. Throws `overloaded` when the queue is full, `deadline_exceeded` past the
+   * deadline.
+   */
   hash(password: string, waiting?: Waiting): Promise<string>;
   /**
-   * Compares in the time of a real check even when there is no hash. A function is asked for the hash when the turn has come; what
-   * it throws ends the check without a derivation. Throws as `hash` does.
+   * Compares in the time of a real check even when there is no hash. A function is called for the hash when the turn
+   * has come; its error ends the check without a derivation. Throws as `hash` does.
    */
   verify(password: string, stored: StoredHash | (() => Promise<StoredHash>), waiting?: Waiting): Promise<boolean>;
   /** Whether a stored hash has weaker parameters than today's. */
@@ -21,12 +24,12 @@ export type Passwords = {
 const r = 8;
 const p = 1;
 const keyBytes = 32;
-/** What a derivation at log N 17 is taken to last until one was measured. */
+/** Estimated duration of a derivation at log N 17 until one was measured. */
 const expectedMs = 400;
 
 /**
- * scrypt (RFC 7914) in a bounded queue: one check costs 0.4 s of a core at log N 17, so few run at a time, in a process of lower
- * priority than whatever answers requests.
+ * scrypt (RFC 7914) in a bounded queue: one check costs 0.4 s of a core at log N 17, so few run at a time, in a process
+ * of lower priority than whatever answers requests.
  */
 export function passwords(options: { logN: number; queueMax: number; concurrency?: number }): Passwords {
   const concurrency = options.concurrency || Math.max(1, availableParallelism() - 1);
@@ -36,7 +39,7 @@ export function passwords(options: { logN: number; queueMax: number; concurrency
     queueMax: options.queueMax,
     expectedMs: expectedMs * 2 ** (options.logN - 17),
   });
-  // A hash nobody knows the password of: unknown users cost the same time as known ones.
+  // A hash of an unknown password: unknown users cost the same time as known ones.
   const decoy = `scrypt$${options.logN}$${r}$${p}$${randomBytes(16).toString("base64")}$${randomBytes(keyBytes).toString("base64")}`;
 
   const derive = (password: string, salt: Buffer, logN: number): Promise<Buffer> =>
@@ -54,7 +57,7 @@ export function passwords(options: { logN: number; queueMax: number; concurrency
         const [, logN, , , salt = "", hash = ""] = (known ?? decoy).split("$");
         const salted = Buffer.from(salt, "base64");
         const key = await derive(password, salted, Number(logN));
-        // A weaker hash would answer sooner and tell that its account exists: 2^a + (2^a + … + 2^(b-1)) = 2^b.
+        // A weaker hash would be faster and reveal that its account exists: 2^a + (2^a + … + 2^(b-1)) = 2^b.
         for (let rest = Number(logN); rest < options.logN; rest++) await derive(password, salted, rest);
         const expected = Buffer.from(hash, "base64");
         return expected.length === key.length && timingSafeEqual(key, expected) && known !== null;

@@ -5,7 +5,7 @@ export const stateCookieName = "service_sso_state";
 export type StateCookies = {
   /** A whole Set-Cookie value that binds a round trip to the browser that began it. */
   set(state: string): string;
-  /** One that ends it. */
+  /** A cookie that deletes it. */
   end: string;
   /** Whether the cookie was made for this state, by any key that is still in the ring; in constant time. */
   matches(cookie: string, state: string): boolean;
@@ -31,7 +31,7 @@ export function stateCookies(
     end: `${stateCookieName}=; Max-Age=0; ${attributes}`,
     matches(cookie, state) {
       const given = Buffer.from(cookie, "base64url");
-      // Every key is tried, so that the time says nothing of which one fits.
+      // Every key is tried, so that the time does not reveal which one matches.
       return ring.reduce((found, key) => {
         const mac = macOf(key, state);
         return (given.length === mac.length && timingSafeEqual(given, mac)) || found;

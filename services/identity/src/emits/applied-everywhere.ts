@@ -20,14 +20,15 @@ const unread = counter(
 
 const listeners = new WeakMap<Database, Set<() => void>>();
 
-/** Says that acknowledgements were stored in this database by this process. */
+/** Signals that this process stored acknowledgements in this database. */
 export function acknowledgementsStored(db: Database): void {
   for (const listener of [...(listeners.get(db) ?? [])]) listener();
 }
 
 /**
- * Resolves when each gateway that may still act on what was true before these messages of stream AUTH (ids of committed outbox
- * rows) has applied them, or can no longer act on it: normally milliseconds, at worst 2.2 s. Never throws: what committed is done.
+ * Resolves when each gateway that may still act on what was true before these messages of stream AUTH (ids of committed
+ * outbox rows) has applied them, or can no longer act on it: normally milliseconds, at worst 2.2 s. Never throws: what
+ * committed is done.
  */
 export async function appliedEverywhere(db: Database, messageIds: readonly string[]): Promise<void> {
   if (messageIds.length === 0) return;

@@ -22,7 +22,7 @@ export function sessionRevoked(sessionId: string, userId: string, revokedAt: Dat
 /** Notifies every gateway that what it remembers of a person is stale. */
 export function userChanged(userId: string, userVersion: number): OutboxMessage {
   const body = encode(UserChangedSchema, { userId, userVersion });
-  // A step-up changes a session and leaves the version: an id of its own keeps the next one from being taken for a repeat.
+  // A step-up changes a session but not its version: a separate id keeps the next one from being deduplicated.
   return {
     subject: "auth.user",
     msgId: `${zeroUuid}/user-${userId}-${uuidv7()}`,

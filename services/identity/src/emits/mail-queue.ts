@@ -5,13 +5,15 @@ import { type Mail, mailText, type Origin, type SealedMail } from "../rules/mail
 import { insertMail } from "../store/mail.ts";
 import { mailPlace } from "../store/sealed-columns.ts";
 
-/** What is sealed in a row of kind password_reset_request: whoever asked, for an account that may not exist. */
+/** Sealed content of a row of kind password_reset_request: the requesting client, for an account that may not exist. */
 export type ResetRequest = { email: string; from: Origin };
 
 export type MailQueue = {
-  /** Leaves a mail with the transaction: it is sent exactly when that commits, and its links lie nowhere in clear. */
+  /**
+   * Queues a mail in the transaction: it is sent exactly when that commits, and its links are never stored in clear.
+   */
   queue(tx: Tx, mail: Mail, now: Date): Promise<void>;
-  /** Leaves the wish for a new password, the same for every e-mail. */
+  /** Queues a request for a new password, identically for every e-mail. */
   requestReset(tx: Tx, request: ResetRequest, now: Date): Promise<void>;
   /**
    * `path` of the pages that people open, with the token of a link behind `#`: no server, log or Referer ever sees it.
@@ -19,7 +21,7 @@ export type MailQueue = {
   link(path: "accept-invite" | "reset-password", token: string): string;
 };
 
-/** Without a link of its own a mail is worth sending for this long. */
+/** A mail without a link is worth sending for this long. */
 const noticeMs = 7 * 86_400_000;
 /** Life of a link to set a new password (docs/behaviour.md#sessions). */
 export const resetMs = 3_600_000;

@@ -34,7 +34,7 @@ export const visibleUserFields = (row: UserRow) => ({
   ...grantsOf(row),
 });
 
-/** What gives a person their permissions. */
+/** The assignments that give a user their permissions. */
 const grantsOf = (row: UserRow) => ({
   roleId: row.role_id,
   role: row.role,
@@ -48,7 +48,7 @@ export function recordUserChange(tx: Tx, who: Who, before: UserRow, after: UserR
   const renamed = changesBetween({ name: before.name }, { name: after.name });
   const granted = changesBetween(grantsOf(before), grantsOf(after));
   if (granted.changedFields.length > 0) recordPerson(tx, who, after, "user.permission.change", granted, now);
-  // A change to what was there already leaves its row, too.
+  // A change of an existing record also writes its audit row.
   if (renamed.changedFields.length > 0 || granted.changedFields.length === 0) {
     const details =
       renamed.changedFields.length > 0

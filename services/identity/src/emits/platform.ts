@@ -11,7 +11,9 @@ export type SessionFact =
   | { type: "session.login"; sessionId: string; mfa: boolean; expiresAt: Date }
   | { type: "session.logout"; sessionId: string; reason: EndReason };
 
-/** Events for the webhooks of the person's organization (shapes: README); none for people of partners and the platform. */
+/**
+ * Events for the webhooks of the person's organization (shapes: README); none for people of partners and the platform.
+ */
 export function sessionEvents(
   meta: RequestMeta,
   person: Person,

@@ -6,8 +6,8 @@ import { auditEvent } from "@muster/service";
 import type { RoleRow } from "../store/roles.ts";
 
 /**
- * Notifies every gateway that what it remembers of everybody who has a role is stale: one message however many they
- * are, and also for those who sign in while the change is made.
+ * Notifies every gateway that its cached users with a role are stale: one message for any number of users, including
+ * those who sign in during the change.
  */
 export function roleChanged(before: RoleRow): OutboxMessage {
   const body = encode(RoleChangedSchema, {

@@ -33,7 +33,7 @@ export function recordProvider(
   );
 }
 
-/** The same for a domain. */
+/** Audits a change of a domain. */
 export function recordDomain(
   tx: Tx,
   who: Who,
@@ -58,8 +58,7 @@ export type TripEnd = {
 };
 
 /**
- * Keeps a round trip's end for the provider's administrators; one that failed is audited, the first of its reason in a
- * minute.
+ * Records a round trip's outcome for the provider's administrators; a failure is audited, once per reason and minute.
  */
 export async function noteTripEnd(
   tx: Tx,

@@ -5,8 +5,8 @@ import { tenantStatusChanged } from "../emits/auth.ts";
 import { forgetSite } from "../store/enrollment-keys.ts";
 
 /**
- * Passes each change of a partner's or organization's status on to the gateways (a new one has nobody signed in yet), and
- * takes its credentials from one that was deleted.
+ * Forwards each change of a partner's or organization's status to the gateways (a new one has no sessions yet), and
+ * revokes the credentials of a deleted one.
  */
 export const announceTenant: OnTenantChange = async (tx, change) => {
   const { kind, id, deleted } = change;

@@ -7,7 +7,10 @@ import { hasAdministrator, insertFirstAdministrator } from "../store/roles.ts";
 
 type Deps = { db: Database; passwords: Passwords; log: Logger; now: () => Date };
 
-/** Makes the first platform administrator when there is none. Throws ConfigError on a given password that nobody may have. A generated password is logged once and kept nowhere. */
+/**
+ * Creates the first platform administrator when there is none. Throws ConfigError on a configured password that the
+ * policy refuses. A generated password is logged once and not stored.
+ */
 export async function bootstrapAdministrator(
   { db, passwords, log, now }: Deps,
   admin: { email: string; password: string | undefined },

@@ -10,8 +10,8 @@ const everyMs = 60_000;
 const batchRows = 5_000;
 
 /**
- * Each minute marks API keys whose end has come, and removes rate windows, failures and refusals that count no more, old
- * acknowledgements and gateways that are gone.
+ * Each minute marks expired API keys, and removes rate windows, failures and refusals that no longer count, old
+ * acknowledgements and gateways that have left.
  */
 export function startEdgeCleanup({ db, log }: { db: Database; log: Logger }): Repeating {
   const clean = async () => {

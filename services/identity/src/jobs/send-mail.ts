@@ -38,7 +38,7 @@ export type SendMailDeps = {
 };
 
 const batch = 10;
-/** Longer than a batch can take over SMTP with its time-outs would be if all of them came late one after the other. */
+/** Longer than a batch takes over SMTP when every mail in it times out. */
 const leaseMs = 10 * 60_000;
 const maxAttempts = 10;
 const keepFinishedMs = 7 * 86_400_000;
@@ -58,7 +58,7 @@ export async function sendDueMail(deps: SendMailDeps): Promise<number> {
     const rows = deps.delivery === null ? [] : await claimMail(deps.db, batch, leaseMs, deps.now());
     for (const row of rows) await deal(deps, deps.delivery as Delivery, row);
     done += rows.length;
-    // Until nothing is due: what a request turned into is sent in the same go.
+    // Until nothing is due: a mail that a request creates is sent in the same run.
     if (rows.length === 0) return done;
   }
 }
@@ -89,7 +89,9 @@ async function deal(deps: SendMailDeps, delivery: Delivery, row: MailRow): Promi
   }
 }
 
-/** Turns the wish for a new password into a link for its account, or into nothing when there is none that may have one. */
+/**
+ * Turns the wish for a new password into a link for its account, or into nothing when there is none that may have one.
+ */
 async function answerRequest(
   { db, mail, now }: SendMailDeps,
   row: MailRow,

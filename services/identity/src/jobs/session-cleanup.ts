@@ -14,8 +14,8 @@ const removed = counter(
 );
 
 /**
- * Removes sessions that ended longer ago than they are kept; how many. A refresh token of a family that is gone is refused as one of
- * a family that has ended: reuse is a matter of living families.
+ * Removes sessions whose retention after their end is over; returns their number. A refresh token of a removed family
+ * is refused like one of an ended family: reuse is detected in living families only.
  */
 export async function cleanSessions({ db, retentionDays, now }: Omit<Deps, "log">): Promise<number> {
   const before = new Date(now().getTime() - retentionDays * dayMs);

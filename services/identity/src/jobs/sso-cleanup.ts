@@ -13,7 +13,7 @@ const batch = 50;
 type Deps = Pick<SsoDeps, "db" | "egress" | "judge" | "log" | "now" | "txt">;
 
 /**
- * Looks verified domains up again that nobody has asked about for a day. A lost record is told; the domain stays
+ * Looks up verified domains again that were not checked for a day. A lost record is reported; the domain stays
  * verified.
  */
 export async function recheckDomains({ db, txt, log, now }: Deps): Promise<number> {

@@ -8,14 +8,14 @@ const parallel = 8;
 
 type Deps = {
   db: Database;
-  /** Takes a device back, or keeps it from being made (tenancy). */
+  /** Deletes a device, or prevents its creation (tenancy). */
   discard(deviceId: string): Promise<void>;
   log: Logger;
 };
 
 /**
- * Gives back every use of an enrollment key that was not confirmed in time; how many. Its device goes first: whoever would
- * still make it is refused, so no device stays without somebody who holds its token.
+ * Frees every use of an enrollment key that was not confirmed in time; returns their number. Its device is deleted
+ * first: a late creation is refused, so that no device remains without a valid token.
  */
 export async function sweepOnce({ db, discard, log }: Deps): Promise<number> {
   const caller = systemCaller("identity");
@@ -29,7 +29,7 @@ export async function sweepOnce({ db, discard, log }: Deps): Promise<number> {
           await discard(reservation.deviceId);
           gone.push(reservation);
         } catch (err) {
-          // It stays given up, and the next sweep tries again.
+          // The use stays marked as expired, and the next sweep retries.
           log.warn({ err, deviceId: reservation.deviceId }, "device of an unfinished enrollment not taken back yet");
         }
       });

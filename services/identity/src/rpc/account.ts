@@ -70,8 +70,8 @@ export function accountService(deps: AccountDeps): ServiceImpl<typeof AccountSer
 }
 
 /**
- * Leaves a row for every e-mail alike; whether it becomes a mail is found out later (jobs/send-mail.ts), so that neither the answer
- * nor its time tells. Past the account's limit nothing is left, and the answer is the same.
+ * Queues a row for every e-mail; a job decides later whether it becomes a mail (jobs/send-mail.ts), so that reply and
+ * timing reveal nothing. Beyond the account's limit no row is queued, and the reply is the same.
  */
 async function forgotPassword(deps: AccountDeps, context: CallContext, email: string) {
   if (email.trim() === "" || email.length > 255) throw validationError({ email: ["1 to 255 characters"] });
@@ -174,7 +174,7 @@ async function revokeOwnSession(deps: AccountDeps, context: CallContext, id: str
   if (revokedAt === undefined) throw new AppError("session_not_found", "Session not found");
   const now = deps.now();
   const messages = await deps.db.tx(context, (tx) => endSessions(tx, context, principal, { only: id }, "revoked", now));
-  // Ended by somebody else a moment ago: the answer is true only once gateways know.
+  // A concurrent request ended it: the reply may be sent only once gateways have applied it.
   if (messages.length === 0 && (await endedJustNow(deps, id))) {
     messages.push(sessionRevoked(id, principal.user_id, now).msgId);
   }

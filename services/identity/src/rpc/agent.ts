@@ -11,7 +11,7 @@ import { afterChange } from "../emits/changes.ts";
 import { newAgentToken } from "../rules/agent-token.ts";
 import { type AgentTokenRow, lockAgentToken, offerAgentToken, revokeAgentTokens } from "../store/agent-tokens.ts";
 
-/** How agents come in, change their token, and go (docs/behaviour.md#agents). */
+/** Enrollment, token rotation and revocation of agents (docs/behaviour.md#agents). */
 export function agentService(deps: AgentDeps): ServiceImpl<typeof AgentService> {
   const { db, now } = deps;
   return {

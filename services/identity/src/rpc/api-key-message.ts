@@ -29,5 +29,5 @@ export function apiKeyMessage(row: ApiKeyRow, now: Date): ApiKey {
 /** A time as messages carry it, absent for null. */
 export const stamp = (time: Date | null) => (time === null ? undefined : timestampFromDate(time));
 
-/** A time as rules take it, null when absent. */
+/** A time in the rules' type, null when absent. */
 export const timeOrNull = (time: Timestamp | undefined) => (time === undefined ? null : timestampDate(time));

@@ -92,7 +92,7 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
       requireWriter(context);
       const at = now();
       const given = changedKeyFields(updateMask?.paths ?? [], apiKey ?? create(ApiKeySchema));
-      // All but its name makes the key worth more: then it is granted anew, as it will be.
+      // Every change except that of the name may extend the key's rights: the changed key is checked like a new grant.
       const grants = given.scopes !== undefined || given.rateLimit !== undefined || given.allowedIps !== undefined;
       const held = grants ? await heldNow(deps, context) : [];
       const { row, changeId } = await change(context, id, async (tx) => {
@@ -124,7 +124,8 @@ export function apiKeyService(deps: KeyDeps): ServiceImpl<typeof ApiKeyService> 
           const details = { keyPrefix: revoked.key_prefix };
           recordFact(tx, context, revoked, { action: "api_key.revoke", details }, at);
         }
-        // Announced again for one that was revoked before: the first call may still be waiting, and this one promises as much.
+        // Announced again for a key that is already revoked: the first call may still be waiting, and this one
+        // guarantees the same.
         return announceKey(tx, stored, revoked ?? stored);
       });
       await afterChange(deps, [changeId]);

@@ -23,7 +23,9 @@ export type Refusable = { action: string; find?: (context: CallContext, id: stri
 
 export type RefusalDeps = { db: Database; log: Logger; now: () => Date };
 
-/** Codes by which somebody is refused who is known, on what is theirs to see. Not found, invalid and conflicts are none. */
+/**
+ * Codes that refuse a known caller on records that they can see. Not found, invalid and conflict are not among them.
+ */
 export const refusedCodes: ReadonlySet<ErrorCode> = new Set([
   "permission_denied",
   "mfa_required",
@@ -41,8 +43,8 @@ const unnoted = counter("identity_refusals_unnoted_total", "Refused changes whos
 type Handlers = Record<string, (request: any, handler: HandlerContext) => any>;
 
 /**
- * The same handlers; a refused change is audited with its action and result `denied`, the first of each actor, action and
- * minute (docs/behaviour.md#audit-events). The answer is the refusal, whether or not the row could be written.
+ * Wraps handlers so that a refused change is audited with its action and result `denied`, once per actor, action and
+ * minute (docs/behaviour.md#audit-events). The caller receives the refusal, whether or not the row could be written.
  */
 export function auditRefusals<S extends object>(
   deps: RefusalDeps,
@@ -70,7 +72,7 @@ export function auditRefusals<S extends object>(
   return { ...handlers, ...Object.fromEntries(wrapped) } as S;
 }
 
-/** Actions that say nothing without an organization (services/audit, organization-actions.ts). */
+/** Actions without meaning outside an organization (services/audit, organization-actions.ts). */
 const ofOrganizations = /^(api_key|enrollment_key|service_principal)\./;
 
 export type Named = { id?: string; orgId?: string };

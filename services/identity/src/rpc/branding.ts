@@ -56,7 +56,7 @@ function ownPartner(context: CallContext): string {
   return partnerId;
 }
 
-/** An image in the text of its URL is too much for an audit row. */
+/** An image in a data: URL is too large for an audit row. */
 const shown = ({ logo_url, ...rest }: Branding) => ({
   logo_url: logo_url?.startsWith("data:") ? `${logo_url.slice(0, 32)}… (${logo_url.length} characters)` : logo_url,
   ...rest,

@@ -21,10 +21,12 @@ import { type CredentialRef, reserve, settle, type Use } from "../store/rate-win
 const digestBytes = 32;
 /** Credentials in one call. */
 const batchMax = 2_000;
-/** Longest life of an access token (setting ACCESS_TOKEN_TTL_SECONDS): older revocations are refused as expired tokens. */
+/**
+ * Longest life of an access token (setting ACCESS_TOKEN_TTL_SECONDS): older revocations are refused as expired tokens.
+ */
 const revokedWithinMs = 65 * 60_000;
 
-/** What gateways ask, and nobody else (docs/behaviour.md#gateways). */
+/** RPCs for gateways only (docs/behaviour.md#gateways). */
 export function edgeService({ db, unknownKeys, now }: EdgeDeps): ServiceImpl<typeof EdgeService> {
   return {
     async heartbeat({ gatewayId }, handler) {
@@ -104,7 +106,9 @@ export function edgeService({ db, unknownKeys, now }: EdgeDeps): ServiceImpl<typ
   };
 }
 
-/** A person's, key's or agent's call comes through a gateway, too, but not in its own name. Throws `permission_denied`. */
+/**
+ * Calls of users, keys and agents also arrive through a gateway, but not in its own name. Throws `permission_denied`.
+ */
 function requireGateway(handler: HandlerContext): void {
   const { actor } = callContext(handler).caller;
   if (actor.type !== "system" || actor.id !== "gateway") {

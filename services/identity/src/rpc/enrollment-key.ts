@@ -139,7 +139,7 @@ async function lock(tx: Tx, context: CallContext, id: string): Promise<Enrollmen
   return row;
 }
 
-/** Somebody restricted to sites manages the keys of those sites and no others. */
+/** A user restricted to sites manages only the keys of those sites. */
 function requireSite({ caller }: CallContext, siteId: string | null): void {
   if (caller.siteIds !== null && (siteId === null || !caller.siteIds.includes(siteId))) throw siteRestricted();
 }

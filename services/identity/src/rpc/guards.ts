@@ -3,13 +3,13 @@ import { requireMfa, requirePermission, requirePerson } from "@muster/service";
 import type { KeyDeps } from "../deps.ts";
 import { findPrincipal } from "../store/people.ts";
 
-/** Keys never manage keys: a person who holds `organizations:read`. */
+/** API keys cannot manage keys: requires a user who holds `organizations:read`. */
 export function requireReader(context: CallContext): void {
   requirePerson(context);
   requirePermission(context, "organizations:read");
 }
 
-/** A person who holds `organizations:write` and completed a second factor. */
+/** Requires a user who holds `organizations:write` and completed a second factor. */
 export function requireManager(context: CallContext, deps: KeyDeps): void {
   requirePerson(context);
   requirePermission(context, "organizations:write");
@@ -22,7 +22,7 @@ export async function heldNow({ db }: Pick<KeyDeps, "db">, { caller }: CallConte
   return person?.status === "active" ? person.permissions : [];
 }
 
-/** A filter by one of a few words: null when it was not given. Throws `validation_failed`. */
+/** A filter with a fixed set of values: null when it is absent. Throws `validation_failed`. */
 export function wordOrNull(word: string, field: string, known: readonly string[]): string | null {
   if (word === "") return null;
   if (!known.includes(word)) throw validationError({ [field]: [`One of ${known.join(", ")}`] });

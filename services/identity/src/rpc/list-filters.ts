@@ -4,7 +4,7 @@ import { reachOrganization } from "../commands/reach.ts";
 import { findTenants, organizationIsKnown } from "../store/tenants.ts";
 
 /**
- * The organization a list is narrowed to, null when none was given. Throws `validation_failed`, and `organization_not_found` when it
+ * The organization filter of a list, null when absent. Throws `validation_failed`, and `organization_not_found` when it
  * is missing, deleted (except for system callers) or out of the caller's reach.
  */
 export async function organizationFilter(
@@ -20,8 +20,8 @@ export async function organizationFilter(
 }
 
 /**
- * What a list of places' own records is narrowed to: an organization, or the records of partners themselves (`scope`
- * "partner"), which system callers see beside the others. Throws as organizationFilter, and `scope_not_allowed`.
+ * The filter of a list of tenants' records: an organization, or the records of partners themselves (`scope` "partner"),
+ * which system callers see beside the others. Throws as organizationFilter, and `scope_not_allowed`.
  */
 export async function ownerFilter(
   reader: TenantReader,
@@ -36,7 +36,10 @@ export async function ownerFilter(
   };
 }
 
-/** As organizationFilter, for partners: system callers reach living ones, partner callers their own, organization callers none. */
+/**
+ * The partner filter of a list: system callers reach existing partners, partner callers their own, organization callers
+ * none.
+ */
 export async function partnerFilter(reader: TenantReader, context: CallContext, id: string): Promise<string | null> {
   const partnerId = idOrNull(id, "partnerId");
   if (partnerId === null) return null;
@@ -49,7 +52,7 @@ export async function partnerFilter(reader: TenantReader, context: CallContext, 
   return partnerId;
 }
 
-/** A filter by id: null when it was not given. Throws `validation_failed`. */
+/** A filter by id: null when absent. Throws `validation_failed`. */
 export function idOrNull(id: string, field: string): string | null {
   if (id === "") return null;
   if (!isUuid(id)) throw validationError({ [field]: ["Must be a UUID"] });

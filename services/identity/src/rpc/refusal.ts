@@ -11,7 +11,7 @@ import { noteRefusal, type Owned, type RefusalDeps, refusedCodes } from "./audit
 
 type Find = (context: CallContext, id: string) => Promise<Owned | null>;
 
-/** What gateways refuse by themselves: permission, second factor, keys where a person is asked for. */
+/** Codes that gateways return themselves: permission, second factor, API keys where a user is required. */
 export function refusalService(deps: RefusalDeps): ServiceImpl<typeof RefusalService> {
   const { db } = deps;
   const finders: Readonly<Record<string, Find>> = {

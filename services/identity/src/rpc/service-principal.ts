@@ -37,7 +37,7 @@ import { organizationFilter } from "./list-filters.ts";
 
 const statuses = ["active", "disabled"];
 
-/** Identities that own a key and outlive the person who made them (docs/behaviour.md#service-principals). */
+/** Identities that own a key and outlive the user who created them (docs/behaviour.md#service-principals). */
 export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof ServicePrincipalService> {
   const { db, now } = deps;
   const turn = inTurn();
@@ -116,7 +116,7 @@ export function servicePrincipalService(deps: KeyDeps): ServiceImpl<typeof Servi
         requireEnabled(stored);
         const active = await lockPrincipalKeys(tx, stored);
         const next = successor(stored, active[0], context, at);
-        // Sent together, run in this order: whoever waits for the lock waits for each round trip.
+        // Pipelined, executed in this order: other transactions wait for the lock during every round trip.
         const [changed, minted, , principal] = await Promise.all([
           revoke(tx, active, at),
           insertApiKey(tx, uuidv7(at.getTime()), next, material, at),
@@ -218,7 +218,7 @@ async function revoke(tx: Tx, keys: readonly ApiKeyRow[], at: Date): Promise<str
   return (await revokeApiKeys(tx, ids, at)).map((row) => announceKey(tx, row, row));
 }
 
-/** The principal's scopes, and the limits of the key before it; an expiry that has passed is not taken over. */
+/** The principal's scopes, and the limits of its previous key; an expiry in the past is not copied. */
 function successor(principal: PrincipalRecord, previous: ApiKeyRow | undefined, { caller }: CallContext, at: Date) {
   const expiresAt = previous?.expires_at ?? null;
   return {

@@ -53,22 +53,23 @@ async function login(
   const attempt = loginAttempt(deps.loginLimits, context.meta.clientAddress, email);
   const both = [attempt.account, attempt.address];
   const asked: { candidate: LoginCandidate | null } = { candidate: null };
-  // Nothing is asked of the database before the turn has come: a hundred that come together are no load but the one at work.
+  // The database is not queried before the turn has come: of a hundred concurrent sign-ins only the running one costs
+  // anything.
   const storedHash = async () => {
     const [failures, found] = await Promise.all([readFailures(db, both), findLogin(db, email)]);
     const limited = limitedUntil(failures, both, deps.now());
-    // Before the derivation: who may not try costs nothing.
+    // Checked before the derivation: a refused attempt costs nothing.
     if (limited) throw tooManyFailures(limited, deps.now());
     asked.candidate = found;
     return found?.password_hash ?? null;
   };
   const matches = await passwords.verify(password, storedHash, context);
   const { candidate } = asked;
-  // Asked for whoever it is: each refusal takes the same statements, the same derivation and the same words.
+  // Queried for every sign-in: each refusal takes the same statements, the same derivation and the same text.
   const found = await findPrincipal(db, candidate?.user_id ?? uuidv7());
   const principal = matches && mayUsePassword(found) ? found : null;
   const until = await countLogin(db, attempt, principal ? "succeeded" : "failed", deps.now());
-  // A right password, too: among guesses that came together it must not stand out.
+  // Also for a right password: it must not stand out among concurrent guesses.
   if (until) throw tooManyFailures(until, deps.now());
   const verified = candidate?.password_hash ?? null;
   if (verified === null || !principal) {
@@ -104,7 +105,7 @@ async function challenge(
   return { mfaToken: token, methods };
 }
 
-/** Not awaited by the answer: it would tell known accounts from unknown ones by its time. */
+/** Not awaited: its duration would distinguish known accounts from unknown ones. */
 function noteInBackground(deps: SessionDeps, context: CallContext, principal: PrincipalRow): void {
   const userId = principal.user_id;
   const note = async () => {
@@ -128,7 +129,7 @@ async function refresh(deps: SessionDeps, context: CallContext, text: string) {
 
   const outcome = await deps.db.tx({ ...context, caller }, async (tx) => {
     const now = deps.now();
-    // Judged under its lock: of two tabs that come together one rotates, and the other is given the same successor.
+    // Decided under its lock: of two concurrent tabs one rotates, and the other receives the same successor.
     const current = await lockSession(tx, session.session_id);
     const verdict = current ? judgeRefresh(token, camel(current), now) : "ended";
     // A session that a password began ends where single sign-on is enforced since.
@@ -148,7 +149,7 @@ async function refresh(deps: SessionDeps, context: CallContext, text: string) {
     return { revoked: await endSessions(tx, who, principal, only, "refresh_token_reuse", now) };
   });
   if (outcome.revoked) {
-    // Whoever holds an access token of it, thief or owner, is out everywhere when this is answered.
+    // Every holder of an access token, thief or owner, is refused everywhere when this returns.
     await appliedEverywhere(deps.db, outcome.revoked);
     throw refusedRefresh();
   }

@@ -78,7 +78,7 @@ export function ssoDomainService(deps: SsoDeps): ServiceImpl<typeof SsoDomainSer
       const context = callContext(handler);
       requireWriter(context);
       const { domain, token } = await reach(context, id);
-      // Asked before the transaction: it holds no connection while name servers think.
+      // Looked up before the transaction: no connection is held during DNS queries.
       const fault = await domainFault(deps.txt, domain, token);
       const row = await db
         .tx(context, async (tx) => {

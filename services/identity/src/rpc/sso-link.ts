@@ -19,7 +19,7 @@ export function ssoLinkService(deps: SsoDeps): ServiceImpl<typeof SsoLinkService
     requireOwnFactor(deps.factors, context, person.principal);
     return person;
   };
-  /** Providers of the person's own place; those that are only tried out are for whoever administers them. */
+  /** Providers of the user's own place; those in testing are for their administrators only. */
   const optionsOf = async (principal: PrincipalRow) => {
     if (principal.partner_id === null) return [];
     const place = { partnerId: principal.partner_id, orgId: principal.org_id };

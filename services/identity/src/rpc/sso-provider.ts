@@ -35,7 +35,8 @@ import { attemptMessage, certificateMessage, mappingMessage, providerMessage } f
 const maxProviders = 500;
 const statuses = ["inactive", "testing", "active"];
 /**
- * A change is judged without a lock, since that may ask the issuer; so often it begins anew when another came between.
+ * A change is validated without a lock, since that may call the issuer; it restarts at most this often after a
+ * concurrent change.
  */
 const maxTries = 3;
 
@@ -131,7 +132,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
         requireChange(paths);
         const place = { partnerId: before.partner_id, orgId: before.org_id };
         const values = await prepareProvider(deps, context, { id, type: before.type, place, before }, fields);
-        // As the service, behind `reach` and the query's own wall: administrators see nobody's links.
+        // Read as the service, behind `reach` and the query's own conditions: administrators cannot see users' links.
         const changed = await db.tx({ ...context, caller: deps.system }, async (tx) => {
           const locked = await lock(tx, context, id);
           if (locked.generation !== before.generation) return null;
@@ -139,7 +140,7 @@ export function ssoProviderService(deps: SsoDeps): ServiceImpl<typeof SsoProvide
           const row = await writeProvider(tx, id, values, at);
           const details = changesBetween(visibleFields(before), visibleFields(row));
           if (fields.clientSecret !== undefined) details.changedFields.push("clientSecret");
-          // Who was linked is found by address anew; who has their external id at the other issuer is somebody else.
+          // Linked users are matched by address again; the same external id at the other issuer is another person.
           const linksRemoved = hasOtherIssuer(before, row) ? await deleteLinksOf(tx, id) : 0;
           recordProvider(tx, context, row, "sso.provider.update", { ...details, linksRemoved }, at);
           return row;

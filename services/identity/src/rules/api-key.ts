@@ -18,7 +18,7 @@ export type ApiKeyFields = Omit<NewApiKey, "expiresAt">;
 
 type Input = { name: string; scopes: readonly string[]; rateLimit: number; allowedIps: readonly string[] };
 
-/** A new key's fields; a rate limit of 0 takes the default. Throws `validation_failed`, `unknown_scope`. */
+/** A new key's fields; a rate limit of 0 means the default. Throws `validation_failed`, `unknown_scope`. */
 export function newKeyFields(input: Input & { expiresAt: Date | null }, now: Date): NewApiKey {
   const check = keyChecks();
   const fields = {

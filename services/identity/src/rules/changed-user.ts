@@ -3,7 +3,7 @@ import type { OrgGrant } from "./delegation.ts";
 import { type Held, requireAbove } from "./delegation.ts";
 import { isRoleOf, maxListed, noOrganization, orgGrants, type Role, roleNotFound } from "./new-user.ts";
 
-/** The fields of a change that were given. `siteIds: null` lifts the limit to sites. */
+/** The fields present in a change. `siteIds: null` removes the limit to sites. */
 export type UserChange = {
   name?: string;
   roleId?: string;
@@ -66,7 +66,7 @@ export type Standing = {
 };
 
 /**
- * The person after the change, as `by` may make it: neither before nor after do they have more than `by` has. Throws
+ * The user after the change that `by` makes: before and after, the user has no more permissions than `by`. Throws
  * `validation_failed`, `role_not_found`, `organization_not_found` and `delegation_denied`.
  */
 export function changedUser(by: Held, before: Standing, change: UserChange, newRole: Role | null): Standing {

@@ -17,8 +17,8 @@ const systems: readonly [RegExp, string][] = [
 ];
 
 /**
- * Name and numeric version of a program, and nothing that a reader of mails makes a link of: anybody may ask for a link to set
- * somebody's password, with a user agent of their choice, and this stands in that mail.
+ * Name and numeric version of a program, without text that a mail program would turn into a link: any client can
+ * request a password link for any account, with a user agent of its choice, and that mail contains this name.
  */
 const program = /^([A-Za-z][\w-]{0,31})(\/\d{1,5}(?:\.\d{1,5}){0,3})?(?![^\s(/])/;
 

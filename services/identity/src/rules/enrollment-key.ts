@@ -3,7 +3,7 @@ import { validationError } from "@muster/kit";
 import { keyChecks } from "./key-fields.ts";
 import { type KeyMaterial, prefixLength } from "./key-material.ts";
 
-/** A server-side secret of enrollment key hashes; the id tells which one made a stored hash. */
+/** A server-side secret of enrollment key hashes; the id identifies the secret of a stored hash. */
 export type Pepper = { id: string; secret: string };
 
 export type PepperSettings = {
@@ -14,8 +14,8 @@ export type PepperSettings = {
 };
 
 /**
- * The peppers in use, the first for new keys. Of an encryption key setting that lists several keys each is one, so that
- * adding a key ends no enrollment key. Throws when no setting gives any (docs/behaviour.md#enrollment-keys).
+ * The peppers in use, the first for new keys. Each key of an encryption key setting is one, so that adding a key
+ * invalidates no enrollment key. Throws when no setting provides one (docs/behaviour.md#enrollment-keys).
  */
 export function enrollmentPeppers(settings: PepperSettings): [Pepper, ...Pepper[]] {
   const keys = settings.APP_ENCRYPTION_KEY ?? settings.SECRET_ENCRYPTION_KEY;
@@ -63,7 +63,9 @@ export function newEnrollmentFields(
 
 export type Usage = { case: "unlimited"; value: boolean } | { case: "maxUsage"; value: number } | { case: undefined };
 
-/** What a rotation sets anew: `maxUsage` null lifts the limit, absent fields stay. Throws `validation_failed`. */
+/**
+ * The fields that a rotation resets: `maxUsage` null removes the limit, absent fields stay. Throws `validation_failed`.
+ */
 export function rotatedEnrollmentFields(
   usage: Usage,
   expiresAt: Date | null,

@@ -16,8 +16,8 @@ export type AgentFields = {
 const idsOfOneMachine = 16;
 
 /**
- * Ids that the enrollments of one machine with one key take, one after the other: a repeat whose first reply was lost finds its
- * device. Nobody can tell them without the key. None for an agent that names no hardware id.
+ * Device ids for the successive enrollments of one machine with one key: a repeat whose first reply was lost finds its
+ * device. They cannot be derived without the key. None for an agent without a hardware id.
  */
 export function deviceIdsOf(key: string, { hardwareId, serialNumber, hostname }: AgentFields): string[] {
   if (hardwareId === "") return [];
@@ -35,7 +35,9 @@ export function deviceIdsOf(key: string, { hardwareId, serialNumber, hostname }:
 /** Whether a text can be an enrollment key at all: 64 hex characters. */
 export const looksLikeEnrollmentKey = (text: string): boolean => /^[0-9a-f]{64}$/i.test(text);
 
-/** Throws `validation_failed` naming what no use of a key is to be taken for; tenancy judges the fields whole. */
+/**
+ * Throws `validation_failed` for fields that must not consume a use of a key; tenancy validates all fields completely.
+ */
 export function requireAgentFields({ hostname, os, arch, agentVersion }: AgentFields): void {
   const missing = Object.entries({ hostname, os, arch, agentVersion }).filter(([, value]) => value.trim() === "");
   if (missing.length > 0) throw validationError(Object.fromEntries(missing.map(([field]) => [field, ["Required"]])));

@@ -1,4 +1,6 @@
-/** What a person has enrolled: whether TOTP is confirmed, how many passkeys, how many recovery codes are left. */
+/**
+ * A user's enrolled factors: whether TOTP is confirmed, the number of passkeys, the number of unused recovery codes.
+ */
 export type Factors = { totp: boolean; passkeys: number; recoveryCodes: number };
 
 export type FactorMethod = "totp" | "passkey" | "recovery_code";

@@ -9,7 +9,7 @@ export type KeyChecks = {
   name(value: string): string;
   rateLimit(value: number): number;
   maxUsage(value: number): number;
-  /** A time that is still to come. */
+  /** A time in the future. */
   expiresAt(value: Date, now: Date): Date;
   allowedIps(values: readonly string[]): string[];
   done(): void;

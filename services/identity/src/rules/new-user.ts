@@ -37,8 +37,9 @@ export const orgGrants: readonly OrgGrant[] = ["all", "selected", "none"];
 export const maxListed = 500;
 
 /**
- * The person that this caller may invite with this role. Nobody grants what they do not hold. Throws `validation_failed`,
- * `site_restricted`, `delegation_denied`, `role_not_found`, `partner_not_found` and `organization_not_found`.
+ * The user that this caller may invite with this role; the caller must hold all granted permissions. Throws
+ * `validation_failed`, `site_restricted`, `delegation_denied`, `role_not_found`, `partner_not_found` and
+ * `organization_not_found`.
  */
 export function newUser(caller: Caller, input: InviteInput, role: Role): NewUser {
   if (caller.siteIds !== null) throw new AppError("site_restricted", "Your access is restricted to sites");
@@ -100,7 +101,10 @@ function place(caller: Caller, scope: Scope, input: InviteInput): Pick<NewUser, 
   return { partnerId, orgId };
 }
 
-/** Seeded roles are everybody's; a tenant's own role is for its own people. An unknown partner is judged once it is known. */
+/**
+ * Seeded roles are available to all; a tenant's own role is for its own users. An unknown partner is checked once it is
+ * known.
+ */
 export function isRoleOf(
   role: Pick<Role, "partnerId" | "orgId">,
   place: Pick<NewUser, "partnerId" | "orgId">,

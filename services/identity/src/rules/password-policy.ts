@@ -1,7 +1,10 @@
 import { validationError } from "@muster/kit";
 import { isCommonPassword } from "./common-password.ts";
 
-/** What is wrong with a new password of this person, or null: 12 to 1,024 characters, not their e-mail, and none that is tried first. */
+/**
+ * What is wrong with a new password of this person, or null: 12 to 1,024 characters, not their e-mail, and none that is
+ * tried first.
+ */
 export function newPasswordFault(password: string, email: string): string | null {
   if ([...password].length < 12 || password.length > 1_024) return "12 to 1,024 characters";
   if (password.trim().toLowerCase() === email.toLowerCase()) return "Must not be the e-mail address";

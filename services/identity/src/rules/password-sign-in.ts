@@ -5,12 +5,16 @@ type Person = {
   sso_enforced: boolean;
 };
 
-/** A tenant in which nobody signs in any more. One that is suspended or waits lets its people in as far as to read why (403). */
+/**
+ * Tenants whose users cannot sign in any more. Users of a suspended or pending tenant may sign in to read the reason
+ * (403).
+ */
 const ended = ["churned", "deleted"];
 
 /**
- * Whether a password opens, and may be reset for, this account at all. The one place that decides it: an account of a tenant that
- * has ended, and one governed by a provider that enforces single sign-on, is refused here, so that it looks like every other refusal.
+ * Whether a password opens, and may be reset for, this account at all. The one place that decides it: an account of a
+ * tenant that has ended, and one governed by a provider that enforces single sign-on, is refused here, so that it looks
+ * like every other refusal.
  */
 export function mayUsePassword<P extends Person>(person: P | null): person is P {
   return person?.status === "active" && !hasLeft(person) && !person.sso_enforced;

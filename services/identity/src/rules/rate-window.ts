@@ -3,24 +3,29 @@ export const slotMs = 2_000;
 /** Slots that are counted: a request at the end of the oldest is still within an hour of one under a grant made now. */
 export const slots = 1_802;
 /**
- * Life of a grant, counted by the gateway from before it asked: the last request under a grant made at t happens before
- * t + 2 s. As long as a gateway's lease, so that what the lease still covers is not refused for want of a count.
+ * Life of a grant, counted by the gateway from before its call: the last request under a grant made at t happens before
+ * t + 2 s. As long as a gateway's lease, so that requests which the lease still covers are not refused for want of a
+ * grant.
  */
 export const grantMs = 2_000;
-/** How long after a grant its unspent part may come back: its life, and the gateway's next settlement. */
+/** Time after a grant in which its unspent part may be returned: its life, and the gateway's next settlement. */
 export const lentMs = grantMs + 1_000;
 
 const hourMs = 3_600_000;
-/** After a fold the youngest minute stays apart, and so do the two minutes that leave next; one fold is due each minute at most. */
+/**
+ * After a fold the youngest minute and the two minutes that leave next stay unfolded; at most one fold is due per
+ * minute.
+ */
 const recentSlots = 30;
 const leavingSlots = 60;
 
-/** Requests by slot: slot, count, slot, count, … from the oldest on; slots in which nothing happened are left out. */
+/** Requests by slot: slot, count, slot, count, … from the oldest on; empty slots are omitted. */
 export type Counts = readonly number[];
 
 /**
- * One credential's requests of the last hour. All slots together take up to 14 KiB, and nearly none of them matters to a grant: what
- * leaves next and what is charged now stand apart, of the slots between only the sum is needed until the first of them leaves.
+ * One credential's requests of the last hour. All slots together take up to 14 KiB, and a grant needs few of them: the
+ * slots that leave next and those charged now are stored apart, and of the slots between only the sum is needed until
+ * the first of them leaves.
  */
 export type RateWindow = {
   leaving: Counts;
@@ -49,7 +54,10 @@ export type Grant = {
   /** Slot that was charged: that of the grant's expiry. */
   slot: number;
   resetAtMs: number;
-  /** When a repeat makes sense; null when all that wait are served. `cacheable`: nothing can come back before that. */
+  /**
+   * When a repeat may succeed; null when all waiting requests are served. `cacheable`: no grant can be returned before
+   * that.
+   */
   refusal: { retryAtMs: number; cacheable: boolean } | null;
 };
 
@@ -62,15 +70,18 @@ export const emptyWindow: RateWindow = {
   lentUntilMs: Number.NEGATIVE_INFINITY,
 };
 
-/** Whether `grant` needs the slots between at this time: the first of them leaves, or a minute's worth has to join them. */
+/**
+ * Whether `grant` needs the slots between at this time: the first of them leaves, or a minute's worth has to be folded
+ * in.
+ */
 export function needsBetween(window: RateWindow, nowMs: number): boolean {
   return window.betweenFrom !== null && isFoldDue(window, slotAt(window, nowMs));
 }
 
 /**
- * Grants what the window leaves of an hourly limit, so that no 3,600 s ever hold more requests than it
- * (docs/decisions/0067-an-hour-in-slots-of-two-seconds.md). Near the limit nothing is granted ahead: what one gateway holds unspent,
- * another refuses. Throws when the slots between are needed and not loaded.
+ * Grants the rest of an hourly limit, so that no 3,600 s ever hold more requests than the limit
+ * (docs/decisions/0067-an-hour-in-slots-of-two-seconds.md). Near the limit nothing is prefetched: requests that one
+ * gateway holds unspent would be refused by another. Throws when the slots between are needed and not loaded.
  */
 export function grant(before: RateWindow, { limit, waiting, ahead }: Want, nowMs: number): Grant {
   const slot = slotAt(before, nowMs);
@@ -86,7 +97,10 @@ export function grant(before: RateWindow, { limit, waiting, ahead }: Want, nowMs
   return { window: after, granted, remaining: free - granted, slot, resetAtMs, refusal };
 }
 
-/** Gives unspent grants back to the slot they were charged to; after a minute or two they stay charged until they leave. */
+/**
+ * Returns unspent grants to the slot they were charged to; after a minute or two they stay charged until the slot
+ * leaves.
+ */
 export function giveBack(window: RateWindow, slot: number, unspent: number): RateWindow {
   const at = indexOf(window.recent, slot);
   if (at < 0) return window;
@@ -100,7 +114,7 @@ function slotAt({ recent, between, leaving }: RateWindow, nowMs: number): number
   return Math.max(Math.floor((nowMs + grantMs) / slotMs), lastSlot(recent) ?? lastSlot(between ?? leaving) ?? 0);
 }
 
-/** The window at a slot: those that have left it are dropped. */
+/** The window at a slot, without the slots that have left it. */
 function advance(window: RateWindow, slot: number): RateWindow {
   const gone = slot - slots;
   if (!isFoldDue(window, slot)) return { ...window, leaving: after(window.leaving, gone) };
@@ -134,7 +148,7 @@ function charged(recent: Counts, slot: number, count: number): Counts {
   return [...recent.slice(0, -1), (recent[recent.length - 1] as number) + count];
 }
 
-/** At most a quarter of what is left beyond the last tenth of the limit, so that several gateways find something. */
+/** At most a quarter of what is left above the last tenth of the limit, so that several gateways get a share. */
 function aheadOf(limit: number, left: number): number {
   const reserve = Math.max(100, Math.ceil(limit / 10));
   return Math.max(0, Math.floor((left - reserve) / 4));
@@ -143,7 +157,7 @@ function aheadOf(limit: number, left: number): number {
 /** From then on grants end a whole window after the slot. */
 const leavesAtMs = (slot: number) => (slot + slots) * slotMs - grantMs;
 
-/** Oldest slot that holds a request: when it leaves, something is free again. */
+/** Oldest slot that holds a request: when it leaves, requests become free again. */
 function oldestOf({ leaving, betweenFrom, recent }: RateWindow): number | null {
   return firstUsed(leaving) ?? betweenFrom ?? firstUsed(recent);
 }

@@ -6,15 +6,16 @@ const tokenBytes = 16 + 4 + 32;
 export type RefreshToken = { sessionId: string; generation: number; proof: Buffer };
 
 /**
- * Refresh token n of a family: `rt_` + base64url(session id ‖ n as 32 bits ‖ HMAC-SHA256(family secret, session id ‖ n)).
- * Derived, never stored: the same successor can be handed out again after a lost reply, and none is minted twice.
+ * Refresh token n of a family: `rt_` + base64url(session id ‖ n as 32 bits ‖ HMAC-SHA256(family secret, session id ‖
+ * n)). Derived, never stored: the same successor can be returned again after a lost reply, and no second one is ever
+ * created.
  */
 export function refreshToken(sessionId: string, generation: number, familySecret: Buffer): string {
   const head = tokenHead(sessionId, generation);
   return prefix + Buffer.concat([head, proofOf(head, familySecret)]).toString("base64url");
 }
 
-/** The parts of a well-formed token, or null. Says nothing about whether it is genuine. */
+/** The parts of a well-formed token, or null. Does not check whether it is genuine. */
 export function parseRefreshToken(text: string): RefreshToken | null {
   if (!text.startsWith(prefix)) return null;
   const bytes = Buffer.from(text.slice(prefix.length), "base64url");
@@ -30,7 +31,7 @@ export function isGenuine(token: RefreshToken, familySecret: Buffer): boolean {
 
 export type RefreshVerdict = "rotate" | "repeat" | "reuse" | "ended";
 
-/** Milliseconds in which the token before the current one still answers with the same successor. */
+/** Milliseconds in which the previous token still returns the same successor. */
 export const graceMs = 20_000;
 
 /** What a genuine token of generation n may do now. */

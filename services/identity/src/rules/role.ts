@@ -30,8 +30,8 @@ export type NewRole = {
 type Fields = { name: string; description: string; permissions: readonly string[] };
 
 /**
- * The role that `by` may make. Throws `validation_failed`, `partner_id_required`, `partner_not_found`, `organization_not_found`,
- * `scope_not_allowed`, `name_taken` and `delegation_denied`.
+ * The role that `by` may make. Throws `validation_failed`, `partner_id_required`, `partner_not_found`,
+ * `organization_not_found`, `scope_not_allowed`, `name_taken` and `delegation_denied`.
  */
 export function newRole(by: Caller, input: Fields & { scope: string; partnerId: string; orgId: string }): NewRole {
   const errors: FieldErrors = {};
@@ -77,7 +77,10 @@ export function changedRole(by: Caller, before: StoredRole, change: Partial<Fiel
   return { name: change.name ?? before.name, description: change.description ?? before.description, permissions };
 }
 
-/** Whether `by` may change or remove the role at all. Throws `role_immutable`, `scope_not_allowed` and `delegation_denied`. */
+/**
+ * Whether `by` may change or remove the role at all. Throws `role_immutable`, `scope_not_allowed` and
+ * `delegation_denied`.
+ */
 export function requireWritable(by: Caller, role: StoredRole): void {
   if (role.key !== null) throw new AppError("role_immutable", "Seeded roles cannot be changed");
   if (role.orgId === null) requireWholePartner(by);
@@ -103,7 +106,10 @@ function checkFields({ name, description, permissions: wanted }: Fields, errors:
 
 const isPermission = (text: string): text is Permission => (permissions as readonly string[]).includes(text);
 
-/** Each once, in the catalogue's order. Throws `validation_failed` on what nobody of this scope can hold. */
+/**
+ * Each permission once, in the catalogue's order. Throws `validation_failed` on a permission that no user of this scope
+ * can hold.
+ */
 function holdable(scope: Scope, wanted: readonly string[]): Permission[] {
   const allowed = grantable(scope);
   const beyond = wanted.filter((permission) => !allowed.some((known) => known === permission));
@@ -112,7 +118,7 @@ function holdable(scope: Scope, wanted: readonly string[]): Permission[] {
   return permissions.filter((permission) => wanted.includes(permission));
 }
 
-/** Nobody's own role passes for a seeded one. */
+/** A custom role cannot have the name of a seeded one. */
 function requireFreeName(name: string): void {
   const same = (text: string) => text.toLowerCase() === name.trim().toLowerCase();
   if (seededRoles.some((role) => same(role.key) || same(role.name))) throw nameTaken();

@@ -12,7 +12,10 @@ export function knownScopes(given: readonly string[]): string[] {
   return [anyScope, ...keyScopes].filter((scope) => wanted.has(scope));
 }
 
-/** A person grants what they hold now: each scope's permission, and for `*` that of every scope. Throws `delegation_denied`. */
+/**
+ * A person grants what they hold now: each scope's permission, and for `*` that of every scope. Throws
+ * `delegation_denied`.
+ */
 export function requireHeld(permissions: readonly string[], scopes: readonly string[]): void {
   const held = (scope: string) => isKeyScope(scope) && permissionsOfScope(scope).every((p) => permissions.includes(p));
   deny(scopes.filter((scope) => (scope === anyScope ? !keyScopes.every(held) : !held(scope))));

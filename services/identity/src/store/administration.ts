@@ -4,8 +4,8 @@ import { grantable } from "../rules/catalogue.ts";
 import type { Administration } from "../rules/delegation.ts";
 
 /**
- * Until the end of the transaction nobody else changes the people or roles of this partner (null: the platform's own); what
- * the platform's people hold, when one of them does it, does not change either. Platform first: nobody waits in a circle.
+ * Locks the users and roles of this partner (null: the platform's own) until the end of the transaction; when a
+ * platform user acts, the platform's own as well. The platform is locked first, which prevents deadlocks.
  */
 export async function lockAdministration(tx: Tx, actingScope: Scope, partnerId: string | null): Promise<void> {
   if (partnerId !== null && actingScope === "system") {
@@ -16,7 +16,7 @@ export async function lockAdministration(tx: Tx, actingScope: Scope, partnerId: 
 
 const nameOf = (partnerId: string | null) => `identity.administration/${partnerId ?? "platform"}`;
 
-/** Those of a partner's, or the platform's, people who can mend everything, without one person or the holders of one role. */
+/** Full administrators of a partner, or of the platform, without one user or the holders of one role. */
 export async function otherAdministrators(
   tx: Tx,
   { scope, partnerId }: { scope: Scope; partnerId: string | null },

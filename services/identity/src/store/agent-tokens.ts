@@ -16,7 +16,7 @@ export type EdgeAgentRow = {
   org_status: string;
 };
 
-/** What gateways are told of a change. */
+/** A change as it is announced to gateways. */
 export type AgentTokenRow = {
   device_id: string;
   org_id: string;
@@ -31,7 +31,7 @@ export type AgentTokenRow = {
 
 const columns = sql`device_id, org_id, partner_id, digest, next_digest, generation, quarantined, version, revoked_at`;
 
-/** The agent with this digest, revoked ones included; nobody is known yet. */
+/** The agent with this digest, revoked ones included; called before authentication. */
 export async function findAgentByDigest(db: Database, digest: Uint8Array): Promise<EdgeAgentRow | null> {
   const [row] = await db.read<EdgeAgentRow>(
     { caller: null },
@@ -53,8 +53,9 @@ type NewAgentToken = {
 export const retryMinutes = 10;
 
 /**
- * Gives a device its first token, or another one while none was used; false when one was used, or the device is gone. Until its
- * first use a token stands as the next one, beside one that nobody has (generation 0).
+ * Issues a device its first token, or another one while none was used; false when one was used, or the device is
+ * deleted. Until its first use a token is stored as the next one, beside a current one that was never issued
+ * (generation 0).
  */
 export async function issueAgentToken(tx: Tx, agent: NewAgentToken, now: Date): Promise<boolean> {
   const issued = await tx.execute(sql`
@@ -66,7 +67,10 @@ export async function issueAgentToken(tx: Tx, agent: NewAgentToken, now: Date): 
   return issued === 1;
 }
 
-/** The first of these ids that an enrollment may take: of no agent, or of one that never spoke and whose enrollment is young. */
+/**
+ * The first of these ids that an enrollment may take: of no agent, or of one whose token was never used and whose
+ * enrollment is recent.
+ */
 export async function firstFreeDevice(tx: Tx, deviceIds: readonly string[]): Promise<string | null> {
   const [row] = await tx.query<{ id: string }>(sql`
     SELECT w.id FROM unnest(${[...deviceIds]}::uuid[]) WITH ORDINALITY AS w (id, n)
@@ -86,7 +90,10 @@ export async function lockAgentToken(tx: Tx, deviceId: string): Promise<AgentTok
   return row ?? null;
 }
 
-/** Keeps a token beside a locked one until either is used; one that was handed out before and never used is void. */
+/**
+ * Stores a new token beside a locked one until either is used; an earlier one that was issued and never used becomes
+ * void.
+ */
 export async function offerAgentToken(tx: Tx, deviceId: string, digest: Buffer): Promise<AgentTokenRow> {
   return written(
     tx,
@@ -95,7 +102,7 @@ export async function offerAgentToken(tx: Tx, deviceId: string, digest: Buffer):
   );
 }
 
-/** The token that a rotation handed out takes the place of the locked one. */
+/** The token of a rotation replaces the locked one. */
 export async function promoteAgentToken(tx: Tx, deviceId: string, now: Date): Promise<AgentTokenRow> {
   return written(
     tx,
@@ -105,7 +112,7 @@ export async function promoteAgentToken(tx: Tx, deviceId: string, now: Date): Pr
   );
 }
 
-/** Ends the tokens of these devices for good; those that this ended, as they are now. */
+/** Ends the tokens of these devices permanently; returns the tokens that this call ended, in their current state. */
 export function revokeAgentTokens(tx: Tx, deviceIds: readonly string[], now: Date): Promise<AgentTokenRow[]> {
   return tx.query<AgentTokenRow>(sql`
     UPDATE agent_tokens SET revoked_at = ${now}, version = version + 1
@@ -122,7 +129,7 @@ export function revokeTenantAgentTokens(tx: Tx, tenant: Tenant, now: Date): Prom
 
 export type DeviceState = { deviceId: string; version: number; quarantined: boolean };
 
-/** Takes over what newer device events say; the rows for which it is a change. */
+/** Applies newer device events; returns the rows that changed. */
 export function setQuarantined(tx: Tx, states: readonly DeviceState[]): Promise<AgentTokenRow[]> {
   return tx.query<AgentTokenRow>(sql`
     WITH told AS (

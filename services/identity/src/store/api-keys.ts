@@ -67,7 +67,7 @@ export async function lockApiKey(tx: Tx, who: CallContext, id: string): Promise<
   return row ?? null;
 }
 
-/** The active keys of a principal and, with `keyId`, that key of the same organization; locked in one order for all. */
+/** The active keys of a principal and, with `keyId`, that key of the same organization; locked in a fixed order. */
 export function lockPrincipalKeys(
   tx: Tx,
   principal: { id: string; org_id: string },
@@ -80,7 +80,7 @@ export function lockPrincipalKeys(
     ORDER BY id FOR UPDATE`);
 }
 
-/** An empty text does not narrow, nor does null. */
+/** An empty text or null does not filter. */
 export type ApiKeyFilter = {
   orgId: string | null;
   status: string | null;
@@ -111,7 +111,7 @@ function hasStatus(status: string | null, now: Date) {
   return sql`status = ${status}`;
 }
 
-/** Marks up to `limit` keys as expired that nobody presented since their end; how many there were. */
+/** Marks up to `limit` keys as expired that were not presented since their expiry; returns their number. */
 export function markEndedKeys(db: Database, limit: number): Promise<number> {
   return db.inOneFlight({ caller: systemCaller("identity") }, (tx) =>
     tx.execute(sql`
@@ -140,7 +140,7 @@ export async function updateApiKey(tx: Tx, id: string, key: ApiKeyChange, now: D
   );
 }
 
-/** New material for a locked key, its usage back to nothing; with `graceUntil` the old one goes on until then. */
+/** New material for a locked key, its usage reset; with `graceUntil` the old secret stays valid until then. */
 export async function rotateApiKey(
   tx: Tx,
   id: string,
@@ -166,7 +166,10 @@ export function revokeApiKeys(tx: Tx, ids: readonly string[], now: Date): Promis
     WHERE id = ANY (${[...ids]}::uuid[]) AND status <> 'revoked' RETURNING ${columns}`);
 }
 
-/** Gives a locked key to a principal with the scopes that both allow; a grace that still runs ends, as a principal has one secret. */
+/**
+ * Assigns a locked key to a principal with the scopes that both allow; ends a running grace, as a principal has one
+ * secret.
+ */
 export async function adoptApiKey(
   tx: Tx,
   id: string,

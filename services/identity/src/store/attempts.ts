@@ -16,9 +16,9 @@ export function loginAttempt(limits: LoginLimits, clientAddress: string | null, 
 }
 
 /**
- * Takes a judged sign-in into the count: until when it is refused, whatever its outcome, or null. Only failures count, a
- * success clears those of the account. Attempts go one after the other here, whatever replica they come to: of any number
- * that come together as many are answered as the limit allows.
+ * Counts the outcome of a sign-in: returns until when it is refused, whatever the outcome, or null. Only failures
+ * count, and a success clears those of the account. Attempts are serialised across all replicas: of any number of
+ * concurrent ones exactly as many are answered as the limit allows.
  */
 export async function countLogin(
   db: Database,

@@ -24,7 +24,7 @@ export type EdgeKeyRow = {
   org_status: string;
 };
 
-/** The keys with these digests, whatever their status, in their order; nobody is known yet. */
+/** The keys with these digests, whatever their status, in their order; called before authentication. */
 export async function findKeysByDigest(
   db: Database,
   digests: readonly Uint8Array[],

@@ -19,7 +19,7 @@ export type EnrollmentKeyRow = {
   created_at: Date;
 };
 
-// What people see as the usage are the enrollments that succeeded; the limit counts those under way, too.
+// The displayed usage is the number of successful enrollments; the limit also counts those in flight.
 const columns = sql`id, org_id, partner_id, site_id, name, key_prefix, confirmed_count AS usage_count, max_usage, expires_at, created_by,
   created_at`;
 
@@ -74,7 +74,7 @@ export function listEnrollmentKeys(
   return readNewestPage<EnrollmentKeyRow>(db, who, { table: sql`enrollment_keys`, columns, where }, page);
 }
 
-/** New material for a locked key, unused; uses under way of the old one are never given back to it. */
+/** New material for a locked key, unused; uses in flight of the old one are never returned to it. */
 export async function rotateEnrollmentKey(
   tx: Tx,
   id: string,

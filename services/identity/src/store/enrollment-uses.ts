@@ -3,7 +3,7 @@ import { AppError } from "@muster/kit";
 
 export type Refusal = "enrollment_key_invalid" | "enrollment_key_expired" | "enrollment_key_exhausted" | "given_up";
 
-/** Seconds within which an enrollment confirms the use it took, unless a setting says otherwise. */
+/** Seconds within which an enrollment must confirm the use it took, unless configured otherwise. */
 export const defaultReservationSeconds = 60;
 const keepConfirmed = sql`interval '1 day'`;
 
@@ -11,8 +11,9 @@ const keepConfirmed = sql`interval '1 day'`;
 export type ReservedUse = { keyId: string; orgId: string; partnerId: string; siteId: string | null };
 
 /**
- * Takes one use of a key for a device, in a system's transaction: digests of the presented text under each pepper. Asked
- * again for the same device it answers the same and takes nothing. The clock is the database's. A text says why not.
+ * Takes one use of a key for a device, in a system's transaction: digests of the presented text under each pepper. A
+ * repeat for the same device returns the same and takes no use. The clock is the database's. A text is the reason for a
+ * refusal.
  */
 export async function reserve(
   tx: Tx,
@@ -20,7 +21,7 @@ export async function reserve(
   deviceId: string,
   reservationSeconds = defaultReservationSeconds,
 ): Promise<ReservedUse | Refusal> {
-  // One conditional UPDATE: of many at once only as many get through as there are uses left.
+  // One conditional UPDATE: of many concurrent ones exactly as many succeed as there are uses left.
   const [taken] = await tx.query<ReservedUse>(sql`
     WITH used AS (
       UPDATE enrollment_keys k SET usage_count = usage_count + 1
@@ -71,7 +72,7 @@ async function heldOrRefused(tx: Tx, digests: readonly Uint8Array[], deviceId: s
   return expired ? "enrollment_key_expired" : "enrollment_key_exhausted";
 }
 
-/** The device is enrolled: the use stays taken. False when the reservation had run out and was given up meanwhile. */
+/** The device is enrolled: confirms the use. False when the reservation had expired and was released. */
 export async function confirm(tx: Tx, keyId: string, deviceId: string): Promise<boolean> {
   const [row] = await tx.query<{ held: boolean }>(sql`
     WITH now_confirmed AS (
@@ -88,7 +89,7 @@ export async function confirm(tx: Tx, keyId: string, deviceId: string): Promise<
   return row?.held ?? false;
 }
 
-/** The enrollment failed: the use is there again. Nothing happens to one that was confirmed or given back before. */
+/** The enrollment failed: releases the use. No effect on a use that was already confirmed or released. */
 export async function release(tx: Tx, keyId: string, deviceId: string): Promise<void> {
   await giveBack(
     tx,
@@ -100,8 +101,8 @@ export async function release(tx: Tx, keyId: string, deviceId: string): Promise<
 export type Reservation = { keyId: string; deviceId: string };
 
 /**
- * Gives up at most `limit` uses that were not confirmed in time, and names those given up before that are still there: none of
- * them can be confirmed any more. Forgets old confirmed ones.
+ * Expires at most `limit` uses that were not confirmed in time, and returns those with the ones expired earlier that
+ * still exist: none of them can be confirmed any more. Deletes old confirmed ones.
  */
 export async function giveUpReservations(tx: Tx, limit: number): Promise<Reservation[]> {
   await tx.execute(sql`
@@ -118,7 +119,7 @@ export async function giveUpReservations(tx: Tx, limit: number): Promise<Reserva
     RETURNING r.key_id AS "keyId", r.device_id AS "deviceId"`);
 }
 
-/** Gives back uses that were given up and whose devices are taken back; how many. */
+/** Releases expired uses whose devices were deleted; returns their number. */
 export function returnGivenUp(tx: Tx, gone: readonly Reservation[]): Promise<number> {
   return giveBack(
     tx,

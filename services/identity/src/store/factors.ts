@@ -4,7 +4,7 @@ import type { TokenHolder } from "./invites.ts";
 
 export type TotpRow = { secret: Buffer; confirmed_at: Date | null };
 
-/** Holds everyone else who tries this person's factors until the transaction ends; sign-ins are not held. */
+/** Serialises attempts on this user's factors until the transaction ends; sign-ins are not blocked. */
 export async function lockPerson(tx: Tx, userId: string): Promise<void> {
   await tx.query(sql`SELECT 1 FROM users WHERE id = ${userId} FOR NO KEY UPDATE`);
 }
@@ -37,7 +37,7 @@ export async function useRecoveryCode(tx: Tx, userId: string, hash: Buffer, now:
   return used === 1;
 }
 
-/** What a person has enrolled; ask under lockPerson where it decides something. */
+/** A user's enrolled factors; call under lockPerson where a decision depends on it. */
 export async function findFactors(tx: Tx, userId: string): Promise<Factors> {
   const [row] = await tx.query<Factors>(sql`
     SELECT EXISTS (SELECT 1 FROM user_totp WHERE user_id = ${userId} AND confirmed_at IS NOT NULL) AS totp,
@@ -51,7 +51,7 @@ export async function confirmTotp(tx: Tx, userId: string, now: Date): Promise<vo
   await tx.execute(sql`UPDATE user_totp SET confirmed_at = ${now} WHERE user_id = ${userId}`);
 }
 
-/** Notes that a factor was added; `codeHashes` when it is the first one. Gives the person's new version. */
+/** Records that a factor was added; `codeHashes` when it is the first one. Returns the user's new version. */
 export async function factorAdded(
   tx: Tx,
   userId: string,
@@ -67,8 +67,8 @@ export async function removeTotp(tx: Tx, userId: string): Promise<void> {
 }
 
 /**
- * Notes that a factor was removed. With the last one the recovery codes go, and no session of the person counts as stepped up
- * any more. Gives their new version, and whether it was the last.
+ * Records that a factor was removed. With the last one the recovery codes are deleted, and no session of the user
+ * counts as stepped up any more. Returns the user's new version, and whether it was the last factor.
  */
 export async function factorRemoved(tx: Tx, userId: string, now: Date): Promise<{ version: number; wasLast: boolean }> {
   if (hasFactor(await findFactors(tx, userId))) {
@@ -88,8 +88,8 @@ async function setMfaEnabled(tx: Tx, userId: string, enabled: boolean, now: Date
 }
 
 /**
- * Removes every factor of a locked person whom the caller sees, with recovery codes and sign-ins that wait for one.
- * Gives what there was, and the person's new version.
+ * Removes every factor of a locked user whom the caller can see, with recovery codes and pending sign-ins. Returns the
+ * removed factors, and the user's new version.
  */
 export async function resetFactors(
   tx: Tx,
@@ -123,7 +123,7 @@ export async function insertChallenge(
     VALUES (${challenge.id}, ${challenge.userId}, ${challenge.hash}, ${challenge.now}, ${challenge.expiresAt})`);
 }
 
-/** The challenge behind a token, completed or not; nobody is signed in yet. */
+/** The challenge behind a token, completed or not; called before authentication. */
 export async function findChallenge(db: Database, hash: Buffer): Promise<TokenHolder | null> {
   const [row] = await db.read<TokenHolder>(
     { caller: null },
@@ -139,7 +139,7 @@ export async function completeChallenge(tx: Tx, id: string, now: Date): Promise<
   return completed === 1;
 }
 
-/** Until when this challenge takes no more codes; null while it does. Ask under lockPerson. */
+/** Until when this challenge refuses further codes; null while it accepts them. Call under lockPerson. */
 export async function challengeLimitedUntil(tx: Tx, challengeId: string, max: number): Promise<Date | null> {
   const [challenge] = await tx.query<{ failures: number; expires_at: Date }>(sql`
     SELECT failures, expires_at FROM mfa_challenges WHERE id = ${challengeId}`);

@@ -4,7 +4,7 @@ import { type AttemptLimit, limitedUntilMs, withFailures } from "../rules/attemp
 
 /** Something whose failures are counted together. */
 export type Counted = {
-  /** Names it, e.g. `mfa/<user id>`; letters of either case are the same. */
+  /** Name of the counter, e.g. `mfa/<user id>`; case-insensitive. */
   key: string;
   limit: AttemptLimit;
   /** Whose own count it is: theirs to see and to clear. */
@@ -16,7 +16,7 @@ export type Failures = ReadonlyMap<string, readonly number[]>;
 
 type Row = { key: string; failed_at: Date[] };
 
-// lower() is PostgreSQL's, as in the index users_email: no spelling of an e-mail has a count of its own.
+// lower() is PostgreSQL's, as in the index users_email: all spellings of an e-mail share a count.
 const bucket = sql`sha256(convert_to(lower(k.key), 'UTF8'))`;
 
 /** The failures as of now, without a lock. */
@@ -29,7 +29,7 @@ export async function readFailures(db: Database, counted: readonly Counted[]): P
   );
 }
 
-/** The failures, locked against all others who count them; what never failed has nothing to lock. */
+/** The failures, locked against concurrent counting; a counter without failures has no row to lock. */
 export async function lockFailures(tx: Tx, counted: readonly Counted[]): Promise<Failures> {
   return byKey(
     await tx.query<Row>(sql`
@@ -38,9 +38,9 @@ export async function lockFailures(tx: Tx, counted: readonly Counted[]): Promise
   );
 }
 
-/** The failures, locked as for adding one: who never failed gets a row that others wait for, too. */
+/** The failures, locked for adding one: a counter without failures gets a row that others wait for, too. */
 export async function lockToCount(tx: Tx, counted: readonly Counted[], now: Date): Promise<Failures> {
-  // One order for all: two that lock the same rows never wait for each other in a circle.
+  // A fixed lock order: two transactions that lock the same rows never deadlock.
   return byKey(
     await tx.query<Row>(sql`
       WITH locked AS (

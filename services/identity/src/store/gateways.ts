@@ -1,24 +1,27 @@
 import { type Database, sql } from "@muster/db";
 import { systemCaller } from "@muster/kit";
 
-/** Life of a gateway's lease; gateways count it from before they asked. */
+/** Life of a gateway's lease; gateways count it from before their call. */
 export const leaseMs = 2_000;
-/** How long a gateway without a lease may use an answer of ours: it asks at most once a second per credential. */
+/** How long a gateway without a lease may use identity's answer: it calls at most once a second per credential. */
 export const unleasedMs = 1_000;
 /**
- * Age of the messages that a heartbeat carries: a gateway with a lease heard the one before within `leaseMs`, and a message's
- * transaction may have begun as long before its commit as statements may take.
+ * Age of the messages that a heartbeat carries: a gateway with a lease received the previous heartbeat within
+ * `leaseMs`, and a message's transaction may have begun earlier by at most the statement timeout.
  */
 const carriedMs = leaseMs + 13_000;
 const carriedMax = 1_000;
-/** Nobody waits for an acknowledgement for longer. */
+/** Longest wait for an acknowledgement. */
 const acknowledgementsMs = 60_000;
 
 export type StoredChange = { id: string; subject: string; body: Uint8Array };
 
 const who = { caller: systemCaller("identity") };
 
-/** Registers the gateway or renews its lease. Committed before the changes are read: who waits sees the lease they count under. */
+/**
+ * Registers the gateway or renews its lease. Committed before the changes are read: waiting writers see the lease that
+ * they have to wait for.
+ */
 export async function renewLease(db: Database, gatewayId: string): Promise<void> {
   await db.inOneFlight(who, (tx) =>
     tx.execute(sql`
@@ -27,7 +30,10 @@ export async function renewLease(db: Database, gatewayId: string): Promise<void>
   );
 }
 
-/** The messages of stream AUTH that a gateway with a lease may not have heard; null when there are too many. Index outbox_auth. */
+/**
+ * The messages of stream AUTH that a gateway with a lease may not have received; null when there are too many. Index
+ * outbox_auth.
+ */
 export async function recentChanges(db: Database): Promise<StoredChange[] | null> {
   const rows = await db.read<StoredChange>(
     who,
@@ -54,8 +60,8 @@ export async function leave(db: Database, gatewayId: string): Promise<void> {
 }
 
 /**
- * Gateways that may admit what was true before now, and for how many milliseconds more: to the end of the lease, and without
- * one as long as an answer may be used.
+ * Gateways that may admit what was true before now, and for how many milliseconds more: to the end of the lease, and
+ * without one as long as an answer may be used.
  */
 export async function gatewaysToWaitFor(db: Database): Promise<{ id: string; waitMs: number }[]> {
   return db.read(
@@ -66,7 +72,7 @@ export async function gatewaysToWaitFor(db: Database): Promise<{ id: string; wai
   );
 }
 
-/** Gateways, of those given, that have acknowledged all these changes or have left. */
+/** Those of the given gateways that have acknowledged all these changes or have left. */
 export async function gatewaysDone(
   db: Database,
   gatewayIds: readonly string[],
@@ -83,7 +89,7 @@ export async function gatewaysDone(
   return rows.map(({ id }) => id);
 }
 
-/** Removes acknowledgements that nobody waits for, and gateways that have been gone for a day. */
+/** Removes acknowledgements that no call waits for, and gateways that left over a day ago. */
 export async function forgetOldLeases(db: Database): Promise<void> {
   await db.tx(who, async (tx) => {
     await tx.execute(sql`

@@ -19,7 +19,7 @@ export async function insertInvite(tx: Tx, invite: NewInvite): Promise<void> {
             ${invite.expiresAt})`);
 }
 
-/** The invitation behind a token, used or not; nobody is signed in yet. */
+/** The invitation behind a token, used or not; called before authentication. */
 export async function findInvite(db: Database, hash: Buffer): Promise<TokenHolder | null> {
   const [row] = await db.read<TokenHolder>(
     { caller: null },
@@ -28,7 +28,7 @@ export async function findInvite(db: Database, hash: Buffer): Promise<TokenHolde
   return row ?? null;
 }
 
-/** Uses the invitation up; false when somebody else did, or it has expired. */
+/** Consumes the invitation; false when it was already used, or has expired. */
 export async function useInvite(tx: Tx, id: string, now: Date): Promise<boolean> {
   const used = await tx.execute(sql`
     UPDATE invites SET accepted_at = ${now} WHERE id = ${id} AND accepted_at IS NULL AND expires_at > ${now}`);
@@ -49,7 +49,7 @@ export async function activateUser(
   return row?.version ?? null;
 }
 
-/** Takes back the invitations of a person that nobody has accepted; returns their number. */
+/** Withdraws the open invitations of a user; returns their number. */
 export function withdrawInvites(tx: Tx, userId: string): Promise<number> {
   return tx.execute(sql`DELETE FROM invites WHERE user_id = ${userId} AND accepted_at IS NULL`);
 }

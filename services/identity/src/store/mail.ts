@@ -14,7 +14,10 @@ export async function insertMail(
     VALUES (${mail.id}, ${mail.kind}, ${mail.sealed}, ${mail.now}, ${mail.expiresAt}, ${mail.now})`);
 }
 
-/** Takes up to `limit` mails that are due, for `leaseMs`: who does not finish by then leaves them to others. Index mail_waiting. */
+/**
+ * Leases up to `limit` due mails for `leaseMs`: unfinished ones become available to other replicas then. Index
+ * mail_waiting.
+ */
 export async function claimMail(db: Database, limit: number, leaseMs: number, now: Date): Promise<MailRow[]> {
   const until = new Date(now.getTime() + leaseMs);
   // Mostly there is none, and then nothing is written.
@@ -29,7 +32,7 @@ export async function claimMail(db: Database, limit: number, leaseMs: number, no
   );
 }
 
-/** Notes that it was sent; what it said is gone with that. */
+/** Records that it was sent; its content is deleted. */
 export async function markSent(db: Database, { id, attempts }: MailRow, now: Date): Promise<void> {
   await db.inOneFlight(system, (tx) =>
     tx.execute(sql`
@@ -46,7 +49,7 @@ export async function retryMail(db: Database, { id, attempts }: MailRow, error: 
   );
 }
 
-/** Gives a mail up. What it said stays sealed, for whoever mends the cause and sets it waiting again. */
+/** Marks a mail as failed. Its content stays sealed, so that an operator can fix the cause and queue it again. */
 export async function markPoison(db: Database, { id, attempts }: MailRow, error: string, now: Date): Promise<void> {
   await db.inOneFlight(system, (tx) =>
     tx.execute(sql`
@@ -55,7 +58,7 @@ export async function markPoison(db: Database, { id, attempts }: MailRow, error:
   );
 }
 
-/** Removes a row that was answered; false when somebody else was faster. */
+/** Removes a processed row; false when another replica was faster. */
 export async function deleteMail(tx: Tx, { id, attempts }: MailRow): Promise<boolean> {
   return (
     (await tx.execute(sql`DELETE FROM mail WHERE id = ${id} AND attempts = ${attempts} AND state = 'waiting'`)) === 1

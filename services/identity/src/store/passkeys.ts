@@ -99,7 +99,7 @@ export type PasskeyPurpose = "register" | "authenticate";
 /** Challenges that may wait for an answer at once, per person. */
 const openMax = 20;
 
-/** Stores a challenge that was handed out; old ones of the person go, and the oldest when there are too many. */
+/** Stores an issued challenge; deletes the user's expired ones, and the oldest when there are too many. */
 export async function insertPasskeyChallenge(
   tx: Tx,
   challenge: { hash: Buffer; userId: string; purpose: PasskeyPurpose; about: ProofOf; now: Date; expiresAt: Date },
@@ -115,7 +115,9 @@ export async function insertPasskeyChallenge(
     VALUES (${challenge.hash}, ${userId}, ${challenge.purpose}, ${sessionId}, ${mfaChallengeId}, ${challenge.expiresAt})`);
 }
 
-/** Takes a challenge away: true when it was handed out to this person, for this purpose and this sign-in, and has not expired. */
+/**
+ * Consumes a challenge: true when it was issued to this user, for this purpose and this sign-in, and has not expired.
+ */
 export async function takePasskeyChallenge(
   tx: Tx,
   wanted: { hash: Buffer; userId: string; purpose: PasskeyPurpose; about: ProofOf; now: Date },

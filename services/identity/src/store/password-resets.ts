@@ -12,7 +12,7 @@ export async function insertPasswordReset(
     VALUES (${reset.id}, ${reset.userId}, ${reset.hash}, ${reset.now}, ${reset.expiresAt})`);
 }
 
-/** The link behind a token, used or not; nobody is signed in. */
+/** The link behind a token, used or not; called before authentication. */
 export async function findPasswordReset(db: Database, hash: Buffer): Promise<TokenHolder | null> {
   const [row] = await db.read<TokenHolder>(
     { caller: null },
@@ -21,7 +21,7 @@ export async function findPasswordReset(db: Database, hash: Buffer): Promise<Tok
   return row ?? null;
 }
 
-/** Uses the link up; false when somebody else did, or it has expired. */
+/** Consumes the link; false when it was already used, or has expired. */
 export async function usePasswordReset(tx: Tx, id: string, now: Date): Promise<boolean> {
   const used = await tx.execute(sql`
     UPDATE password_resets SET used_at = ${now} WHERE id = ${id} AND used_at IS NULL AND expires_at > ${now}`);
@@ -29,8 +29,8 @@ export async function usePasswordReset(tx: Tx, id: string, now: Date): Promise<b
 }
 
 /**
- * Sets the password of an active person; no other link of theirs opens any more, and no sign-in that waits for its second
- * factor. False when they are not active.
+ * Sets the password of an active person; no other link of theirs opens any more, and no sign-in that waits for its
+ * second factor. False when they are not active.
  */
 export async function setPassword(tx: Tx, userId: string, passwordHash: string, now: Date): Promise<boolean> {
   const set = await tx.execute(sql`

@@ -4,14 +4,14 @@ import type { PrincipalRow } from "../rules/principal.ts";
 
 export type LoginCandidate = { user_id: string; password_hash: string | null; status: string };
 
-/** Nobody is signed in yet: only the lookup functions answer. */
+/** Called before authentication: only the lookup functions return rows. */
 const stranger = { caller: null };
 
 /** The account behind an e-mail, matched without case; index users_email. */
 export async function findLogin(db: Database, email: string): Promise<LoginCandidate | null> {
   const [row] = await db.read<LoginCandidate>(
     stranger,
-    // Invitations of the same address wait beside the account (docs/decisions/0011-invited-addresses.md).
+    // Invitations of the same address exist beside the account (docs/decisions/0011-invited-addresses.md).
     sql`SELECT user_id, password_hash, status FROM find_login(${email})
         ORDER BY status = 'active' DESC, password_hash IS NOT NULL DESC LIMIT 1`,
   );
@@ -29,13 +29,13 @@ export async function findPrincipal(db: Database, userId: string): Promise<Princ
   return row ?? null;
 }
 
-/** The same within a transaction: as of its statement, and of what the transaction holds locked until its end. */
+/** Reads the account within a transaction, whose locks keep it unchanged until the transaction's end. */
 export async function readPerson(tx: Tx, userId: string): Promise<PrincipalRow | null> {
   const [row] = await tx.query<PrincipalRow>(principalOf(userId));
   return row ?? null;
 }
 
-/** Notes a sign-in, and a stronger hash of the same password when there is one. */
+/** Records a sign-in, and a stronger hash of the same password when there is one. */
 export async function recordLogin(tx: Tx, userId: string, newHash: string | null, now: Date): Promise<void> {
   await tx.execute(sql`
     UPDATE users SET last_login_at = ${now}, password_hash = coalesce(${newHash}, password_hash)
@@ -43,8 +43,8 @@ export async function recordLogin(tx: Tx, userId: string, newHash: string | null
 }
 
 /**
- * Whether the hash that a password was checked against is still this active person's, held until the transaction ends: a sign-in
- * and a new password that come together end with no session by the old one.
+ * Whether the hash that a password was checked against is still this active user's, locked until the transaction ends:
+ * a sign-in concurrent with a password change leaves no session by the old password.
  */
 export async function passwordStands(tx: Tx, userId: string, hash: string): Promise<boolean> {
   const rows = await tx.query(sql`
@@ -52,7 +52,7 @@ export async function passwordStands(tx: Tx, userId: string, hash: string): Prom
   return rows.length === 1;
 }
 
-/** Gives an active person another name; the one before, and the person's new version. Null when they are not there. */
+/** Renames an active user; returns the previous name, and the user's new version. Null when the user does not exist. */
 export async function renamePerson(
   tx: Tx,
   userId: string,
@@ -66,7 +66,7 @@ export async function renamePerson(
   return row ?? null;
 }
 
-/** Keeps a stronger hash of the same password. */
+/** Stores a stronger hash of the same password. */
 export async function recordRehash(tx: Tx, userId: string, newHash: string): Promise<void> {
   await tx.execute(sql`UPDATE users SET password_hash = ${newHash} WHERE id = ${userId}`);
 }

@@ -2,8 +2,9 @@ import { sql } from "@muster/db";
 import { ownedBy, type PurgePlan, walked } from "@muster/service";
 
 /**
- * What a tenant has here: its keys, its devices' tokens, its people with all that hangs on them (sessions, invitations, second factors,
- * passkeys), what others were granted in it, and its own roles, which nobody holds by then. What names people in the audit trail is there.
+ * A tenant's rows in identity: its keys, its devices' tokens, its users with all dependent rows (sessions, invitations,
+ * second factors, passkeys), other users' grants in it, and its own roles, which are unassigned by then. The audit
+ * trail, which names users, is in the audit service.
  */
 export const purgePlan: PurgePlan = (_tx, tenant) => {
   const where = ownedBy(tenant);
@@ -13,7 +14,7 @@ export const purgePlan: PurgePlan = (_tx, tenant) => {
     { table: "service_principals", where },
     { table: "enrollment_keys", where },
     { table: "agent_tokens", where, walk: walked },
-    // Before people: what a provider hands out goes with it, links with either.
+    // Before users: a provider's round trips are deleted with it, and links with either.
     { table: "sso_providers", where },
     { table: "sso_domains", where },
     { table: "login_branding", where: tenant.kind === "partner" ? sql`partner_id = ${tenant.id}` : sql`false` },

@@ -35,8 +35,8 @@ const who = { caller: systemCaller("identity") };
 const refKey = ({ kind, id }: CredentialRef) => `${kind}/${id}`;
 
 /**
- * Grants each credential what its window leaves (rules/rate-window.ts), all in one transaction on the database's clock. The
- * same credential may stand in `wants` once only.
+ * Grants each credential the rest of its window (rules/rate-window.ts), all in one transaction on the database's clock.
+ * `wants` holds a credential at most once.
  */
 export async function reserve(
   db: Database,
@@ -45,7 +45,7 @@ export async function reserve(
   return db.tx(
     who,
     async (tx) => {
-      // Sent together, in one order for all: two that lock the same rows never wait for each other in a circle.
+      // Pipelined, in a fixed lock order: two transactions that lock the same rows never deadlock.
       const made = tx.execute(sql`
         INSERT INTO rate_hours (kind, id) SELECT kind, id FROM ${refs(wants)} ORDER BY kind, id ON CONFLICT DO NOTHING`);
       const locking = lockWindows(tx, wants);
@@ -65,7 +65,7 @@ export async function reserve(
   );
 }
 
-/** Takes a gateway's settlement in, unless it was taken before: unspent grants into their windows, use into the keys. */
+/** Applies a gateway's settlement once: unspent grants are returned to their windows, use is added to the keys. */
 export async function settle(db: Database, gatewayId: string, sequence: number, uses: readonly Use[]): Promise<void> {
   await db.tx(
     who,
@@ -172,7 +172,7 @@ function refOf(key: string): CredentialRef {
   return { kind: kind as CredentialRef["kind"], id };
 }
 
-/** True the first time a gateway tells this number. */
+/** True the first time a gateway sends this number. */
 async function noteSettlement(tx: Tx, gatewayId: string, sequence: number): Promise<boolean> {
   const noted = await tx.execute(sql`
     INSERT INTO gateways AS g (id, lease_until, settled) VALUES (${gatewayId}, '-infinity', ${sequence})
@@ -180,7 +180,7 @@ async function noteSettlement(tx: Tx, gatewayId: string, sequence: number): Prom
   return noted === 1;
 }
 
-/** What an older generation used, before a rotation, counts for nobody. */
+/** Use of an older generation, before a rotation, is not counted. */
 async function countUse(tx: Tx, uses: readonly Use[]): Promise<void> {
   if (uses.length === 0) return;
   await tx.execute(sql`

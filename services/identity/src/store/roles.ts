@@ -38,7 +38,7 @@ export async function insertFirstAdministrator(
   return inserted === 1;
 }
 
-/** Whether anybody administers the platform yet. */
+/** Whether the platform has an administrator. */
 export async function hasAdministrator(tx: Tx): Promise<boolean> {
   const rows = await tx.query(sql`SELECT 1 FROM users WHERE scope = 'system' LIMIT 1`);
   return rows.length > 0;
@@ -62,7 +62,7 @@ const columns = sql`t.id, t.key, t.name, t.description, t.scope, t.permissions, 
 
 export type RoleFilter = { partnerId: string | null; orgId: string | null; scope: string | null };
 
-/** A page of the roles that the caller sees and may give, seeded ones first, then by name (index roles_by_name). */
+/** A page of the roles that the caller can see and assign, seeded ones first, then by name (index roles_by_name). */
 export async function listRoles(
   db: Database,
   who: CallContext,
@@ -93,7 +93,7 @@ export async function findRole(db: Database, who: CallContext, id: string): Prom
   return row ?? null;
 }
 
-/** The same within a transaction. */
+/** Reads the role within a transaction. */
 export async function readRole(tx: Tx, caller: Caller, id: string): Promise<RoleRow | null> {
   const [row] = await tx.query<RoleRow>(oneOf(caller, id));
   return row ?? null;
@@ -145,7 +145,7 @@ export async function updateRole(
   }
 }
 
-/** Removes a custom role that nobody has; false when somebody does. */
+/** Removes an unassigned custom role; false when a user has it. */
 export async function deleteRole(tx: Tx, id: string): Promise<boolean> {
   const removed = await tx.execute(sql`
     DELETE FROM roles t WHERE t.id = ${id} AND t.key IS NULL AND NOT EXISTS (SELECT FROM users u WHERE u.role_id = t.id)`);
@@ -155,7 +155,7 @@ export async function deleteRole(tx: Tx, id: string): Promise<boolean> {
 const isNameTaken = (error: unknown) =>
   isUniqueViolation(error, "roles_name_of_partner") || isUniqueViolation(error, "roles_name_of_organization");
 
-/** Scopes of the roles that a caller sees and may give: none above their own. */
+/** Scopes of the roles that a caller can see and assign: none above the caller's own. */
 function assignableScopes({ scope }: Caller): Scope[] {
   if (scope === "system") return ["system", "partner", "organization"];
   return scope === "partner" ? ["partner", "organization"] : ["organization"];

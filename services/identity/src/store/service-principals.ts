@@ -59,7 +59,7 @@ export async function readPrincipal(tx: Tx, id: string): Promise<PrincipalRecord
 /** That principal locked until the end of the transaction: one rotation or adoption at a time. */
 export async function lockPrincipal(tx: Tx, who: CallContext, id: string): Promise<PrincipalRecord | null> {
   const reached = sql`id = ${id} AND ${inSight(who.caller)}`;
-  // Read by a statement after the lock: the prefix is that of the key that the holder before left behind.
+  // Read by a statement after the lock: the prefix is that of the key that the previous lock holder left.
   const [, [row]] = await Promise.all([
     tx.query(sql`SELECT FROM service_principals t WHERE ${reached} FOR UPDATE`),
     tx.query<PrincipalRecord>(sql`SELECT ${columns} FROM service_principals t WHERE ${reached}`),

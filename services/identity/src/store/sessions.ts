@@ -31,7 +31,7 @@ export type NewSession = {
   expiresAt: Date;
 };
 
-/** A session family by its id, whoever asks: the proof in the token decides. */
+/** A session family by its id, for any caller: the proof in the token authenticates. */
 export async function findSession(db: Database, id: string): Promise<SessionRow | null> {
   const [row] = await db.read<SessionRow>(
     { caller: null },
@@ -50,7 +50,7 @@ export async function insertSession(tx: Tx, s: NewSession): Promise<void> {
             ${s.ssoProviderId === null ? "password" : "sso"}, ${s.ssoProviderId}, ${s.ipAddress}, ${s.userAgent}, ${s.now}, ${s.now}, ${s.idleExpiresAt}, ${s.expiresAt})`);
 }
 
-/** Moves the family from generation n to n + 1; false when somebody else already did, or the family has ended. */
+/** Moves the family from generation n to n + 1; false after a concurrent rotation, or when the family has ended. */
 export async function rotateSession(
   tx: Tx,
   id: string,
@@ -76,7 +76,7 @@ export type EndReason =
   | "refresh_token_reuse"
   | "sso_required";
 
-/** What is told of a family that has just ended. */
+/** The fields of a family that has just ended, as they are announced. */
 export type EndedSession = { id: string; user_agent: string | null };
 
 /** Which families of a person: one, all, or all but one. */
@@ -115,7 +115,9 @@ export type OwnSession = {
   ends_at: Date;
 };
 
-/** A page of the caller's own living families, newest first, and their number unless it is skipped. Index sessions_user. */
+/**
+ * A page of the caller's own living families, newest first, and their number unless it is skipped. Index sessions_user.
+ */
 export async function listOwnSessions(
   db: Database,
   who: CallContext,
@@ -168,7 +170,9 @@ function removeSessions(db: Database, which: Query, limit: number): Promise<numb
   );
 }
 
-/** Ends every living family of a partner's or an organization's people (index `sessions_tenant`); how many there were. */
+/**
+ * Ends every living family of a partner's or an organization's people (index `sessions_tenant`); how many there were.
+ */
 export function revokeTenantSessions(tx: Tx, tenant: Tenant, reason: string, now: Date): Promise<number> {
   return tx.execute(sql`
     UPDATE sessions SET revoked_at = ${now}, revoke_reason = ${reason}

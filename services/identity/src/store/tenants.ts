@@ -13,7 +13,9 @@ export type KnownTenants = {
 
 type Row = { kind: string; id: string; partner_id: string; org_id: string | null };
 
-/** Those of the wanted tenants that exist, are not deleted and are in the caller's sight, as identity's copy has them. */
+/**
+ * Those of the wanted tenants that exist, are not deleted and are in the caller's sight, as identity's copy has them.
+ */
 export async function knownTenants(db: Database, who: CallContext, wanted: WantedTenants): Promise<KnownTenants> {
   const rows = await db.read<Row>(
     who,
@@ -48,7 +50,7 @@ export async function findTenants(
   return knownTenants(db, who, wanted);
 }
 
-/** Whether the copy knows an organization at all, deleted ones included. */
+/** Whether the copy has an organization, deleted ones included. */
 export async function organizationIsKnown(db: Database, who: CallContext, id: string): Promise<boolean> {
   return (await db.read(who, sql`SELECT FROM tenant WHERE kind = 'organization' AND id = ${id}`)).length > 0;
 }

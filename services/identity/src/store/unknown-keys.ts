@@ -10,18 +10,21 @@ import {
 import { addFailures, type Counted, lockToCount } from "./failures.ts";
 
 export type UnknownKeys = {
-  /** Counts a key that nobody knows; until when its address may try no further ones, or null. */
+  /** Counts an unknown key; returns until when its address may not try further ones, or null. */
   count(clientAddress: string | null): Promise<Date | null>;
 };
 
 type Waiting = { resolve(until: Date | null): void; reject(error: unknown): void };
 
-/** Unknown API keys by address. What arrives while a transaction is under way shares the next one: guessing cannot flood the database. */
+/**
+ * Unknown API keys by address. What arrives while a transaction is under way shares the next one: guessing cannot flood
+ * the database.
+ */
 export function unknownKeys(deps: {
   db: Database;
   limit: AttemptLimit;
   now: () => Date;
-  /** What is counted apart from all others. */
+  /** The kinds of credentials that are counted separately. */
   kind?: "api-key" | "enrollment" | "token";
 }): UnknownKeys {
   const { db, limit, now, kind = "api-key" } = deps;
@@ -61,7 +64,7 @@ export function unknownKeys(deps: {
     for (const [key, all] of batch) answer(all, failures.get(key) ?? [], nowMs);
   };
 
-  /** The first of them use up what was left. */
+  /** The first of them use up the remainder. */
   const answer = (all: readonly Waiting[], before: readonly number[], nowMs: number) => {
     const left = attemptsLeft(before, limit, nowMs);
     const untilMs = limitedUntilMs(withFailures(before, limit, nowMs, Math.min(left, all.length)), limit, nowMs);
@@ -82,7 +85,7 @@ export function unknownKeys(deps: {
   };
 }
 
-/** What a token that nobody knows is answered: the given refusal, or `rate_limited` once too many came from the caller's address. */
+/** The refusal of an unknown token: the given one, or `rate_limited` once too many came from the caller's address. */
 export async function refusedToken(
   { unknownTokens, now }: { unknownTokens: UnknownKeys; now: () => Date },
   { meta }: Pick<CallContext, "meta">,

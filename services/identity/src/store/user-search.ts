@@ -1,7 +1,10 @@
 import { type Database, type Query, sql } from "@muster/db";
 import type { CallContext } from "@muster/kit";
 
-/** People of whom each one is looked up; a search that finds more walks the list instead, and its total is an estimate. */
+/**
+ * Matches that are looked up one by one at most; a search with more walks the list instead, and its total is an
+ * estimate.
+ */
 export const mostFound = 2_000;
 /** Words that are looked for; each narrows the search. */
 const mostWords = 8;
@@ -15,10 +18,13 @@ export type SearchPlace = { partnerId: string | null; orgId: string | null };
 export type Found =
   /** The people that were found: their number can be counted. */
   | { isFew: true; where: Query }
-  /** Too many for that: `walk` asks each person of the list for their words, `lookUp` looks all of them up. */
+  /** Too many matches: `walk` tests each user of the list for the words, `lookUp` looks up all matches. */
   | { isFew: false; walk: Query; lookUp: Query };
 
-/** Looks up of whom every word of the search begins a word; each index of user_words serves one kind of place. */
+/**
+ * Looks up the users of whom a word begins with every word of the search; each index of user_words serves one kind of
+ * place.
+ */
 export async function findByWords(db: Database, who: CallContext, query: string, place: SearchPlace): Promise<Found> {
   const words = [...new Set(query.trim().split(/\s+/u))].slice(0, mostWords);
   const within =

@@ -34,7 +34,7 @@ const columns = sql`
   (SELECT coalesce(array_agg(g.org_id ORDER BY g.org_id), '{}') FROM user_organizations g WHERE g.user_id = t.id) AS org_ids,
   (SELECT coalesce(array_agg(s.site_id ORDER BY s.site_id), '{}') FROM user_sites s WHERE s.user_id = t.id) AS site_ids`;
 
-/** Inserts an invited person with their grants. Throws `email_taken` when the address has somebody at the same place. */
+/** Inserts an invited user with their grants. Throws `email_taken` when the address is in use at the same place. */
 export async function insertUser(tx: Tx, id: string, user: NewUser, now: Date): Promise<UserRow> {
   const restricted = user.siteIds.length > 0;
   try {
@@ -91,7 +91,7 @@ export async function listUsers(
     partnerId: partnerId ?? (caller.scope === "partner" ? caller.partnerId : null),
   };
   const found = query === null ? null : await findByWords(db, who, query, place);
-  // Spelled out for what is given: each combination is a plan of its own, over its own index.
+  // Only the given filters are in the statement: each combination is a separate plan, over its own index.
   const given: Query[] = [
     ...(partnerId === null ? [] : [sql`t.partner_id = ${partnerId}`]),
     ...(orgId === null ? [] : [sql`t.org_id = ${orgId}`]),
@@ -105,7 +105,7 @@ export async function listUsers(
   if (found === null) return readNewestPage<UserRow>(db, who, listOf(), page);
   if (found.isFew) return readNewestPage<UserRow>(db, who, listOf(found.where), page);
   const uncounted = { ...page, skipCount: true };
-  // So many find a page soon, unless all of them stand at the far end of the list.
+  // With this many matches a page is found soon, unless all of them are at the far end of the list.
   const soon = { ...who, deadlineMs: Math.min(performance.now() + walkMs, who.deadlineMs ?? Number.POSITIVE_INFINITY) };
   const shown = await readNewestPage<UserRow>(db, soon, listOf(found.walk), uncounted).catch((error: unknown) => {
     if (!(error instanceof AppError) || error.code !== "deadline_exceeded") throw error;
@@ -145,7 +145,10 @@ export async function disableUser(tx: Tx, id: string, now: Date): Promise<{ row:
   return { row: await readUser(tx, id), version: written(disabled).version };
 }
 
-/** Lets a locked, disabled person in again: as before, so without a password as somebody invited. Throws `email_taken`. */
+/**
+ * Enables a locked, disabled user: in the previous state, so without a password as an invited user. Throws
+ * `email_taken`.
+ */
 export async function enableUser(tx: Tx, id: string, now: Date): Promise<{ row: UserRow; version: number }> {
   try {
     const [enabled] = await tx.query<{ version: number }>(sql`
@@ -163,7 +166,7 @@ export async function deleteUser(tx: Tx, id: string): Promise<void> {
   await tx.execute(sql`DELETE FROM users WHERE id = ${id}`);
 }
 
-/** Who has an address, in any tenant and of either case: accounts and invitations. */
+/** Accounts and invitations with an address, in any tenant, case-insensitively. */
 export function findEmailHolders(
   tx: Tx,
   email: string,

@@ -119,7 +119,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     clock,
     system,
     roleId: (key: string) => roles.find((role) => role.key === key)?.id ?? "",
-    /** The caller as somebody who really is in the database, with these permissions and a second factor just completed. */
+    /** A caller who exists in the database, with these permissions and a second factor just completed. */
     async person(caller: Caller, held: readonly string[] = permissions): Promise<Caller> {
       const { actor, scope, partnerId, orgId, orgAccess, siteIds } = caller;
       const roleId = uuidv7();
@@ -141,7 +141,7 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
       });
       return { ...caller, permissions: [...held], mfaAt: clock.now };
     },
-    /** What a person's role holds from now on, whatever their token says. */
+    /** Replaces the permissions of a user's role, whatever their token contains. */
     setHeld: (caller: Caller, held: readonly string[]) =>
       db.tx(system, (tx) =>
         tx.execute(sql`UPDATE roles SET permissions = ${[...held]}::text[]

@@ -89,7 +89,7 @@ export async function startTestKeys() {
       await tell("site", id, partnerId, orgId);
       return id;
     },
-    /** The caller as somebody who really is in the database, with these permissions and a second factor just completed. */
+    /** A caller who exists in the database, with these permissions and a second factor just completed. */
     async person(caller: Caller, held: readonly string[] = permissions): Promise<Caller> {
       const { id, email } = caller.actor;
       const roleId = uuidv7();
@@ -104,7 +104,7 @@ export async function startTestKeys() {
       });
       return { ...caller, permissions: [...held], mfaAt: clock.now };
     },
-    /** What a person's role holds from now on, whatever their token says. */
+    /** Replaces the permissions of a user's role, whatever their token contains. */
     setHeld: (caller: Caller, held: readonly string[]) =>
       db.tx(system, (tx) =>
         tx.execute(sql`UPDATE roles SET permissions = ${[...held]}::text[]
@@ -113,7 +113,7 @@ export async function startTestKeys() {
     apiKeysAs: (caller: Caller) => port.client(ApiKeyService, caller),
     enrollmentKeysAs: (caller: Caller) => port.client(EnrollmentKeyService, caller),
     principalsAs: (caller: Caller) => port.client(ServicePrincipalService, caller),
-    /** The three, as somebody whose calls carry an Idempotency-Key. */
+    /** The three clients, with calls that carry an Idempotency-Key. */
     repeatable: (caller: Caller, idempotencyKey: string) => ({
       apiKeys: port.client(ApiKeyService, caller, { idempotencyKey }),
       enrollmentKeys: port.client(EnrollmentKeyService, caller, { idempotencyKey }),
@@ -124,12 +124,12 @@ export async function startTestKeys() {
       const bodies = await bodiesOf("audit.identity.%");
       return bodies.map((body) => fromBinary(AuditEventSchema, body)).filter((event) => event.resourceId === id);
     },
-    /** What the gateways were told of a key, oldest first. */
+    /** The messages to the gateways about a key, oldest first. */
     async toldOf(keyId: string): Promise<KeyChanged[]> {
       const bodies = await bodiesOf("auth.key");
       return bodies.map((body) => fromBinary(KeyChangedSchema, body)).filter((event) => event.keyId === keyId);
     },
-    /** Everything that leaves with a transaction, as text. */
+    /** All messages of a transaction, as text. */
     async outboxText(): Promise<string> {
       return (await bodiesOf("%")).map((body) => body.toString("latin1")).join("\n");
     },
@@ -140,7 +140,7 @@ export async function startTestKeys() {
   };
 }
 
-/** A tenant of its own and its administrators. */
+/** A new tenant and its administrators. */
 export async function tenantOf(keys: TestKeys) {
   const partnerId = await keys.addPartner();
   const orgId = await keys.addOrganization(partnerId);

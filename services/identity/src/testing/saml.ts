@@ -117,7 +117,7 @@ export type Signing = Partial<{
   publicCert: string;
 }>;
 
-/** The document with a signature made by another library than the one that is tested. */
+/** The document with a signature made by another library than the one under test. */
 export function signed(xml: string, key: Pick<TestKey, "privateKey">, signing: Signing = {}): string {
   const element = `//*[local-name(.)='${signing.of ?? "Assertion"}'${signing.id ? ` and @ID='${signing.id}'` : ""}]`;
   const signature = new SignedXml({
@@ -139,7 +139,7 @@ export function signed(xml: string, key: Pick<TestKey, "privateKey">, signing: S
 
 export const posted = (xml: string | Buffer) => Buffer.from(xml).toString("base64");
 
-/** What the verifier is given, for a provider with this key. */
+/** The verifier's input for a provider with this key. */
 export const verification = (key: TestKey, change: Partial<Verification> = {}): Verification => ({
   expected,
   certificates: [key.certificate],

@@ -3,7 +3,9 @@ import { SMTPServer } from "smtp-server";
 
 export type Received = { from: string; to: string; raw: string; text: string; link: string; token: string };
 
-/** A real SMTP server on a port of its own that keeps what it gets; `refuse` answers a recipient with that code. */
+/**
+ * A real SMTP server on its own port that stores the mails it receives; `refuse` rejects a recipient with that code.
+ */
 export async function startSmtp() {
   const received: Received[] = [];
   let refuse: number | null = null;

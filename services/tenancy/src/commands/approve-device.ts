@@ -37,7 +37,10 @@ export async function approveDevice(
   );
 }
 
-/** Decommissions the device that had the hardware id until now. Throws `device_not_found` when the caller does not reach it. */
+/**
+ * Decommissions the device that had the hardware id until now. Throws `device_not_found` when the caller does not reach
+ * it.
+ */
 async function retire(tx: Tx, context: CallContext, ownerId: string, by: DeviceRow, at: Date): Promise<void> {
   const owner = await lockDevice(tx, context.caller, ownerId);
   if (!owner) throw deviceNotFound();

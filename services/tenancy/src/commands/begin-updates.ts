@@ -3,7 +3,10 @@ import { type RequestMeta, systemCaller } from "@muster/kit";
 import { emitDevice } from "../emits/device.ts";
 import { type BegunUpdate, beginUpdates as begin } from "../store/presence.ts";
 
-/** Shows devices as updating from now on, tells the stream, and returns the ids of those that do: quarantined and gone ones do not. */
+/**
+ * Marks devices as updating from now on, emits their events, and returns the ids of those marked: quarantined and
+ * deleted ones are not.
+ */
 export function beginUpdates(db: Database, meta: RequestMeta, updates: readonly BegunUpdate[]): Promise<string[]> {
   const caller = systemCaller("tenancy");
   return db.tx(

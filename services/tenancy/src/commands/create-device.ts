@@ -23,9 +23,9 @@ import { lockPartner } from "../store/partners.ts";
 type Deps = { db: Database; now: () => Date };
 
 /**
- * Makes the device that an enrollment wants: the one that is there already when the id repeats. Throws `organization_not_found`,
- * `site_not_found`, `limit_reached`, `validation_failed` when the id is another organization's, and `device_decommissioned` when
- * the enrollment was given up or the device is gone.
+ * Creates an enrollment's device; returns the existing one when the id repeats. Throws `organization_not_found`,
+ * `site_not_found`, `limit_reached`, `validation_failed` when the id is another organization's, and
+ * `device_decommissioned` when the enrollment was rolled back or the device is deleted.
  */
 export async function createDevice({ db, now }: Deps, context: CallContext, wanted: NewDevice): Promise<DeviceRow> {
   const at = now();
@@ -38,7 +38,7 @@ export async function createDevice({ db, now }: Deps, context: CallContext, want
       throw validationError({ id: ["Belongs to a device of another organization"] });
     }
     if (existing && existing.status !== "decommissioned") return existing;
-    // The enrollment was given up meanwhile, or the device is gone already: its id is never used again.
+    // The enrollment was rolled back meanwhile, or the device is already deleted: its id is never used again.
     if (existing || (await isDiscarded(tx, wanted.id))) return null;
     requireEnrollable(owner.partner, owner.organization);
     await requireSite(tx, context, wanted);
@@ -60,7 +60,7 @@ export async function createDevice({ db, now }: Deps, context: CallContext, want
   return row;
 }
 
-/** Takes back a device whose enrollment came to nothing, or keeps its id from ever being used. */
+/** Deletes the device of a failed enrollment, or prevents its id from ever being used. */
 export async function discardDevice({ db, now }: Deps, context: CallContext, id: string): Promise<void> {
   const at = now();
   await db.tx(context, async (tx) => {
@@ -79,7 +79,10 @@ export async function discardDevice({ db, now }: Deps, context: CallContext, id:
 
 type Owner = Awaited<ReturnType<typeof lockOwner>>;
 
-/** Partner, then organization: whoever enrolls locks both in this order, so caps are judged one device after another. */
+/**
+ * Partner, then organization: every enrollment locks both in this order, so that limits are checked for one device
+ * after another.
+ */
 async function lockOwner(tx: Tx, { caller }: CallContext, orgId: string) {
   const partnerId = await findOwner(tx, caller, orgId);
   const partner = partnerId === null ? null : await lockPartner(tx, partnerId);

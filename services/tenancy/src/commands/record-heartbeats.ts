@@ -13,7 +13,7 @@ import {
   writeHeartbeat,
 } from "../store/presence.ts";
 
-/** In place of a known version: nobody can decide about updates now. */
+/** Sent in place of a known version: updates cannot be decided now. */
 const noFacts = -1;
 
 export type ToldHeartbeat = Heartbeat & { meta: RequestMeta };
@@ -29,8 +29,8 @@ const batchSize = histogram(
 export type HeardDevice = { status: string; facts: DeviceFacts | null };
 
 /**
- * Writes heartbeats in one transaction; what each device is from now on, null when there is none in that organization.
- * Rows are locked in the order of ids; those that say nothing new take one UPDATE together.
+ * Writes heartbeats in one transaction; returns each device's new state, null when the organization has no such device.
+ * Rows are locked in the order of ids; heartbeats without changes take one UPDATE together.
  */
 export async function recordHeartbeats(
   db: Database,
@@ -38,7 +38,7 @@ export async function recordHeartbeats(
   intervalSeconds: number,
 ): Promise<(HeardDevice | null)[]> {
   batchSize.observe(heartbeats.length);
-  // Of what a device said twice within a batch the later counts.
+  // Of several heartbeats of a device within a batch the last one counts.
   const newest = new Map(heartbeats.map((heartbeat) => [heartbeat.deviceId, heartbeat]));
   const sorted = [...newest.values()].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1));
   const caller = systemCaller("tenancy");
@@ -85,7 +85,7 @@ export async function recordHeartbeats(
   return heartbeats.map(({ deviceId }) => statuses.get(deviceId) ?? null);
 }
 
-/** Asked for those alone whose row has changed since the gateway learned that there is nothing to do: seldom any. */
+/** Read only for devices whose row has changed since the gateway learned that there is nothing to do: rarely any. */
 async function heardOf(
   tx: Tx,
   heartbeats: readonly ToldHeartbeat[],

@@ -6,7 +6,7 @@ import { auditEvent, platformEvent } from "@muster/service";
 import type { DeviceGroupRow } from "../store/device-groups.ts";
 import type { DeviceRow } from "../store/devices.ts";
 
-/** What an organization's webhooks are told by each change, unless the change is one of presence. */
+/** The webhook event of each change, except changes of presence. */
 const platformTypes = {
   created: "device.enrolled",
   updated: "device.updated",
@@ -14,8 +14,8 @@ const platformTypes = {
 } as const;
 
 /**
- * Emits `tenancy.device.<change>` with the row after it, and the event of the platform, in the transaction that makes the
- * change.
+ * Emits `tenancy.device.<change>` with the row after it, and the event of the platform, in the transaction that makes
+ * the change.
  */
 export function emitDevice(
   tx: Tx,

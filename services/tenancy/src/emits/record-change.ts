@@ -20,7 +20,10 @@ export type ChangedTenant = {
 
 export type TenantChange = {
   tenant: ChangedTenant;
-  /** `purged` tells whoever holds data of a tenant that was deleted long ago to delete it: the row stays as it is. */
+  /**
+   * `purged` instructs services to delete the data of a tenant that was deleted long ago; the tenant's row stays
+   * unchanged.
+   */
   change: "created" | "updated" | "deleted" | "purged";
   /** Action of the audit row (docs/behaviour.md#audit-events) and its details. */
   action: string;

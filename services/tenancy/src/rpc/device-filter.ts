@@ -4,7 +4,7 @@ import { deviceStatuses, deviceSystems, idField } from "../rules/device.ts";
 import { type Checks, checks } from "../rules/fields.ts";
 import { type DeviceFilter, type DevicePlaces, deviceSorts } from "../store/device-list.ts";
 
-/** Filters as the store takes them, empty ones left empty; throws `validation_failed` naming each bad one. */
+/** Filters as the store accepts them, empty ones left empty; throws `validation_failed` with each invalid one. */
 export function deviceFilter(request: ListDevicesRequest): DeviceFilter {
   const check = checks();
   const statuses = request.statuses.length > 0 ? request.statuses : request.status === "" ? [] : [request.status];

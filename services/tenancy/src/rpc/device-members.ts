@@ -55,7 +55,9 @@ function admit(context: CallContext): void {
   requireOrganization(context);
 }
 
-/** The devices before the group, as a site's deletion locks them. Throws `device_group_not_found`, `device_not_found`. */
+/**
+ * The devices before the group, as a site's deletion locks them. Throws `device_group_not_found`, `device_not_found`.
+ */
 async function lockEnds(tx: Tx, context: CallContext, groupId: string, ids: string[]): Promise<Ends> {
   const reached = await lockDevices(tx, context.caller, ids);
   const group = isUuid(groupId) ? await holdDeviceGroup(tx, context.caller, groupId) : null;

@@ -143,7 +143,7 @@ function admit(context: CallContext, permission: "devices:read" | "devices:write
   requireOrganization(context);
 }
 
-/** A device moves within its organization; who is limited to sites cannot put it outside of all of them. */
+/** A device moves within its organization; a user limited to sites cannot move it out of all of them. */
 function checkMove(
   context: CallContext,
   stored: DeviceRow,

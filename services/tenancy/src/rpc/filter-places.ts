@@ -5,7 +5,7 @@ import { findDeviceGroup } from "../store/device-groups.ts";
 import { findSite, siteExists } from "../store/sites.ts";
 
 /**
- * Why a site is not there for a caller: one that is missing differs from one out of reach (docs/behaviour.md#errors).
+ * Why a site is not accessible to a caller: a missing site differs from one out of reach (docs/behaviour.md#errors).
  */
 export async function siteRefusal(db: Database, context: CallContext, id: string): Promise<AppError> {
   const isThere = isUuid(id) && (await siteExists(db, context, id));

@@ -8,7 +8,7 @@ import { findNames } from "../store/names.ts";
 
 const idsMax = 100;
 
-/** What ids are called: of each kind only to those who may read its records. */
+/** Names of records by id: each kind only for callers who may read its records. */
 export function nameService({ db }: { db: Database }): ServiceImpl<typeof NameService> {
   return {
     async listNames({ ids }, handler) {

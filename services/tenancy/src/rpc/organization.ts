@@ -31,7 +31,10 @@ type Deps = { db: Database; now: () => Date };
 /** Most organizations that are answered without pages. */
 const maxUnpaged = 10_000;
 
-/** Organizations as partner and system callers manage them; an organization's people only see their own in the plain list. */
+/**
+ * Organizations as partner and system callers manage them; an organization's people only see their own in the plain
+ * list.
+ */
 export function organizationService({ db, now }: Deps): ServiceImpl<typeof OrganizationService> {
   return {
     async createOrganization(request, handler) {
@@ -146,7 +149,7 @@ function partnerOfNew({ caller }: CallContext, wanted: string): string {
   if (wanted !== "" && wantedId !== caller.partnerId.toLowerCase()) {
     throw new AppError("partner_access_denied", "Access denied to this partner");
   }
-  // Who was granted single organizations could not even see the new one.
+  // A user limited to a list of organizations could not even see the new one.
   if (caller.orgAccess.mode !== "all") {
     throw new AppError("scope_not_allowed", "Creating organizations needs access to all organizations of the partner");
   }

@@ -88,7 +88,7 @@ function requireOwnWrite(context: CallContext, permission: "partner:policy" | "o
   requireAllSites(context);
 }
 
-/** Who reaches only a list of organizations orders these; the others stay in the order they had, behind them. */
+/** A caller who reaches only a list of organizations orders these; the others keep their order, behind them. */
 function outOfReach(stored: string[], { orgAccess }: Caller): string[] {
   if (orgAccess.mode === "all") return [];
   const reached = new Set(orgAccess.orgIds);

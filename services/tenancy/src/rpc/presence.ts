@@ -11,7 +11,7 @@ type Deps = { db: Database; heartbeatIntervalSeconds: number };
 
 const batchMax = 500;
 
-/** What agents say of their devices, as gateways pass it on. */
+/** Agents' reports about their devices, as gateways forward them. */
 export function presenceService({ db, heartbeatIntervalSeconds }: Deps): ServiceImpl<typeof PresenceService> {
   return {
     async recordHeartbeats({ heartbeats }, handler) {
@@ -46,7 +46,9 @@ function isUpdate({ deviceId, component, version, timeoutSeconds }: BeganUpdate)
   return isUuid(deviceId) && isKnown && version !== "" && version.length <= 50 && timeoutSeconds > 0;
 }
 
-/** One that the gateway should not have let in spoils the whole call: it is a fault, not an agent's mistake. */
+/**
+ * One device that the gateway should not have admitted fails the whole call: it is an internal error, not an agent's.
+ */
 function toldOf(told: Heartbeat): ToldHeartbeat {
   const { deviceId, orgId, agentVersion, watchdogVersion, helperVersion, reportedJson } = told;
   const tooLong =

@@ -29,7 +29,7 @@ import { requireAllSites } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date };
 
-/** Sites, for everybody who reaches their organization. */
+/** Sites, for all callers who reach their organization. */
 export function siteService({ db, now }: Deps): ServiceImpl<typeof SiteService> {
   const noSuchSite = (context: CallContext, id: string) => siteRefusal(db, context, id);
 

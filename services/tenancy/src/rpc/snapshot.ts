@@ -72,7 +72,7 @@ export function snapshotService({ db }: { db: Database }): ServiceImpl<typeof Sn
   };
 }
 
-/** What the hash is made of, one line a row (snapshot.proto says so to those who compare). */
+/** The input of the hash, one line per row (documented in snapshot.proto for its clients). */
 function lineOf({ kind, id, version, status, deleted }: SnapshotRow): string {
   return `${kind} ${id} ${version} ${status} ${deleted ? 1 : 0}\n`;
 }

@@ -3,7 +3,7 @@ import { isObject } from "./fields.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** What an audit row tells of an update: names of the fields that differ, and their values before and after. */
+/** The details of an update's audit row: names of the differing fields, and their values before and after. */
 export type Changes = { changedFields: string[]; changes: { before: Values; after: Values } };
 
 /** Fields that differ; of `settings` only the keys that differ. */

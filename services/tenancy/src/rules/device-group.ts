@@ -2,7 +2,7 @@ import { AppError, validationError } from "@muster/kit";
 import { idField } from "./device.ts";
 import { checks } from "./fields.ts";
 
-/** Devices that one call puts into a group or takes out of it. */
+/** Devices that one call adds to a group or removes from it. */
 export const maxDevicesPerCall = 1_000;
 
 /** What a creation or a change writes, all of it. */

@@ -82,14 +82,16 @@ export function cloneReason(ownerId: string): string {
 }
 
 /**
- * Status of a device that enrolls: `quarantined` when its hardware id is that of a trusted living device, so that a clone
- * never takes over; else `offline` until its first heartbeat.
+ * Status of a device that enrolls: `quarantined` when its hardware id is that of a trusted living device, so that a
+ * clone never replaces the device; else `offline` until its first heartbeat.
  */
 export function firstStatus(hardwareIdTaken: boolean): "offline" | "quarantined" {
   return hardwareIdTaken ? "quarantined" : "offline";
 }
 
-/** Whether an organization and its partner take new devices. Throws `partner_inactive` or `organization_inactive`. */
+/**
+ * Checks that an organization and its partner accept new devices. Throws `partner_inactive` or `organization_inactive`.
+ */
 export function requireEnrollable(partner: { status: string }, organization: { status: string }): void {
   if (partner.status !== "active") {
     throw new AppError("partner_inactive", "Partner is not active", { facts: { status: partner.status } });

@@ -1,9 +1,11 @@
-/** Most entries of an order. Beyond them organizations stand in registration order, which is where they would be anyway. */
+/**
+ * Most entries of an order. Beyond them organizations stand in registration order, which is where they would be anyway.
+ */
 export const maxOrderedOrganizations = 5_000;
 
 /**
- * The order to keep: wanted ids that exist, each once, then the omitted ones as registered (docs/behaviour.md#partner-settings, PATCH
- * /orgs/organizations/order).
+ * The order to store: wanted ids that exist, each once, then the omitted ones as registered
+ * (docs/behaviour.md#partner-settings, PATCH /orgs/organizations/order).
  */
 export function organizationOrder(
   wanted: readonly string[],

@@ -69,8 +69,8 @@ export function newOrganization(input: OrganizationInput): OrganizationFields {
 }
 
 /**
- * The organization after a change: masked fields are written (an absent one becomes null), settings merge key by key, the
- * other objects are replaced. Throws `no_updates` or `validation_failed`.
+ * The organization after a change: masked fields are written (an absent one becomes null), settings merge key by key,
+ * the other objects are replaced. Throws `no_updates` or `validation_failed`.
  */
 export function changeOrganization(
   stored: OrganizationFields,

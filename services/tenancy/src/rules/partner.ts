@@ -67,8 +67,8 @@ export function newPartner(input: PartnerInput): NewPartner {
 }
 
 /**
- * The partner after a change: masked fields are written (an absent one becomes null), settings merge key by key, everything
- * else stays. Paths outside `allowed` count as not given. Throws `no_updates` or `validation_failed`.
+ * The partner after a change: masked fields are written (an absent one becomes null), settings merge key by key,
+ * everything else stays. Paths outside `allowed` count as not given. Throws `no_updates` or `validation_failed`.
  */
 export function changePartner(
   stored: PartnerFields,

@@ -1,8 +1,8 @@
 /** Heartbeats a device may miss before it counts as offline. */
 export const missedMax = 3;
-/** Bytes of what an agent may say of itself beside its versions, as JSON. */
+/** Bytes of an agent's report besides its versions, as JSON. */
 export const maxReportedBytes = 8 * 1024;
-/** Longest pause of the watch that says nothing about the devices. */
+/** Longest pause of the watch after which silent devices are still considered offline. */
 export const watchPauseSeconds = 10;
 
 /** What of a device's presence matters to a heartbeat. */
@@ -16,7 +16,7 @@ export type Presence = {
 /** What a device updates itself to; null while it does not. */
 export type Updating = { updating_component: string | null; updating_version: string | null };
 
-/** What an agent said of itself; null where it said nothing. */
+/** An agent's report; null for fields that it omitted. */
 export type Said = {
   agentVersion: string;
   watchdogVersion: string | null;
@@ -26,8 +26,8 @@ export type Said = {
 };
 
 /**
- * Status after a heartbeat: an offline device is back, an updating one when it runs what it was to run or says that it gave up. A
- * quarantined one stays so.
+ * Status after a heartbeat: an offline device becomes online, an updating one when it runs the target version or
+ * reports a failed update. A quarantined one stays quarantined.
  */
 export function statusAfterHeartbeat(before: Presence & Updating, said: Said): string {
   if (before.status === "updating") return hasEndedUpdate(before, said) ? "online" : "updating";
@@ -42,7 +42,7 @@ function hasEndedUpdate({ updating_component: component, updating_version: versi
   return now !== null && now.replace(/^v/, "").replace(/\+.*$/s, "") === version;
 }
 
-/** What a heartbeat changes beside its time; null when nothing that others are told of. */
+/** The changes of a heartbeat besides its time; null when none of them is announced. */
 export function heartbeatChange(before: Presence, after: Presence): "device.online" | "device.updated" | null {
   if (after.status !== before.status) return "device.online";
   const isSame =
@@ -52,7 +52,7 @@ export function heartbeatChange(before: Presence, after: Presence): "device.onli
   return isSame ? null : "device.updated";
 }
 
-/** Whether a heartbeat says nothing but that the device is there. */
+/** Whether a heartbeat reports nothing except that the device is online. */
 export function saysNothingNew(
   before: Presence & Updating & { last_ip_address: string | null; last_seen_at: Date | null },
   said: Said & { clientAddress: string | null },

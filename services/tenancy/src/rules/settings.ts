@@ -12,7 +12,7 @@ const maxText = 255;
 /** Keys whose own keys are merged, (docs/behaviour.md#partner-settings). */
 const dotted: ReadonlySet<string> = new Set(["businessHours", "contact"]);
 
-/** Reports each known key that has a bad value; null removes a key and is always good. */
+/** Reports each known key that has a bad value; null removes a key and is always valid. */
 export function checkPartnerSettings(patch: JsonObject, field: string, check: Checks): void {
   const at = (key: string) => `${field}.${key}`;
   oneOf(patch.dateFormat, dateFormats, at("dateFormat"), check);
@@ -37,8 +37,8 @@ export function checkPartnerSettings(patch: JsonObject, field: string, check: Ch
 }
 
 /**
- * Stored settings after a patch: sent keys win, null removes a key, all others stay; keys that are documented with a
- * dot merge one level down. Reports on `field` what grew beyond the limit.
+ * Stored settings after a patch: keys in the patch replace stored ones, null removes a key, all others stay; keys that
+ * are documented with a dot merge one level down. Reports on `field` a result beyond the size limit.
  */
 export function mergeSettings(stored: JsonObject, patch: JsonObject, field: string, check: Checks): JsonObject {
   const merged = merge(stored, patch, (key, value, old) =>
@@ -61,7 +61,7 @@ function merge(
   return Object.fromEntries(merged);
 }
 
-/** A dotted key that is sent for the first time: null inside it removes nothing, so it leaves nothing. */
+/** A dotted key that is new: null inside it removes nothing and is not stored. */
 function withoutNulls(value: unknown, applies: boolean): unknown {
   if (!applies || !isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== null));

@@ -37,8 +37,8 @@ export function newSite(input: SiteInput): SiteFields {
 }
 
 /**
- * The site after a change: masked fields are written, settings merge key by key, address and contact are replaced. Throws
- * `no_updates` or `validation_failed`.
+ * The site after a change: masked fields are written, settings merge key by key, address and contact are replaced.
+ * Throws `no_updates` or `validation_failed`.
  */
 export function changeSite(stored: SiteFields, paths: readonly string[], patch: SiteInput): SiteFields {
   const given = paths.filter((path) => sitePaths.some((known) => known === path));

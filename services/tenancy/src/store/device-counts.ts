@@ -1,8 +1,8 @@
 import { sql, type Tx } from "@muster/db";
 
 /**
- * Counts one more living device of the organization and says how many there are now. The row stays locked until the end of
- * the transaction; callers hold the locks on partner and organization already, in this order.
+ * Increments the organization's count of living devices and returns it. The row stays locked until the end of the
+ * transaction; callers hold the locks on partner and organization already, in this order.
  */
 export async function countUp(tx: Tx, orgId: string, partnerId: string): Promise<number> {
   const [row] = await tx.query<{ living: number }>(sql`

@@ -1,7 +1,7 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import type { CallContext } from "@muster/kit";
 
-/** What a device's events say of it (`DeviceChanged`), and what updates are decided by. */
+/** The fields of a device's events (`DeviceChanged`), and those that update decisions need. */
 export type DeviceFacts = {
   id: string;
   version: number;
@@ -23,12 +23,12 @@ const columns = sql`id, version, partner_id AS "partnerId", org_id AS "orgId", c
   os, arch, agent_version AS "agentVersion", coalesce(watchdog_version, '') AS "watchdogVersion",
   coalesce(helper_version, '') AS "helperVersion", auto_update_enabled AS "autoUpdateEnabled"`;
 
-/** Those of the ids that there are, decommissioned ones included. */
+/** The existing devices with these ids, decommissioned ones included. */
 export function devicesById(db: Database, who: CallContext, ids: readonly string[]): Promise<DeviceFacts[]> {
   return db.read<DeviceFacts>(who, sql`SELECT ${columns} FROM devices d WHERE id = ANY (${ids}::uuid[])`);
 }
 
-/** The same within a transaction, by primary key. */
+/** Reads the devices within a transaction, by primary key. */
 export function factsOf(tx: Tx, ids: readonly string[]): Promise<DeviceFacts[]> {
   return tx.query<DeviceFacts>(sql`SELECT ${columns} FROM devices d WHERE id = ANY (${[...ids]}::uuid[])`);
 }

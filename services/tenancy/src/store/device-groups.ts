@@ -51,7 +51,10 @@ export async function lockDeviceGroup(tx: Tx, caller: Caller, id: string): Promi
   return row ?? null;
 }
 
-/** As findDeviceGroup; the group neither changes nor goes until the end of the transaction, its members may. */
+/**
+ * As findDeviceGroup; locks the group against changes and deletion until the end of the transaction, but not its
+ * members.
+ */
 export async function holdDeviceGroup(tx: Tx, caller: Caller, id: string): Promise<DeviceGroupRow | null> {
   const [row] = await tx.query<DeviceGroupRow>(
     sql`SELECT ${columns} FROM device_groups WHERE id = ${id}::uuid AND ${reachedBySite(caller)} FOR SHARE`,
@@ -80,8 +83,8 @@ export async function deleteDeviceGroup(tx: Tx, id: string): Promise<void> {
 }
 
 /**
- * A page of the groups that the caller reaches, newest first (indexes device_groups_by_org, _by_partner, _newest, _by_site).
- * Null when the organization of the filter is out of reach. Empty filters do not narrow.
+ * A page of the groups that the caller reaches, newest first (indexes device_groups_by_org, _by_partner, _newest,
+ * _by_site). Null when the organization of the filter is out of reach. Empty filters do not narrow.
  */
 export async function listDeviceGroups(
   db: Database,

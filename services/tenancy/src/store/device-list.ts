@@ -6,7 +6,7 @@ import { findOwner, ownBySite, reachedBySite } from "./device-reach.ts";
 import { type DeviceRow, deviceColumns } from "./devices.ts";
 import type { NamePage } from "./name-page.ts";
 
-/** Empty texts and lists do not narrow, nor does null. */
+/** Empty texts and lists, and null, do not filter. */
 export type DeviceFilter = DevicePlaces & {
   statuses: readonly string[];
   os: string;
@@ -25,7 +25,7 @@ export type DeviceSort = (typeof deviceSorts)[number];
 
 export type DevicePlaces = { orgId: string; siteId: string; groupId: string };
 
-/** What no index answers is found by reading all devices in reach, so that has its own, shorter time. */
+/** A filter without an index reads all devices in reach, so it has its own, shorter timeout. */
 const searchTimeoutMs = 3_000;
 
 /** Filters that look at each device in reach, and so do orders: an index of what heartbeats write would slow those. */
@@ -67,8 +67,8 @@ export async function listDevices(
 }
 
 /**
- * Whether one of the indexes has the devices in the order of the list: those of an organization, a site, a partner or of
- * all, and those of one status of an organization. Other filters look at each device on the way.
+ * Whether one of the indexes has the devices in the order of the list: those of an organization, a site, a partner or
+ * of all, and those of one status of an organization. Other filters look at each device on the way.
  */
 export function isInOrder(caller: Caller, filter: DeviceFilter): boolean {
   const { statuses, sort, groupId, agentVersion, label, seenAfter, seenBefore } = filter;

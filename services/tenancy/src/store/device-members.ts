@@ -20,7 +20,7 @@ export async function addMembers(
   return touchDevices(tx, caller, added, now);
 }
 
-/** Takes locked devices out of a group; those that were in, as they are now. */
+/** Removes locked devices from a group; returns those that were members, in their new state. */
 export async function removeMembers(
   tx: Tx,
   caller: Caller,

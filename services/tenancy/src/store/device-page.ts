@@ -15,11 +15,13 @@ export type Counted = {
   tableName: "devices" | "device_groups";
   table: Query;
   where: Query;
-  /** `where` without what the planner cannot judge (it takes any NOT IN for every second row). */
+  /**
+   * `where` without conditions that the planner cannot estimate (it assumes that any NOT IN matches every second row).
+   */
   judged: Query;
 };
 
-/** A list, newest first: an index begins with the columns of `where` and goes on with (created_at, id). */
+/** A list, newest first: an index begins with the columns of `where` and continues with (created_at, id). */
 export type NewestList = Counted & { columns: Query; order?: Order };
 
 /** One page and the total. Throws `validation_failed` on a cursor that is not of such a list, in this order. */
@@ -40,9 +42,9 @@ export async function readNewestPage<R extends { id: string; created_at: Date }>
 }
 
 /**
- * For this transaction an index is walked until the page is full. The planner takes the conditions of row-level security
- * for ones that hardly a row meets, and would read and sort all there are (0.9 s of a million, on two processors). A plan
- * kept for any organization would walk past everybody else's rows.
+ * For this transaction an index is walked until the page is full. The planner assumes that hardly any row meets the
+ * conditions of row-level security, and would read and sort all rows (0.9 s for a million, on two processors). A
+ * generic plan would walk past the rows of all other organizations.
  */
 export function inIndexOrder(tx: Tx): Promise<number> {
   return tx.execute(
@@ -59,7 +61,7 @@ export async function countUpToMany(tx: Tx, list: Counted): Promise<{ count: num
   return { count: await estimate(tx, list), isEstimate: true };
 }
 
-/** The page's ids come from an index alone, also behind filters and offsets; only then rows are read. */
+/** The page's ids come from an index-only scan, also behind filters and offsets; rows are read afterwards. */
 function pageQuery({ table, columns, where, order = newestFirst }: NewestList, page: Page): Query {
   const from = page.cursor === null ? sql`true` : behind(page.cursor, order);
   const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
@@ -104,8 +106,8 @@ async function count(tx: Tx, { table, where }: Counted): Promise<number> {
 type Plan = { "QUERY PLAN": { Plan: { "Plan Rows": number } }[] };
 
 /**
- * Rows of the table, times the share of them that the planner expects. What it expects of the row-level policies stands in
- * both plans, and cancels out.
+ * Rows of the table, times the share of them that the planner expects. What it expects of the row-level policies stands
+ * in both plans, and cancels out.
  */
 async function estimate(tx: Tx, { table, tableName, judged }: Counted): Promise<number> {
   const planned = async (rows: Query) => {

@@ -3,8 +3,9 @@ import type { Caller } from "@muster/kit";
 import { reachedOrganizations, reachedSites } from "./reach.ts";
 
 /**
- * The rows of `devices` or `device_groups` that a caller reaches: the query's own predicate, beside the policies of the
- * tables. Those of deleted organizations are there for system callers only; people limited to sites reach nothing without one.
+ * The rows of `devices` or `device_groups` that a caller reaches: the query's own predicate, besides the policies of
+ * the tables. Those of deleted organizations are visible to system callers only; users limited to sites reach no row
+ * without a site.
  */
 export function reachedBySite(caller: Caller): Query {
   const own = ownBySite(caller);
@@ -12,7 +13,7 @@ export function reachedBySite(caller: Caller): Query {
   return sql`${own} AND org_id NOT IN (SELECT o.id FROM organizations o WHERE o.deleted_at IS NOT NULL)`;
 }
 
-/** The same with those of deleted organizations. */
+/** The rows that a caller reaches, including those of deleted organizations. */
 export function ownBySite({ scope, partnerId, orgId, orgAccess, siteIds }: Caller): Query {
   if (scope === "system") return sql`true`;
   const own = (): Query => {
@@ -23,7 +24,10 @@ export function ownBySite({ scope, partnerId, orgId, orgAccess, siteIds }: Calle
   return siteIds === null ? own() : sql`${own()} AND site_id = ANY (${siteIds}::uuid[])`;
 }
 
-/** The partner of a living organization that the caller reaches, or null; deleted ones count for lists of system callers. */
+/**
+ * The partner of a living organization that the caller reaches, or null; deleted ones are included for lists of system
+ * callers.
+ */
 export async function findOwner(tx: Tx, caller: Caller, orgId: string, deletedToo = false): Promise<string | null> {
   const living = deletedToo && caller.scope === "system" ? sql`true` : sql`deleted_at IS NULL`;
   const [row] = await tx.query<{ partner_id: string }>(

@@ -70,8 +70,9 @@ export async function lockDevices(tx: Tx, caller: Caller, ids: readonly string[]
 }
 
 /**
- * The trusted living device of the organization that the hardware id belongs to however it is spelled, or null, as for ids that tell no machine
- * from another (index devices_hardware_identity). Nobody else decides about that id until the end of the transaction.
+ * The trusted living device of the organization that the hardware id belongs to however it is spelled, or null, as for
+ * ids that tell no machine from another (index devices_hardware_identity). Locks that id until the end of the
+ * transaction.
  */
 export async function findHardwareOwner(tx: Tx, orgId: string, hardwareId: string): Promise<string | null> {
   await tx.execute(sql`
@@ -141,7 +142,7 @@ export async function markApproved(tx: Tx, caller: Caller, id: string, shared: b
   );
 }
 
-/** Whether an enrollment with this device was given up. */
+/** Whether the enrollment of this device was rolled back. */
 export async function isDiscarded(tx: Tx, id: string): Promise<boolean> {
   return (await tx.query(sql`SELECT FROM discarded_devices WHERE id = ${id}::uuid`)).length > 0;
 }
@@ -151,7 +152,7 @@ export async function noteDiscarded(tx: Tx, id: string): Promise<void> {
   await tx.execute(sql`INSERT INTO discarded_devices (id) VALUES (${id}::uuid) ON CONFLICT DO NOTHING`);
 }
 
-/** Whoever makes or discards a device does it alone until the end of the transaction. */
+/** Serialises the creation and deletion of a device until the end of the transaction. */
 export async function lockEnrollment(tx: Tx, id: string): Promise<void> {
   await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`enrollment/${id}`}, 0))`);
 }

@@ -6,13 +6,15 @@ import { PageInfoSchema } from "@muster/proto/muster/common/v1/page_pb";
 /** Rows that are counted one by one; a longer list's total is the planner's estimate. */
 const exactCount = 10_000;
 
-/** A list ordered by (name, id): an index begins with the columns of `where` and goes on with these two. */
+/** A list ordered by (name, id): an index begins with the columns of `where` and continues with these two. */
 export type NameList = {
   tableName: string;
   table: Query;
   columns: Query;
   where: Query;
-  /** `where` without what the planner cannot judge (it takes any NOT IN for every second row). */
+  /**
+   * `where` without conditions that the planner cannot estimate (it assumes that any NOT IN matches every second row).
+   */
   judged?: Query;
   /** The list holds several values of the index's first column: it is merged from one walk for each. */
   among?: { column: Query; ids: readonly string[] };
@@ -37,7 +39,7 @@ export async function readNamePage<R extends { id: string; name: string }>(
   return (await readNamePageAnd<R>(db, who, list, page, null)).listed;
 }
 
-/** As readNamePage; the rows that another query finds come in the same flight. */
+/** As readNamePage; the rows of another query arrive in the same round trip. */
 export async function readNamePageAnd<R extends { id: string; name: string }>(
   db: Database,
   who: CallContext,
@@ -60,7 +62,7 @@ export async function readNamePageAnd<R extends { id: string; name: string }>(
   return { listed, also: also ? (answers.at(-1) as unknown[]) : [] };
 }
 
-/** The page as the reply says it. */
+/** The page in the reply's form. */
 export function pageInfo(page: Page, { total, totalIsEstimate, nextCursor }: Omit<NamePage<unknown>, "rows">) {
   return create(PageInfoSchema, {
     page: page.page,
@@ -106,8 +108,8 @@ function countQuery({ table, where }: NameList): Query {
 type Plan = { "QUERY PLAN": { Plan: { "Plan Rows": number } }[] };
 
 /**
- * Rows of the table, times the share of them that the planner expects. What it expects of the row-level policies stands in both
- * plans, and cancels out.
+ * Rows of the table, times the share of them that the planner expects. What it expects of the row-level policies stands
+ * in both plans, and cancels out.
  */
 async function estimate(
   db: Database,

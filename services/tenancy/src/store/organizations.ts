@@ -137,8 +137,8 @@ export async function listReachedOrganizations(
 }
 
 /**
- * Living organizations that a partner caller reaches: which of the `wanted` there are, and the first `limit` as registered
- * (index organizations_registered).
+ * Living organizations that a partner caller reaches: which of the `wanted` there are, and the first `limit` as
+ * registered (index organizations_registered).
  */
 export async function orderableOrganizations(
   tx: Tx,

@@ -48,7 +48,7 @@ export async function findPartner(db: Database, who: CallContext, id: string): P
   return row ?? null;
 }
 
-/** A living partner locked until the end of the transaction, or null: caps and merges are decided on what it says. */
+/** A living partner locked until the end of the transaction, or null: limits and merges depend on its fields. */
 export async function lockPartner(tx: Tx, id: string): Promise<PartnerRow | null> {
   const [row] = await tx.query<PartnerRow>(
     sql`SELECT ${columns} FROM partners WHERE id = ${id} AND deleted_at IS NULL FOR NO KEY UPDATE`,

@@ -3,7 +3,7 @@ import type { Caller } from "@muster/kit";
 import { missedMax, watchPauseSeconds } from "../rules/presence.ts";
 import { type DeviceRow, deviceColumns } from "./devices.ts";
 
-/** A heartbeat as the gateway tells it; null where the agent said nothing. */
+/** A heartbeat as the gateway forwards it; null for fields that the agent omitted. */
 export type Heartbeat = {
   deviceId: string;
   orgId: string;
@@ -11,7 +11,7 @@ export type Heartbeat = {
   watchdogVersion: string | null;
   helperVersion: string | null;
   updateEnded: boolean;
-  /** Version of the row that whoever decides about updates knows; 0 when none. */
+  /** Version of the row that the update decision used; 0 when none. */
   knownVersion: number;
   reportedJson: string | null;
   clientAddress: string | null;
@@ -33,8 +33,8 @@ export type SeenDevice = {
 };
 
 /**
- * By primary key, whatever the planner thinks: it takes what the policies leave it to guess for one row, and for so few it may read the
- * whole table.
+ * By primary key, whatever the planner estimates: it assumes that the policies leave one row, and for so few it may
+ * read the whole table.
  */
 export async function planByKey(tx: Tx): Promise<void> {
   await tx.execute(sql`SELECT set_config('enable_seqscan', 'off', true)`);
@@ -47,7 +47,7 @@ export function lockSeen(tx: Tx, ids: readonly string[]): Promise<SeenDevice[]> 
     FROM devices WHERE id = ANY (${[...ids]}::uuid[]) ORDER BY id FOR NO KEY UPDATE`);
 }
 
-/** Notes that locked devices were heard now, and what they said of themselves. No index is touched. */
+/** Records the heartbeat times of locked devices, and their reports. No index is touched. */
 export async function touchDevices(tx: Tx, heartbeats: readonly Heartbeat[]): Promise<void> {
   const said = heartbeats.flatMap(({ deviceId, reportedJson }) =>
     reportedJson === null ? [] : [`${JSON.stringify(deviceId)}:${reportedJson}`],
@@ -60,14 +60,14 @@ export async function touchDevices(tx: Tx, heartbeats: readonly Heartbeat[]): Pr
 }
 
 /**
- * COMMIT does not wait for the disk: what a crash of the database can take are the times of the last second, and each device
- * brings its own with the next heartbeat.
+ * COMMIT does not wait for the disk: a crash of the database can lose the times of the last second, and each device
+ * sends its own again with the next heartbeat.
  */
 export async function forgivingCommit(tx: Tx): Promise<void> {
   await tx.execute(sql`SELECT set_config('synchronous_commit', 'off', true)`);
 }
 
-/** Writes a heartbeat of a locked device with all that it changes; `tells` when others learn of it. */
+/** Writes a heartbeat of a locked device with all its changes; `tells` when the change emits an event. */
 export async function writeHeartbeat(
   tx: Tx,
   caller: Caller,
@@ -102,8 +102,8 @@ export async function isAnyWatched(db: Database, who: Parameters<Database["read"
 }
 
 /**
- * Takes the watch for this transaction; false when another replica holds it. After a pause in watching devices have an interval
- * and a half to come by, since nobody may have heard them: then `patient` is true.
+ * Takes the watch's lock for this transaction; false when another replica holds it. After a pause of the watch devices
+ * have an interval and a half for a heartbeat, since earlier ones may have been lost: then `patient` is true.
  */
 export async function takeWatch(tx: Tx, intervalSeconds: number): Promise<{ patient: boolean } | null> {
   const [mine] = await tx.query(sql`SELECT FROM presence_watch WHERE one FOR UPDATE SKIP LOCKED`);
@@ -118,8 +118,8 @@ export async function takeWatch(tx: Tx, intervalSeconds: number): Promise<{ pati
 }
 
 /**
- * Looks at up to `limit` devices whose time has come (index devices_presence_check): those heard of meanwhile get a new time, the
- * others are offline now and returned. `looked` is the number of both.
+ * Checks up to `limit` devices whose time has come (index devices_presence_check): those with a heartbeat in the
+ * meantime get a new time, the others become offline and are returned. `looked` is the number of both.
  */
 export async function findGone(
   tx: Tx,
@@ -128,7 +128,7 @@ export async function findGone(
   limit: number,
 ): Promise<{ looked: number; gone: DeviceRow[] }> {
   const patience = sql`make_interval(secs => ${missedMax * intervalSeconds})`;
-  // An update has its own end, whatever was heard meanwhile.
+  // An update has its own deadline, whatever heartbeats arrived meanwhile.
   const isThere = sql`(devices.status = 'online' AND last_seen_at > clock_timestamp() - ${patience})`;
   const rows = await tx.query<DeviceRow>(sql`
     WITH due AS (
@@ -146,7 +146,7 @@ export async function findGone(
   return { looked: rows.length, gone: rows.filter(({ status }) => status === "offline") };
 }
 
-/** Forgets discarded enrollments that nobody can finish any more; returns their number. */
+/** Deletes discarded enrollments that can no longer complete; returns their number. */
 export function forgetDiscarded(tx: Tx): Promise<number> {
   return tx.execute(sql`DELETE FROM discarded_devices WHERE discarded_at < now() - interval '7 days'`);
 }
@@ -154,8 +154,8 @@ export function forgetDiscarded(tx: Tx): Promise<number> {
 export type BegunUpdate = { deviceId: string; component: string; version: string; timeoutSeconds: number };
 
 /**
- * Makes devices updating until their time is over; those that began just now, and the ids of all that update to that version. Rows are
- * locked in the order of ids. One that updates to it already keeps its end.
+ * Marks devices as updating until their deadline; returns those newly marked, and the ids of all that update to that
+ * version. Rows are locked in the order of ids. A device that already updates to it keeps its deadline.
  */
 export async function beginUpdates(
   tx: Tx,

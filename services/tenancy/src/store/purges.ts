@@ -10,8 +10,8 @@ export type PurgedTenant = {
 };
 
 /**
- * Marks tenants that were deleted before then as purged, at most `most` of each kind, and returns them; each one once,
- * whoever asks.
+ * Marks tenants that were deleted before that time as purged, at most `most` of each kind, and returns them; each one
+ * once, for any number of callers.
  */
 export async function takePurged(tx: Tx, before: Date, at: Date, most: number): Promise<PurgedTenant[]> {
   const organizations = await tx.query<PurgedTenant>(sql`

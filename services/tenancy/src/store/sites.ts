@@ -24,7 +24,7 @@ export type SiteRow = {
 const columns = sql`id, org_id, partner_id, name, timezone, address, contact, settings, labels, version,
   created_at, updated_at`;
 
-/** Sites of deleted organizations are there for system callers only. */
+/** Sites of deleted organizations are visible to system callers only. */
 export function ofLivingOrganization({ scope }: Caller) {
   if (scope === "system") return sql`true`;
   return sql`org_id NOT IN (SELECT o.id FROM organizations o WHERE o.deleted_at IS NOT NULL)`;
@@ -98,7 +98,7 @@ export async function updateSiteLabels(tx: Tx, id: string, labels: SiteRow["labe
   return row as SiteRow;
 }
 
-/** Removes a locked site for good. */
+/** Removes a locked site permanently. */
 export async function deleteSite(tx: Tx, id: string): Promise<void> {
   await tx.execute(sql`DELETE FROM sites WHERE id = ${id}`);
 }
@@ -136,7 +136,7 @@ export async function listSites(
   return listed;
 }
 
-/** Finds an organization that the caller reaches; a deleted one is there for system callers only. */
+/** Finds an organization that the caller reaches; a deleted one is visible to system callers only. */
 function reached(caller: Caller, orgId: string) {
   const living = caller.scope === "system" ? sql`true` : sql`deleted_at IS NULL`;
   return sql`SELECT FROM organizations WHERE id = ${orgId} AND ${living} AND ${reachedOrganizations(caller)}`;

@@ -65,7 +65,7 @@ export function tenantsById(db: Database, who: CallContext, ids: readonly string
   return db.read<SnapshotRow>(who, allOf(wanted));
 }
 
-/** Gives all rows in the order of snapshotPage, as they were at one moment, in batches. */
+/** Returns all rows in the order of snapshotPage, as of one moment, in batches. */
 export async function eachSnapshotBatch(
   db: Database,
   who: CallContext,

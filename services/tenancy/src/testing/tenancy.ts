@@ -24,7 +24,7 @@ export type Emitted = {
 
 export type TestTenancy = Awaited<ReturnType<typeof startTenancy>>;
 
-/** The service on a real port and a real database; `anotherProcess` serves the same database from a pool of its own. */
+/** The service on a real port and a real database; `anotherProcess` serves the same database from its own pool. */
 export async function startTenancy() {
   const database: TestDatabase = await testDatabase({
     service: "tenancy",
@@ -54,7 +54,7 @@ export async function startTenancy() {
       );
       return rows.map(decode).filter(({ event, audit }) => event?.id === id || audit?.resourceId === id);
     },
-    /** How many rows and messages there are: refused requests leave it alone. */
+    /** Number of rows and messages: refused requests do not change it. */
     async footprint(): Promise<string> {
       const [row] = await database.db.read<{ text: string }>(
         system,

@@ -1,13 +1,13 @@
 import type { Bus } from "@muster/bus";
 
 const subject = "webhooks.wake";
-/** What was queued within so long is told by one ring; the first goes at once. */
+/** Deliveries queued within this interval share one notification; the first is sent at once. */
 const gapMs = 10;
 const nothing = new Uint8Array();
 
 /**
- * Tells the senders of all processes that something was queued, over core NATS: nothing is stored, and a ring that is lost costs a
- * second.
+ * Tells the senders of all processes that something was queued, over core NATS: nothing is stored, and a ring that is
+ * lost costs a second.
  */
 export function createDoorbell(wakeHere: () => void) {
   let relay: Bus["relay"] | null = null;
@@ -32,7 +32,7 @@ export function createDoorbell(wakeHere: () => void) {
       wakeHere();
       tell();
     },
-    /** Rings outside from now on and hears others, until stopped. */
+    /** Notifies other processes and receives their notifications from now on, until stopped. */
     connect(bus: Pick<Bus, "relay">): { stop(): void } {
       relay = bus.relay;
       const listening = relay.listen(subject, () => wakeHere());

@@ -16,8 +16,8 @@ export type DirectSends = {
   /** Reads the endpoints of deliveries that are to be leased, within the transaction that leases them. */
   open(tx: Tx, claims: readonly Claimed[]): Promise<void>;
   /**
-   * Begins to send what was leased, at once. What a stalled process hears of much later than `committedMs`, when COMMIT was sent, is sent only if
-   * its webhook has not changed since.
+   * Starts sending the leased deliveries at once. A batch that a stalled process receives much later than
+   * `committedMs`, when COMMIT was sent, is sent only if its webhook has not changed since.
    */
   begin(leases: readonly DirectLease[], committedMs: number): void;
   /** Deliveries were queued behind others of their webhook. */

@@ -21,7 +21,10 @@ const statusOf = async (webhookId: string) => (await dispatcher.deliveriesOf(web
 const streamed = async (orgId: string) =>
   (await dispatcher.rows("SELECT FROM outbox WHERE subject LIKE $1", [`events.webhook-dispatcher.${orgId}.%`])).length;
 
-/** A pool whose transactions that lease deliveries end `late` after their COMMIT, as in a process that was stopped meanwhile. */
+/**
+ * A pool whose transactions that lease deliveries end `late` after their COMMIT, as in a process that was stopped
+ * meanwhile.
+ */
 function lateDatabase(db: Database, late: () => Promise<unknown>): Database {
   return {
     ...db,
@@ -63,7 +66,7 @@ describe("a posted event", () => {
     const halves = [ids.slice(0, 10), ids.slice(10)];
     const streaming = halves.map((half) => dispatcher.matchBatch(half.map((id) => eventMessage(orgId, { id }))));
     await Promise.all([...ids.map((id) => publish(id)), ...streaming]);
-    // What the stream's way put aside behind others.
+    // The events that the stream's path put in the backlog.
     await dispatcher.match([]);
     await until("all outcomes", async () => {
       const rows = await dispatcher.deliveriesOf(webhook.id);
@@ -167,7 +170,7 @@ describe("a change of the webhook between COMMIT and the request", () => {
     };
     const own = openDatabase({ url: dispatcher.database.appUrl, max: 5, name: "late", log });
     let made: Promise<unknown> | null = null;
-    // The process stands still after COMMIT until somebody else's change was answered.
+    // The process is suspended after COMMIT until another caller's change was answered.
     const stalled = lateDatabase(own, async () => {
       made ??= changes[change]().then(() => new Promise((resolve) => setTimeout(resolve, 150)));
       await made;

@@ -19,21 +19,21 @@ export type IntakeDeps = {
 
 export type Accepted = IntakeEvent & {
   traceparent: string | null;
-  /** Whether whoever posted it reaches organizations of this partner. */
+  /** Whether the poster reaches organizations of this partner. */
   mayReach: (partnerId: string) => boolean;
 };
 
 export type Intake = {
   /**
-   * Stores an event, and everything that follows from it, before it resolves: true. False when its organization is not known here or out of
-   * reach, and nothing is stored. Throws as `db.tx` does.
+   * Stores an event, and everything that follows from it, before it resolves: true. False when its organization is not
+   * known here or out of reach, and nothing is stored. Throws as `db.tx` does.
    */
   accept(event: Accepted): Promise<boolean>;
 };
 
 /** Events of one organization that one batch matches at once. */
 const perOrganization = 50;
-/** Time that a transaction may take; whoever posted is answered with 503 then. */
+/** Timeout of a transaction; the post is answered with 503 then. */
 const storeMs = 5_000;
 const service = "webhook-dispatcher";
 
@@ -44,8 +44,8 @@ type Waiting = { event: Accepted; resolve: (stored: boolean) => void; reject: (e
 type Written = { plan: IntakePlan; accepted: Accepted[]; storedMs: number; stored: Promise<StoredDelivery[]> };
 
 /**
- * Stores posted events with their deliveries, and has the first requests begin when COMMIT returns. Whatever comes while a transaction is under
- * way goes together into the next one.
+ * Stores posted events with their deliveries, and has the first requests begin when COMMIT returns. Whatever comes
+ * while a transaction is under way goes together into the next one.
  */
 export function createIntake(deps: IntakeDeps): Intake {
   const { db } = deps;
@@ -62,7 +62,7 @@ export function createIntake(deps: IntakeDeps): Intake {
     isRunning = false;
   };
 
-  /** Never throws: each of them hears what became of it. */
+  /** Never throws: each of them receives its own outcome. */
   const handle = async (batch: readonly Waiting[], sends: DirectSends | null): Promise<void> => {
     try {
       const events = batch.map(({ event }) => event);

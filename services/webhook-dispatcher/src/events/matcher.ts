@@ -63,8 +63,9 @@ export function startMatcher(bus: Pick<Bus, "consume">, deps: MatcherDeps): { st
 }
 
 /**
- * One batch in one transaction: unreadable messages to the dead letters, deliveries for the rest; of an organization with very many events in it
- * most are put aside. Returns how many were matched at once and how many were put aside.
+ * One batch in one transaction: unreadable messages to the dead letters, deliveries for the rest; of an organization
+ * with very many events in it most go to the backlog. Returns how many were matched at once and how many went to the
+ * backlog.
  */
 export async function matchMessages(
   deps: MatcherDeps,
@@ -88,7 +89,7 @@ export async function matchMessages(
     if (orgIds.length === 0) return { queued: 0, now: 0, aside: 0 };
     const [subscribers, behind] = await Promise.all([subscribersOf(tx, orgIds), backlogged(tx, orgIds)]);
     const inOrder = new Set(subscribers.filter(({ ordered }) => ordered).map((hook) => hook.org_id));
-    // Nothing passes what was put aside, and what is to come in order is put in order there.
+    // No event overtakes the backlog, and ordered events are ordered there.
     const { now, later } = share([...events.values()].filter(wantedBy(subscribers)), new Set([...behind, ...inOrder]));
     if (later.length > 0) await putAside(tx, later, inOrder);
     return { queued: await storeMatches(tx, now, subscribers), now: now.length, aside: later.length };

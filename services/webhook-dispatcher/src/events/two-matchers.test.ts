@@ -29,7 +29,9 @@ async function open(service: "webhook-dispatcher" | "tenancy"): Promise<Bus> {
   return bus;
 }
 
-/** Batches are handled up to 75 ms late, at random: what comes later in the stream is stored first by the other matcher. */
+/**
+ * Batches are handled up to 75 ms late, at random: what comes later in the stream is stored first by the other matcher.
+ */
 function slow(bus: Bus, random: () => number): Pick<Bus, "consume"> {
   return {
     consume: (options, handler) =>

@@ -6,7 +6,7 @@ import { type Behind, behindOf, type PressureLimits } from "../store/pressure.ts
 export type PressureDeps = { db: Database; log: Logger; limits: PressureLimits };
 
 const lookMs = 500;
-/** Without events nobody needs to know. */
+/** Without events no check is needed. */
 const idleMs = 5_000;
 const waitMs = 250;
 
@@ -15,7 +15,10 @@ const refusedCounter = counter("muster_webhook_intake_refused_total", "Posted ev
   "code",
 ]);
 
-/** Refuses events while deliveries that could be sent are not, so that nothing that was taken waits for long; until stopped. */
+/**
+ * Refuses events while deliveries that could be sent are not, so that nothing that was taken waits for long; until
+ * stopped.
+ */
 export function startPressure({ db, log, limits }: PressureDeps): Pressure {
   let askedMs = Number.NEGATIVE_INFINITY;
   // Seen by the last look; a slow receiver's slot may be free for a moment, so one look says nothing.

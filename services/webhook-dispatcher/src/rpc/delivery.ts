@@ -55,7 +55,7 @@ const deliveryStatuses: readonly DeliveryStatus[] = ["pending", "delivered", "fa
 export function deliveryService(deps: DeliveryDeps): ServiceImpl<typeof DeliveryService> {
   const { db, now } = deps;
 
-  /** Queues a failed delivery anew, in the transaction of whoever asks. */
+  /** Queues a failed delivery again, in the caller's transaction. */
   const repeat = async (tx: Tx, delivery: DeliveryRow | null, at: Date): Promise<DeliveryRow> => {
     if (!delivery) throw deliveryNotFound();
     if (delivery.status !== "failed" || delivery.body === null) {

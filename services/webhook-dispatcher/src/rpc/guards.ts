@@ -7,13 +7,13 @@ export function requireReader(context: CallContext): void {
   requireOrganization(context);
 }
 
-/** Deliveries tell of devices at every site, and of who signed in: nobody restricted to sites reads them. */
+/** Deliveries contain data of devices at every site, and of sign-ins: users restricted to sites cannot read them. */
 export function requireDeliveryReader(context: CallContext): void {
   requireReader(context);
   requireWholeOrganization(context);
 }
 
-/** Webhooks concern a whole organization: nobody restricted to sites changes them. */
+/** Webhooks concern a whole organization: users restricted to sites cannot change them. */
 export function requireWriter(context: CallContext, permission = "webhooks:write"): void {
   requirePermission(context, permission);
   requireOrganization(context);
@@ -21,8 +21,8 @@ export function requireWriter(context: CallContext, permission = "webhooks:write
 }
 
 /**
- * The organization that a call is about, within the caller's reach as far as ids tell: the caller's own, or the one that a partner or system
- * caller names. Throws `organization_context_required`, `organization_not_found`.
+ * The organization that a call is about, within the caller's reach as far as ids tell: the caller's own, or the one
+ * that a partner or system caller names. Throws `organization_context_required`, `organization_not_found`.
  */
 export function namedOrganization({ caller }: CallContext, named: string): string {
   const orgId = (named || (caller.scope === "organization" ? (caller.orgId ?? "") : "")).toLowerCase();

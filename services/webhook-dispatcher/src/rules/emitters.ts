@@ -1,6 +1,6 @@
 /**
- * Which service may say that an event of a type happened, by the beginning of its type. NATS lets a service publish under its own
- * name alone, so a key that was stolen forges no more than its service says anyway.
+ * Which service may say that an event of a type happened, by the beginning of its type. NATS lets a service publish
+ * under its own name alone, so a key that was stolen forges no more than its service says anyway.
  */
 const emitters = new Map<string, readonly string[]>([
   ["identity", ["user.", "session."]],

@@ -1,7 +1,7 @@
 import { deliveryId } from "./envelope.ts";
 import { anyEvent } from "./webhook.ts";
 
-/** An event that somebody posts, as it will be stored. */
+/** A posted event, as it will be stored. */
 export type IntakeEvent = {
   id: string;
   orgId: string;
@@ -17,7 +17,7 @@ export type IntakePlace = {
   partnerId: string;
   /** Its webhooks are not being changed just now: what was read of them is true until COMMIT. */
   held: boolean;
-  /** Some of its events are put aside; nothing passes them. */
+  /** Some of its events are in the backlog; later ones do not overtake them. */
   behind: boolean;
 };
 
@@ -60,8 +60,9 @@ export type IntakePlan = {
 };
 
 /**
- * Which deliveries are sent at once, which wait in the queue, and which events go over the stream: those of organizations whose order must be
- * kept, whose webhooks are being changed, or that have more under way than their share.
+ * Which deliveries are sent at once, which wait in the queue, and which events go over the stream: those of
+ * organizations whose order must be kept, whose webhooks are being changed, or that have more under way than their
+ * share.
  */
 export function planIntake(
   events: readonly IntakeEvent[],

@@ -18,8 +18,8 @@ export type SignedRequest = {
 };
 
 /**
- * Headers of one attempt as name, value, …: those of docs/webhooks.md and of Standard Webhooks, then the webhook's own, which replace
- * none of ours but `User-Agent`.
+ * Headers of one attempt as name, value, …: those of docs/webhooks.md and of Standard Webhooks, then the webhook's own,
+ * which replace none of ours but `User-Agent`.
  */
 export function requestHeaders(request: SignedRequest, now: Date): string[] {
   const { deliveryId, eventId, eventType, body, attempt, secrets } = request;

@@ -17,8 +17,8 @@ export const defaultPolicy: Required<RetryPolicy> = {
 const longestMs = 300_000;
 
 /**
- * Milliseconds from the end of an attempt to the next one, null when the schedule is exhausted. `failures` counts attempts that used it up, this
- * one included. A `Retry-After` only ever makes it later.
+ * Milliseconds from the end of an attempt to the next one, null when the schedule is exhausted. `failures` counts
+ * attempts that used it up, this one included. A `Retry-After` only ever makes it later.
  */
 export function retryDelayMs(
   policy: RetryPolicy | null,
@@ -33,7 +33,10 @@ export function retryDelayMs(
   return Math.round(Math.min(wanted, Math.max(longestMs, scheduled)));
 }
 
-/** Milliseconds of a `Retry-After` (RFC 9110, 10.2.3: seconds or a date) of a 429 or 503; null when there is none to heed. */
+/**
+ * Milliseconds of a `Retry-After` (RFC 9110, 10.2.3: seconds or a date) of a 429 or 503; null when there is none to
+ * heed.
+ */
 export function retryAfterMs(status: number, header: string | string[] | undefined, now: Date): number | null {
   if (status !== 429 && status !== 503) return null;
   const text = (Array.isArray(header) ? header[0] : header)?.trim();

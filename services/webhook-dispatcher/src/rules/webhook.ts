@@ -51,7 +51,10 @@ export function isReservedHeader(key: string): boolean {
   return reserved.test(key);
 }
 
-/** The fields of a new webhook. Throws `validation_failed` naming each bad field, `unknown_event_type`. The URL is judged elsewhere. */
+/**
+ * The fields of a new webhook. Throws `validation_failed` naming each bad field, `unknown_event_type`. The URL is
+ * judged elsewhere.
+ */
 export function newWebhook(input: Omit<WebhookInput, "status">): WebhookFields {
   const errors: FieldErrors = {};
   const fields: WebhookFields = {
@@ -68,8 +71,8 @@ export function newWebhook(input: Omit<WebhookInput, "status">): WebhookFields {
 }
 
 /**
- * The webhook after a change of the masked fields. A new origin gets no secret that was given for another: secret and header values must come
- * with it. Throws `no_updates`, `validation_failed`, `unknown_event_type`.
+ * The webhook after a change of the masked fields. A new origin gets no secret that was given for another: secret and
+ * header values must come with it. Throws `no_updates`, `validation_failed`, `unknown_event_type`.
  */
 export function changeWebhook(stored: WebhookFields, paths: readonly string[], input: WebhookInput): WebhookFields {
   const given = webhookPaths.filter((path) => paths.includes(path));

@@ -22,7 +22,9 @@ type Result = { exchange: Exchange | null; failed: Failed | null; final: boolean
 const keepBytes = 4_096;
 const drainBytes = 65_536;
 
-/** Sends one claimed delivery and says what follows; null when the process stopped before an answer came. Never throws. */
+/**
+ * Sends one claimed delivery and says what follows; null when the process stopped before an answer came. Never throws.
+ */
 export async function attempt(
   deps: AttemptDeps,
   claim: Claimed,

@@ -20,11 +20,14 @@ export type Endpoint = {
 
 const kept = 5_000;
 
-/** Opened webhooks by id; one of an older generation than a claim saw is read and opened anew. */
+/** Opened webhooks by id; one of an older generation than a claim's is read and opened again. */
 export function endpointCache(box: SecretBox) {
   const known = new Map<string, Endpoint>();
   return {
-    /** Reads those that are not known as they were claimed, in the transaction of the claim or after it: nothing is older than the claim. */
+    /**
+     * Reads those that are not known as they were claimed, in the transaction of the claim or after it: nothing is
+     * older than the claim.
+     */
     async load(read: (statement: Statement) => Promise<WebhookRow[]>, claims: readonly Claimed[]): Promise<void> {
       const stale = new Set<string>();
       for (const { webhook_id: id, generation } of claims) {

@@ -116,7 +116,7 @@ export function createFinisher(deps: FinisherDeps): Finisher {
     const failed = batch
       .filter(({ claim, next }) => next.status === "failed" && counted.has(claim.delivery_id))
       .map((outcome) => ({ ...outcome, letterId: uuidv7(now().getTime()) }));
-    // Last what locks rows that all senders share: nobody waits for them until the others are written.
+    // Rows that all senders share are locked last, so that the locks are not held while the others are written.
     const written = Promise.all([
       insertAttempts(tx, batch),
       updateDeliveries(
@@ -166,7 +166,7 @@ export function createFinisher(deps: FinisherDeps): Finisher {
   };
 }
 
-/** A dead letter, for whoever listens on the stream; webhooks cannot subscribe to it. */
+/** A dead letter, for consumers of the stream; webhooks cannot subscribe to it. */
 function announce(tx: Tx, { claim, letterId, event, attempt }: Outcome & { letterId: string }): void {
   const type = "webhook.dead_letter";
   const body = encode(PlatformEventSchema, {
@@ -189,7 +189,7 @@ function announce(tx: Tx, { claim, letterId, event, attempt }: Outcome & { lette
   });
 }
 
-/** The audit row and, as for dead letters, a message for whoever listens on the stream. */
+/** The audit row and, as for dead letters, a message for consumers of the stream. */
 function noteFailed(tx: Tx, webhook: FailedWebhook, reason: string, now: Date): void {
   const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
   tx.emit(

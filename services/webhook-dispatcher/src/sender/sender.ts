@@ -205,7 +205,7 @@ export function startSender(deps: SenderDeps): Sender {
     for (const { claim: each, payload, endpoint } of leases) void run(each, endpoint, payload);
   };
 
-  /** Whoever pauses or changes a webhook may have had an answer since its delivery was stored. */
+  /** The webhook may have been paused or changed, and that request answered, since its delivery was stored. */
   const confirm = async (leases: readonly (DirectLease & { endpoint: Endpoint | null })[]) => {
     confirming += leases.length;
     try {

@@ -8,12 +8,15 @@ export type Floor = { settled: number; delivered: number };
 /** What is taken, and whether anything is left. */
 export type TakenUp = { events: MatchedEvent[]; left: boolean };
 
-/** Whether any events are put aside. Reads only. */
+/** Whether there is any backlog. Reads only. */
 export async function isAnyPutAside(tx: Tx): Promise<boolean> {
   return (await tx.query(sql`SELECT FROM webhook_backlog LIMIT 1`)).length > 0;
 }
 
-/** Puts events aside in their order; those of the organizations in `inOrder` wait until everything before them in the stream is stored, too. */
+/**
+ * Puts events aside in their order; those of the organizations in `inOrder` wait until everything before them in the
+ * stream is stored, too.
+ */
 export async function putAside(tx: Tx, events: readonly MatchedEvent[], inOrder: ReadonlySet<string>): Promise<void> {
   const column = <T>(of: (event: MatchedEvent) => T) => events.map(of);
   await tx.execute(sql`
@@ -25,8 +28,9 @@ export async function putAside(tx: Tx, events: readonly MatchedEvent[], inOrder:
 }
 
 /**
- * Takes the oldest events of every organization, `each` or more when they are few, `most` in all, in the order of the stream where that is
- * promised; none while another matcher is at it. `floor` must have been read before the transaction began.
+ * Takes the oldest events of every organization, `each` or more when they are few, `most` in all, in the order of the
+ * stream where that is promised; none while another matcher is at it. `floor` must have been read before the
+ * transaction began.
  */
 export async function takeUp(tx: Tx, each: number, most: number, { settled, delivered }: Floor): Promise<TakenUp> {
   const [, [lock]] = await Promise.all([
@@ -61,7 +65,7 @@ export async function takeUp(tx: Tx, each: number, most: number, { settled, deli
   return { events: taken.sort((a, b) => a.seq - b.seq || a.position - b.position), left: true };
 }
 
-/** Those of these organizations of whom events are put aside. */
+/** Those of these organizations that have a backlog. */
 export async function backlogged(tx: Tx, orgIds: readonly string[]): Promise<Set<string>> {
   const [, rows] = await Promise.all([
     byIndexAlone(tx),

@@ -11,8 +11,8 @@ export type IntakeState = {
 };
 
 /**
- * Organizations, their active webhooks and what is leased of them. Nobody changes the webhooks of those that are `held` before the end of this
- * transaction: who does waits for it, or had come before and is not waited for.
+ * Organizations, their active webhooks and leased places. The webhooks of organizations that are `held` are locked
+ * until the end of this transaction: a concurrent change waits for it, or was first, in which case the lock is skipped.
  */
 export async function readIntake(tx: Tx, orgIds: readonly string[], endpointSlots: number): Promise<IntakeState> {
   const orgs = plainArray(orgIds);
@@ -90,7 +90,10 @@ export function storeIntake(tx: Tx, deliveries: readonly IntakeDelivery[], lease
     FROM due RETURNING delivery_id, leased`);
 }
 
-/** Of deliveries that were leased and not begun those whose webhook is as it was; the others are due again, as if never leased. */
+/**
+ * Of deliveries that were leased and not begun those whose webhook is as it was; the others are due again, as if never
+ * leased.
+ */
 export async function confirmLeases(
   tx: Tx,
   leases: readonly { delivery_id: string; webhook_id: string; generation: number }[],

@@ -14,7 +14,10 @@ export type MatchedEvent = {
 };
 export type Subscriber = { id: string; org_id: string; partner_id: string; events: string[]; ordered: boolean };
 
-/** Active webhooks of these organizations. Read in each batch, so that a webhook just made, paused or changed counts at once. */
+/**
+ * Active webhooks of these organizations. Read in each batch, so that a webhook just made, paused or changed counts at
+ * once.
+ */
 export function subscribersOf(tx: Tx, orgIds: readonly string[]): Promise<Subscriber[]> {
   return tx.query<Subscriber>(sql`
     SELECT id, org_id, partner_id, events, ordered FROM webhooks
@@ -28,8 +31,8 @@ export function wantedBy(subscribers: readonly Subscriber[]): (event: MatchedEve
 }
 
 /**
- * Stores payload, deliveries and queue rows of the events that were not seen before; gives the number of deliveries. The last statements are not
- * awaited, so that COMMIT leaves with them; what fails of them comes out of it.
+ * Stores payload, deliveries and queue rows of the events that were not seen before; gives the number of deliveries.
+ * The last statements are not awaited, so that COMMIT leaves with them; what fails of them comes out of it.
  */
 export async function storeMatches(
   tx: Tx,

@@ -89,7 +89,7 @@ describe("a purged tenant", () => {
     };
     expect(await purgeAll({ ...purges(), db: watched }, stopping.signal)).toBe(0);
     expect(await deliveries()).toBeGreaterThan(0);
-    // Whoever held it is silent for longer than this.
+    // The lease holder is silent for longer than this.
     await until("the rest", async () => (await purgeAll(purges(), undefined, 1)) === 1);
     expect(sum(await tenantRows(dispatcher.database, orgId))).toBe(0);
   });

@@ -2,8 +2,9 @@ import { sql } from "@muster/db";
 import { ownedBy, type PurgePlan, type PurgeStep, partitionsOf, walked } from "@muster/service";
 
 /**
- * What a tenant has here: what waits first, so that nothing is sent of what is half gone; the webhooks with their state and replays last,
- * by their index, because whatever else is left names one. Rows of the days lie by time, not by organization: they are read from end to end.
+ * What a tenant has here: what waits first, so that nothing is sent of what is half gone; the webhooks with their state
+ * and replays last, by their index, because whatever else is left names one. Rows of the days lie by time, not by
+ * organization: they are read from end to end.
  */
 export const purgePlan: PurgePlan = async (tx, tenant) => {
   const where = ownedBy(tenant);

@@ -96,7 +96,10 @@ export async function findReplay(
   return row ?? null;
 }
 
-/** Ends a replay that has not ended, drops what it queued and nobody sends; null when there is none, `ended` when it had. */
+/**
+ * Ends a replay that has not ended, drops its deliveries that are queued and not being sent; null when there is none,
+ * `ended` when it had.
+ */
 export async function cancelReplay(
   tx: Tx,
   who: CallContext,
@@ -132,7 +135,7 @@ export type ReplayPace = {
 };
 
 /**
- * Works on one replay that is due and that nobody else holds: queues what its window has room for and moves its
+ * Works on one replay that is due and not leased by another process: queues what its window has room for and moves its
  * position, in one transaction, so that a process killed midway leaves nothing half done. Returns the replay as it is
  * then and how many it queued; null when none is due.
  */

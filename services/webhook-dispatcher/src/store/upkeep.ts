@@ -42,7 +42,7 @@ export async function isAnyDeleted(tx: Tx): Promise<boolean> {
   return (await tx.query(sql`SELECT FROM webhooks WHERE deleted_at IS NOT NULL LIMIT 1`)).length > 0;
 }
 
-/** Deleted webhooks, those that nobody else works on, locked. */
+/** Deleted webhooks that no other process is working on, locked. */
 export async function takeDeletedWebhook(tx: Tx): Promise<string | null> {
   const [row] = await tx.query<{ id: string }>(sql`
     SELECT id FROM webhooks w WHERE deleted_at IS NOT NULL

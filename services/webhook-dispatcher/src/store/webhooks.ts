@@ -104,7 +104,10 @@ export async function insertWebhook(
   return only(rows);
 }
 
-/** Changes of an organization's webhooks come one after the other, until the end of the transaction; before any row is locked. */
+/**
+ * Changes of an organization's webhooks come one after the other, until the end of the transaction; before any row is
+ * locked.
+ */
 export async function holdOrganization(tx: Tx, orgId: string): Promise<void> {
   await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${orgId}, ${webhooksOfOrganization}::bigint))`);
 }
@@ -125,8 +128,8 @@ export async function countWebhooks(tx: Tx, orgId: string): Promise<number> {
 }
 
 /**
- * Notes a test of a locked webhook; null when it may be sent, else the seconds until it may: `most` in any minute. Exact over all processes,
- * since the row is locked.
+ * Notes a test of a locked webhook; null when it may be sent, else the seconds until it may: `most` in any minute.
+ * Exact over all processes, since the row is locked.
  */
 export async function noteTest(tx: Tx, id: string, most: number): Promise<number | null> {
   const rows = await tx.query(sql`

@@ -23,7 +23,7 @@ export type Receiver = {
   close(): Promise<void>;
 };
 
-/** A receiver on a loopback port that remembers what it gets; answers 200 unless told otherwise. */
+/** A receiver on a loopback port that records its requests; answers 200 by default. */
 export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = [];
   let answer: Answer = (_received, response) => void response.writeHead(200).end("ok");

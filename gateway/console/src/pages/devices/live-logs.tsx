@@ -153,7 +153,7 @@ function Events({ id, log, level }: { id: string; log: string; level: string | u
   );
 }
 
-/** In sight at the bottom of the screen, since whoever reads it is further down. */
+/** In sight at the bottom of the screen, since the reader has scrolled down. */
 const Waiting = ({ count }: { count: number }) => (
   <p role="status" className={count > 0 ? styles.waiting : "visually-hidden"}>
     {count === 0

@@ -12,7 +12,7 @@ type Line =
   | { kind: "following" | "skipped" | "alive" };
 
 const [nextMs, retryMs] = [500, 5_000];
-/** Events kept beside a page that was read; beyond them it is read anew. */
+/** Events kept beside a page that was read; beyond them the page is read again. */
 const keptMost = 400;
 
 export type Followed = {
@@ -22,7 +22,7 @@ export type Followed = {
   /** Number of the newest record that is shown; undefined while that is not known. */
   after: number | undefined;
   isOn: boolean;
-  /** More came between than was told: what is shown must be read anew. */
+  /** Events were skipped: the shown page must be read again. */
   onSkipped(): void;
 };
 

@@ -10,7 +10,7 @@ const seconds = (value: number) => (value < 1 ? "less than 1 s" : `${Math.round(
 const waiting = (count: number, oldest: number) =>
   count === 0 ? "none" : `${count.toLocaleString()}, the oldest for ${seconds(oldest)}`;
 
-/** The platform's parts, for those who operate it: what they depend on, what waits and what was put aside. */
+/** The platform's parts, for operators: dependencies, pending messages and dead letters. */
 export function Operations() {
   const why = useWhyNot("GET /api/v1/platform/status");
   const status = useGet("/api/v1/platform/status", {}, { everyMs: 10_000, enabled: why === null });

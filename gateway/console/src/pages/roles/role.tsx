@@ -11,7 +11,7 @@ import { RecordState } from "../../parts/record-state.tsx";
 import { Time } from "../../parts/time.tsx";
 import { RoleForm } from "./role-form.tsx";
 
-/** One role: what it allows, and whom. */
+/** One role: its permissions and its users. */
 export function RolePage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const params = { path: { id } };

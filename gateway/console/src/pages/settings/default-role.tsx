@@ -5,7 +5,7 @@ import { NamedOptions } from "../../parts/options.tsx";
 
 type DefaultRoleProps = { orgId: string | undefined; chosen?: string | null; faultsOf: FaultsOf };
 
-/** The role of people whom the provider brings for the first time; without one they need an invitation. */
+/** The role of users at their first sign-in through the provider; without one they need an invitation. */
 export function DefaultRole({ orgId, chosen, faultsOf }: DefaultRoleProps) {
   const roles = useAssignableRoles(orgId ? "organization" : "partner", orgId);
   if (!roles) return null;

@@ -6,7 +6,7 @@ import { Tabs } from "../../parts/tabs.tsx";
 
 type SettingsPageProps = { title: string; needs: string; children: ReactNode };
 
-/** A page of settings that is one record; whoever may not see it reads why. */
+/** A page of settings that is one record; users who may not see it get the reason. */
 export function SettingsPage({ title, needs, children }: SettingsPageProps) {
   const why = useWhyNot(needs);
   return (

@@ -8,7 +8,7 @@ import { FailureState } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { failureSentence } from "../../rules/failure-sentence.ts";
 
-/** Deliveries whose retries were exhausted, and what queues them anew. */
+/** Deliveries whose retries were exhausted, and the action that queues them again. */
 export function DeadLetters({ id, orgId, onDone }: { id: string; orgId: string; onDone(sentence: string): void }) {
   const list = useList(
     "/api/v1/webhooks/dead-letters",

@@ -3,7 +3,7 @@ import { useGet } from "../../api/queries.ts";
 import styles from "../../parts/field.module.css";
 import type { FaultsOf } from "../../parts/form-dialog.tsx";
 
-/** Which events a webhook hears of: all, or those that are ticked. */
+/** The events that a webhook receives: all, or the ticked ones. */
 export function EventBoxes({ chosen = ["*"], faultsOf }: { chosen?: readonly string[]; faultsOf: FaultsOf }) {
   const types = useGet("/api/v1/webhooks/event-types");
   const [isAll, setAll] = useState(chosen.includes("*"));

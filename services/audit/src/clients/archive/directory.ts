@@ -69,7 +69,7 @@ async function* walk(root: string, folder: string, wanted: string): AsyncGenerat
   }
 }
 
-/** The name itself must survive a crash, too. */
+/** The directory entry itself must survive a crash, too. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r");
   try {

@@ -14,7 +14,7 @@ export type S3Options = {
   timeoutMs: number;
 };
 
-/** An archive in a bucket of S3 or of a storage that speaks its protocol. Every request is tried three times at most. */
+/** An archive in a bucket of S3 or of a compatible storage. Every request is tried three times at most. */
 export function s3Archive({ bucket, endpoint, region, pathStyle, credentials, prefix, timeoutMs }: S3Options): Archive {
   const client = new S3Client({
     region,

@@ -25,9 +25,9 @@ export const discoveryFailed = (step: string, reason: string, cause?: unknown) =
   });
 
 /**
- * What an issuer says of itself (OpenID Connect Discovery 1.0). The issuer in the document is the one that was asked
- * for, byte for byte; each endpoint is https and leads to the public internet. Throws `sso_discovery_failed` with
- * `step`: fetch, status, document, issuer, endpoints.
+ * An issuer's metadata (OpenID Connect Discovery 1.0). The document's issuer equals the requested one byte for byte;
+ * each endpoint is https with a public address. Throws `sso_discovery_failed` with `step`: fetch, status, document,
+ * issuer, endpoints.
  */
 export async function discover(egress: Egress, issuer: string): Promise<Discovered> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;

@@ -4,8 +4,8 @@ type Entry = { text: string; kids: ReadonlySet<unknown>; fetchedAtMs: number };
 
 export type KeySets = {
   /**
-   * The keys behind a URL as JSON; fetched anew when they are old, or when none has this id and nobody asked within the
-   * last minute.
+   * The keys behind a URL as JSON; fetched again when they have expired, or when none has this id and the last fetch
+   * was over a minute ago.
    */
   get(key: string, kid: string | null, fetch: () => Promise<Response>): Promise<string>;
 };
@@ -45,11 +45,11 @@ export function keySets({ max, now = Date.now }: { max: number; now?: () => numb
       const isKnown = kid === null || entry?.kids.has(kid) === true;
       if (isFresh && isKnown) return entry.text;
       const running = under.get(key);
-      // Many come back together after a rotation: what one of them asks is the others' answer.
+      // Many tokens of a new key arrive together after a rotation: they share one fetch.
       if (running) return running;
       const askedLately = now() - (asked.get(key) ?? Number.NEGATIVE_INFINITY) < againMs;
       if (isFresh && askedLately) return entry.text;
-      // For a key that nobody knows: not again for a minute.
+      // An unknown key id causes no further fetch for a minute.
       if (isFresh) asked.set(key, now());
       const refilled = refill(key, fetch).finally(() => under.delete(key));
       under.set(key, refilled);

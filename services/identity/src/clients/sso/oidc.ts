@@ -44,12 +44,12 @@ export type OidcAnswer = {
 
 /** Seconds that clocks may differ. */
 const skewSeconds = 30;
-/** All that a callback asks of a provider, together. */
+/** The calls of a callback to a provider share one deadline. */
 const totalMs = 12_000;
 
 const asked = histogram("identity_sso_idp_seconds", "Time of a call to an identity provider.", ["call"]);
 
-/** Where the browser goes to sign in, and what the callback will need (RFC 7636, S256). */
+/** The URL to which the browser is redirected for sign-in, and the values that the callback needs (RFC 7636, S256). */
 export async function authorizationRequest(
   provider: OidcProvider,
   { redirectUri, state }: { redirectUri: string; state: string },
@@ -169,7 +169,7 @@ function callbackFetch(egress: Egress, keys: KeySets, provider: OidcProvider) {
   };
 }
 
-/** The key that the ID token of a token response says it was signed with. */
+/** The id of the key that signed the ID token of a token response, from its header. */
 function kidOf(text: string): string | null {
   try {
     const { id_token: token } = JSON.parse(text) as { id_token?: unknown };
@@ -181,7 +181,7 @@ function kidOf(text: string): string | null {
   }
 }
 
-/** What went wrong in words of the libraries and the provider's own error code; tokens and codes stand in neither. */
+/** The failure in terms of the libraries and the provider's error code; neither contains tokens or codes. */
 function detailOf(error: unknown): string {
   const parts: string[] = [];
   for (let at: unknown = error; at instanceof Error && parts.length < 4; at = at.cause) {

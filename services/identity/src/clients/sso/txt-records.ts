@@ -5,7 +5,7 @@ export type TxtRecords = (name: string) => Promise<string[]>;
 
 const timeoutMs = 3_000;
 
-/** Asks name servers by c-ares, the system's unless others are named; `servers` is address[:port], comma-separated. */
+/** Queries name servers with c-ares, by default the system's; `servers` is address[:port], comma-separated. */
 export function txtRecords(servers: string): TxtRecords {
   const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
   const named = servers.split(",").flatMap((each) => each.trim() || []);

@@ -6,7 +6,7 @@ export const recordName = (domain: string) => `_service-verify.${domain}`;
 export const recordValue = (token: string) => `service-verify=${token}`;
 export const newDomainToken = () => randomBytes(20).toString("hex");
 
-/** Null when the record is there, else why it does not count. */
+/** Null when the record exists, else why the domain is not verified. */
 export async function domainFault(txt: TxtRecords, domain: string, token: string): Promise<string | null> {
   try {
     const records = await txt(recordName(domain));

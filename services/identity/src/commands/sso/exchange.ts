@@ -24,7 +24,7 @@ export async function exchangeCode(deps: SsoDeps, context: CallContext, text: st
     mfaAt: code.mfa ? now : null,
     ssoProviderId: code.provider_id,
   });
-  // As the service: the provider is of no concern to most who sign in through it.
+  // Read as the service: most users who sign in through the provider may not read it.
   const stored = await deps.db.tx({ ...context, caller: deps.system }, async (tx) => {
     const provider = await holdProvider(tx, { id: code.provider_id, generation: code.generation }, ["active"]);
     if (!provider) return null;
@@ -35,7 +35,7 @@ export async function exchangeCode(deps: SsoDeps, context: CallContext, text: st
   const signedIn = await family.signedIn();
   if (stored.proven_at === null && administers(principal, stored)) {
     const who = { ...context, caller: family.caller };
-    // Apart, and after: two who hold the provider together could not both change it.
+    // In a separate transaction, afterwards: two transactions that share-lock the provider could not both change it.
     await deps.db.tx({ ...context, caller: deps.system }, async (tx) => {
       if (!(await proveProvider(tx, stored, now)) || !stored.enforce_sso) return;
       recordProvider(tx, who, stored, "sso.provider.update", { changedFields: ["enforcement"], inForce: true }, now);

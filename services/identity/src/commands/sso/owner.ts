@@ -4,7 +4,8 @@ import type { Place } from "../../rules/sso/provider.ts";
 import { reachOrganization, reachPartner } from "../reach.ts";
 
 /**
- * A partner's own providers and domains are for people who set its policy and reach all of it. Throws as named there.
+ * A partner's own providers and domains require a user who sets its policy and reaches all of it. Throws the codes
+ * named there.
  */
 export function requirePartnerPolicy(context: CallContext): void {
   requireScope(context, "partner", "system");

@@ -14,10 +14,10 @@ import { clientSecretPlace } from "../../store/sealed-columns.ts";
 import type { ProviderValues } from "../../store/sso/providers.ts";
 import { putSaml } from "./prepare-saml.ts";
 
-/** What is there, or is to be. */
+/** The provider as stored, or as it is to be stored. */
 export type Subject = { id: string; type: ProviderType; place: Place; before: ProviderRow | null };
 
-/** Fields whose change makes another connection: whoever proved the old one proved nothing about the new one. */
+/** Fields whose change makes another connection: a proof of the old connection proves nothing about the new one. */
 const connection: readonly Field[] = [
   "issuer",
   "clientId",
@@ -153,7 +153,7 @@ async function judgeRole(deps: SsoDeps, context: CallContext, place: Place, id: 
   requireHeldPermissions({ permissions: person?.status === "active" ? person.permissions : [] }, role.permissions);
 }
 
-/** URLs set by hand are https and not local; where they lead is asked at each sign-in. */
+/** URLs set by hand are https and not local; their resolved addresses are checked at each sign-in. */
 function judgeUrls({ judge }: SsoDeps, fields: Partial<ProviderFields>): void {
   for (const field of [
     ...(Object.keys(urls) as (keyof typeof urls)[]),
@@ -172,7 +172,7 @@ function judgeUrls({ judge }: SsoDeps, fields: Partial<ProviderFields>): void {
   }
 }
 
-/** A new issuer is discovered before anything is written, and what was set by hand for the old one goes. */
+/** A new issuer is discovered before anything is written, and endpoints set by hand for the old one are cleared. */
 async function putIssuer(
   { egress }: SsoDeps,
   { before }: Subject,

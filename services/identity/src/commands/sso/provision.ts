@@ -10,8 +10,8 @@ import { readRole } from "../../store/roles.ts";
 import { insertProvisioned } from "../../store/sso/identities.ts";
 
 /**
- * Makes an account with the provider's default role, under the lock of the partner's administration. Null when whoever
- * saved the role may not grant it as it is now: then nobody is made until somebody entitled saves it again.
+ * Creates an account with the provider's default role, under the lock of the partner's administration. Null when the
+ * user who saved the role may no longer grant it: no account is created until an entitled user saves it again.
  */
 export async function provision(
   tx: Tx,

@@ -16,8 +16,8 @@ export type KnownTrip = {
 };
 
 /**
- * Where a browser goes whose round trip failed: never an error of its own. What failed is noted for the provider's
- * administrators, and logged when it is a fault of ours.
+ * The address to which a browser is redirected after a failed round trip; never throws. The failure is recorded for the
+ * provider's administrators, and logged when it is an internal one.
  */
 export async function failedTrip(
   deps: SsoDeps,
@@ -36,7 +36,7 @@ export async function failedTrip(
 }
 
 async function noteEnd(deps: SsoDeps, context: CallContext, trip: KnownTrip, ended: RoundTripEnded): Promise<void> {
-  // A cookie that does not fit ends the trip before it is used up; its provider is known all the same.
+  // A mismatched cookie ends the trip before it is consumed; its provider is known nevertheless.
   const login = trip.login ?? (await findLogin(deps.db, trip.stateHash));
   const provider = trip.provider ?? (login ? await readProvider(deps.db, login.provider_id) : null);
   if (!login || !provider) return countUnknownTrip(ended.reason);

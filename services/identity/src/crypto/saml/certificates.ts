@@ -3,7 +3,10 @@ import type { StoredCertificate } from "../../rules/sso/provider.ts";
 
 const minRsaBits = 2_048;
 
-/** A signing certificate as it is kept, from PEM or from bare base64 as metadata has it; a text says why it is none. */
+/**
+ * A signing certificate in stored form, from PEM or from bare base64 as metadata has it; a text is the reason for a
+ * refusal.
+ */
 export function readCertificate(text: string, source: StoredCertificate["source"]): StoredCertificate | string {
   const certificate = parsed(text);
   if (!certificate) return "Must be an X.509 certificate";
@@ -29,7 +32,7 @@ function parsed(text: string): X509Certificate | null {
   }
 }
 
-/** The first of certificates that are the same. */
+/** Removes duplicate certificates. */
 export function distinct(certificates: readonly StoredCertificate[]): StoredCertificate[] {
   return [...new Map([...certificates].reverse().map((each) => [each.fingerprint, each])).values()].reverse();
 }

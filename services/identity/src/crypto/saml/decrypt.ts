@@ -34,8 +34,8 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * The bytes of an encrypted assertion: RSA-OAEP and AES-GCM alone, since a mode without authentication tells a guesser
- * what fits. Throws SamlRefused, one and the same for everything that can be wrong.
+ * The bytes of an encrypted assertion: RSA-OAEP and AES-GCM alone, since a mode without authentication leaks whether a
+ * guess fits. Throws the same SamlRefused for every fault.
  */
 export function decryptAssertion(encrypted: XmlElement, key: KeyObject): Buffer {
   try {
@@ -66,7 +66,7 @@ export function decryptAssertion(encrypted: XmlElement, key: KeyObject): Buffer 
 const cipherValue = (element: XmlElement) =>
   bytesIn(onlyChild(onlyChild(element, "encryption", "CipherData"), "encryption", "CipherValue"));
 
-/** Node takes one hash for both parts of OAEP. */
+/** Node uses one hash for both parts of OAEP. */
 function oaepHash(encryptedKey: XmlElement): string {
   const method = onlyChild(encryptedKey, "encryption", "EncryptionMethod");
   const uri = attribute(method, "Algorithm");

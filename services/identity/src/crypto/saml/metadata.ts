@@ -7,7 +7,7 @@ import { attribute, childrenNamed, isElement, ns, onlyChild, textOf, withXml, ty
 const redirect = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect";
 const maxCertificates = 20;
 
-/** What an identity provider's metadata says, as far as sign-in needs it. */
+/** The part of an identity provider's metadata that sign-in needs. */
 export type IdpMetadata = {
   entityId: string;
   ssoUrl: string;

@@ -10,10 +10,7 @@ const algorithm = {
 };
 const years = 10;
 
-/**
- * Our side of one provider's trust: a private key (PKCS #8 PEM) and a certificate that nobody but that provider has to
- * believe.
- */
+/** Our key for one provider: a private key (PKCS #8 PEM) and a certificate that only that provider trusts. */
 export async function newOwnKey(now: Date): Promise<{ privateKey: string; certificate: string }> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const notAfter = new Date(now);

@@ -14,7 +14,9 @@ import {
 
 const knownConditions = ["AudienceRestriction", "OneTimeUse", "ProxyRestriction"];
 
-/** What an assertion says, by exact path; its document was validated against the schema. Throws SamlRefused. */
+/**
+ * The content of an assertion, read by exact path; its document was validated against the schema. Throws SamlRefused.
+ */
 export function readAssertion(assertion: XmlElement): AssertionFacts {
   const subject = onlyChild(assertion, "assertion", "Subject");
   const names = everyElement(subject).filter(({ name }) => ["NameID", "BaseID", "EncryptedID"].includes(name));
@@ -60,8 +62,8 @@ export function readAssertion(assertion: XmlElement): AssertionFacts {
 }
 
 /**
- * Values by the attribute's name; an attribute that stands twice has the values of both. Values that are no plain text
- * are left out.
+ * Values by the attribute's name; a repeated attribute has the values of both. Values that are not plain text are
+ * skipped.
  */
 function attributesOf(assertion: XmlElement): Map<string, string[]> {
   const found = new Map<string, string[]>();

@@ -20,8 +20,8 @@ const files = {
 let compiled: XsdValidator | null = null;
 
 /**
- * The schema of SAML's protocol and assertions, compiled at its first use. The copies are readable to the parser only
- * meanwhile: what strangers send can load nothing.
+ * The schema of SAML's protocol and assertions, compiled at its first use. The schema files are readable to the parser
+ * only during that: untrusted documents cannot load files.
  */
 export function samlSchema(): XsdValidator {
   if (compiled) return compiled;
@@ -30,7 +30,7 @@ export function samlSchema(): XsdValidator {
   xmlRegisterInputProvider(new XmlBufferInputProvider(provided));
   try {
     const name = "saml-schema-protocol-2.0.xsd";
-    // The signature's schema declares entities of its own, without a DOCTYPE from elsewhere.
+    // The schema of signatures declares its own entities, without an external DOCTYPE.
     const schema = XmlDocument.fromBuffer(bytesOf(name), { url: name, option: ParseOption.XML_PARSE_NONET });
     try {
       compiled = XsdValidator.fromDoc(schema);

@@ -37,7 +37,7 @@ export const ownMetadata = (own: OwnEntity): string => serviceProvider(own).getM
 type Idp = { entityId: string; ssoUrl: string };
 type Pair = { provider: ReturnType<typeof IdentityProvider>; us: ReturnType<typeof ServiceProvider> };
 
-/** The library writes and reads metadata for each entity, about 10 ms of CPU: too much at each anonymous request. */
+/** The library writes and parses metadata for each entity, about 10 ms of CPU: too expensive per anonymous request. */
 const pairs = new BoundedMap<string, Pair>(500);
 
 function pairOf(own: OwnEntity, idp: Idp, privateKey: string): Pair {
@@ -58,8 +58,8 @@ function pairOf(own: OwnEntity, idp: Idp, privateKey: string): Pair {
 }
 
 /**
- * Where the browser goes to sign in (HTTP-Redirect binding), and the id that the answer has to name. `privateKey` signs
- * where that is set.
+ * The redirect URL for sign-in (HTTP-Redirect binding), and the id that the response must name. `privateKey`, when set,
+ * signs the request.
  */
 export function authnRequest(
   own: OwnEntity,

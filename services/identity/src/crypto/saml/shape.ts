@@ -4,9 +4,9 @@ import { childrenNamed, everyElement, isElement, type XmlElement } from "./xml.t
 const idNames = ["id", "Id", "ID"];
 
 /**
- * The one assertion of a response, or of a document that is an assertion; nothing that could be taken for it stands
- * anywhere else. Signatures stand right under the response and the assertion, at most one each; every ID is given once.
- * Throws SamlRefused.
+ * The one assertion of a response, or of a document that is an assertion; no other element could be mistaken for it.
+ * Signatures are direct children of the response and the assertion, at most one each; every ID is unique. Throws
+ * SamlRefused.
  */
 export function onlyAssertion(root: XmlElement): XmlElement {
   const isAssertion = (element: XmlElement) =>

@@ -16,8 +16,8 @@ import {
 const enveloped = `${ns.signature}enveloped-signature`;
 
 /**
- * The bytes of an assertion that its own signature covers: canonical, without the signature. Whatever is read of the
- * assertion is read from these. Keys come from the provider's certificates alone; what the document names is ignored.
+ * The bytes of an assertion that its own signature covers: canonical, without the signature. All values of the
+ * assertion are read from these. Keys come only from the provider's certificates; keys in the document are ignored.
  * Throws SamlRefused.
  */
 export function signedBytes(assertion: XmlElement, keys: readonly KeyObject[]): Buffer {
@@ -63,7 +63,7 @@ function referenceTo(info: XmlElement, id: string | null) {
   };
 }
 
-/** Some libraries repeat the prefixes of the canonicalisation in the other transform, where they say nothing. */
+/** Some libraries repeat the prefixes of the canonicalisation in the other transform, where they have no effect. */
 const holdsNoPath = (transform: XmlElement) =>
   childrenOf(transform).every((child) => child.name === "InclusiveNamespaces" && childrenOf(child).length === 0);
 

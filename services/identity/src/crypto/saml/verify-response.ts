@@ -22,7 +22,7 @@ import {
 const success = "urn:oasis:names:tc:SAML:2.0:status:Success";
 const parsing = { limits: responseLimits, validate: true };
 /**
- * Signed bytes come from a document that was valid; their canonical form lacks prefixes that only values use, such as
+ * Signed bytes come from a validated document; their canonical form lacks prefixes that only values use, such as
  * `xs:string`.
  */
 const reading = { limits: responseLimits, validate: false };
@@ -31,7 +31,7 @@ const maxText = Math.ceil(responseLimits.bytes / 3) * 4 + 4_096;
 
 const took = histogram("identity_saml_verify_seconds", "Time of verifying a SAML response, by its end.", ["outcome"]);
 
-/** The provider answered, and its answer is that nobody signed in. */
+/** The provider's response reports a failed authentication. */
 export class SamlStatus extends Error {
   readonly status: string;
 
@@ -51,9 +51,8 @@ export type Verification = {
 };
 
 /**
- * What the assertion in a SAML response says, once everything about it holds (docs/sso.md#saml-responses). `text` is
- * the form's
- * `SAMLResponse`. Throws SamlRefused, and SamlStatus when the provider reports that nobody signed in.
+ * The content of the assertion in a SAML response, after all checks (docs/sso.md#saml-responses). `text` is the form's
+ * `SAMLResponse`. Throws SamlRefused, and SamlStatus when the provider reports a failed authentication.
  */
 export function verifyResponse(text: string, verification: Verification): AssertionFacts {
   const began = performance.now();

@@ -18,8 +18,8 @@ export type Namespace = keyof typeof ns;
 const option = ParseOption.XML_PARSE_NONET | ParseOption.XML_PARSE_NO_XXE | ParseOption.XML_PARSE_NO_SYS_CATALOG;
 
 /**
- * Parses bytes within limits, validates them against SAML's schema when asked, and hands the root to `use`; the
- * document is gone afterwards, also when `use` throws. Throws SamlRefused for what is no such document.
+ * Parses bytes within limits, validates them against SAML's schema when asked, and passes the root to `use`; the
+ * document is freed afterwards, also when `use` throws. Throws SamlRefused for an invalid document.
  */
 export function withXml<T>(
   bytes: Buffer,
@@ -30,7 +30,7 @@ export function withXml<T>(
   if (fault !== null) throw new SamlRefused(`the document is refused unread: ${fault}`);
   const document = parsed(bytes);
   try {
-    // Of namespaces that are no absolute URI, which nobody can canonicalise.
+    // Namespaces that are not absolute URIs cannot be canonicalised.
     if (document.warnings.length > 0) throw new SamlRefused("the document is not well-formed");
     if (validate) requireValid(document);
     return use(document.root);

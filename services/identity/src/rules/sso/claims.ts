@@ -1,11 +1,11 @@
 import { nameFault, nameMax } from "@muster/kit";
 import type { AttributeMapping } from "./presets.ts";
 
-/** What an identity provider says of a person. */
+/** An identity provider's claims about a user. */
 export type Claimed = {
   externalId: string;
   email: string | null;
-  /** Null: it does not say. */
+  /** Null: not stated. */
   emailVerified: boolean | null;
   name: string | null;
   groups: string[];
@@ -17,8 +17,8 @@ const maxGroups = 200;
 const emailForm = /^[^\s@<>"]{1,64}@[^\s@<>"]{1,190}$/;
 
 /**
- * The person behind OpenID Connect claims. E-mail and its verification come from one source, the first that has the
- * e-mail: what one document says of an address says nothing of another's. `email` mapped to another claim is never
+ * The user behind OpenID Connect claims. E-mail and its verification come from one source, the first that has the
+ * e-mail: one document's verification does not cover another's address. `email` mapped to another claim is never
  * verified.
  */
 export function oidcPerson(sub: string, sources: readonly ClaimSource[], mapping: AttributeMapping): Claimed {
@@ -33,7 +33,7 @@ export function oidcPerson(sub: string, sources: readonly ClaimSource[], mapping
   };
 }
 
-/** `name`, else first and last name; null when neither is a name we can keep. */
+/** `name`, else first and last name; null when neither is a name that can be stored. */
 export function displayName(claims: ClaimSource, mapping: AttributeMapping): string | null {
   const { firstName, lastName } = mapping;
   const parts = [firstName, lastName].map((claim) => (claim === undefined ? "" : textOf(claims[claim])));
@@ -55,8 +55,8 @@ export function emailOf(value: unknown): string | null {
 const textOf = (value: unknown) => (typeof value === "string" ? value.trim() : "");
 
 /**
- * Some providers send a text. False counts whatever claim the e-mail came from; true only of the claim that it speaks
- * of.
+ * Some providers send a text. False applies whichever claim the e-mail came from; true only to the claim that it
+ * verifies.
  */
 function verifiedOf(value: unknown, isStandardClaim: boolean): boolean | null {
   if (value === false || value === "false") return false;

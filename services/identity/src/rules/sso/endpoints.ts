@@ -16,7 +16,10 @@ type Connection = Pick<
   | "saml_certificates"
 >;
 
-/** The endpoints of a provider: as set by hand, else as discovered; null while one that sign-in needs is missing. */
+/**
+ * The endpoints of a provider: as set by hand, else as discovered; null while an endpoint that sign-in needs is
+ * missing.
+ */
 export function endpointsOf(row: Connection): Discovered | null {
   const { discovered } = row;
   const authorizationUrl = row.authorization_url ?? discovered?.authorizationUrl;

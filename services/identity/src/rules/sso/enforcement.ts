@@ -4,8 +4,8 @@ export type Enforcement =
   | { inForce: false; reason: "not_wanted" | "not_active" | "not_proven" };
 
 /**
- * Nobody locks themselves out: what a provider enforces waits until it is active and an administrator of the place has
- * signed in through it as it is now.
+ * Prevents a lock-out: a provider's enforcement takes effect once it is active and an administrator of the place has
+ * signed in through its current version.
  */
 export function enforcementOf(provider: { enforceSso: boolean; status: string; provenAt: Date | null }): Enforcement {
   if (!provider.enforceSso) return { inForce: false, reason: "not_wanted" };

@@ -5,8 +5,9 @@ import type { Place } from "./provider.ts";
 type DefaultRole = { scope: string; permissions: readonly string[]; partner_id: string | null; org_id: string | null };
 
 /**
- * Whether whoever saved a default role may still grant it: active, unrestricted, with the place in reach, entitled to
- * make people, and holding every permission that the role has now. The role is of scope organization and of this place.
+ * Whether the user who saved a default role may still grant it: active, unrestricted, with the place in reach, entitled
+ * to create users, and holding every permission that the role has now. The role is of scope organization and of this
+ * place.
  */
 export function mayProvision(
   by: {

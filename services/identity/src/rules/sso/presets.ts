@@ -109,7 +109,7 @@ export const ssoPresets: readonly SsoPreset[] = [
   },
 ];
 
-/** Of a provider without a preset or a mapping of its own. */
+/** For a provider without a preset or a mapping of its own. */
 export const defaultScopes: Readonly<Record<ProviderType, string>> = { oidc: openid, saml: "" };
 export const defaultMapping: Readonly<Record<ProviderType, AttributeMapping>> = {
   oidc: { email: "email", name: "name" },

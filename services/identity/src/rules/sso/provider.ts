@@ -65,7 +65,7 @@ export type ProviderRow = {
 };
 
 /**
- * Whether people's external ids come from somebody else now: a `sub` or a NameID names a person at one issuer alone.
+ * Whether users' external ids now come from another issuer: a `sub` or a NameID identifies a user at one issuer only.
  */
 export const hasOtherIssuer = (before: ProviderRow, after: ProviderRow): boolean =>
   before.issuer !== after.issuer || before.saml_entity_id !== after.saml_entity_id;

@@ -1,13 +1,12 @@
 const most = 500;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const misleading = /[\u0000-\u0020\u007f\\]/;
-/** What a client that decodes too much reads as another host. */
+/** Encodings that a client which decodes twice reads as another host. */
 const encodedHost = /^\/(?:%2f|%5c)/i;
 
 /**
- * Where in the app a browser goes after signing in: a path of this origin with its query, else `/`. Nothing that some
- * client could read as another host: one leading slash, no backslash, no control character, no encoded slash behind the
- * first.
+ * The app's page after a sign-in: a path of this origin with its query, else `/`. Excludes every form that some client
+ * could read as another host: one leading slash, no backslash, no control character, no encoded slash behind the first.
  */
 export function redirectPath(wanted: string): string {
   if (wanted.length > most || !wanted.startsWith("/") || misleading.test(wanted)) return "/";

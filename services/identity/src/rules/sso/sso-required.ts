@@ -4,7 +4,7 @@ import { AppError } from "@muster/kit";
 export const loginPath = ({ partnerId, orgId }: { partnerId: string | null; orgId: string | null }) =>
   orgId === null ? `/api/v1/sso/login/partner/${partnerId}` : `/api/v1/sso/login/${orgId}`;
 
-/** A password is of no use to somebody whom a provider governs. */
+/** A password is useless to a user whose sign-in a provider governs. */
 export const ssoRequired = (person: { partner_id: string | null; org_id: string | null }) =>
   new AppError("sso_required", "Your organization requires single sign-on", {
     facts: { loginUrl: loginPath({ partnerId: person.partner_id, orgId: person.org_id }) },

@@ -1,6 +1,6 @@
 import type { FailureReason } from "./reasons.ts";
 
-/** An account or invitation, as far as letting it in goes. */
+/** The fields of an account or invitation that the sign-in decision needs. */
 export type Candidate = {
   userId: string;
   status: "invited" | "active" | "disabled";
@@ -13,13 +13,13 @@ export type Facts = {
   /** The organization's provider makes accounts, a partner's never does. */
   provisions: "on" | "off" | "never";
   emailVerified: boolean | null;
-  /** The provider's own place has shown the e-mail's domain to be its own. */
+  /** The provider's own place has verified the e-mail's domain. */
   domainVerified: boolean;
   /** The account of the link, when the external id is known. */
   linked: Pick<Candidate, "userId" | "status"> | null;
   /** By e-mail, of the provider's place alone. */
   found: Candidate | null;
-  /** Somebody of another place has an account with the e-mail. */
+  /** A user of another place has an account with the e-mail. */
   elsewhere: boolean;
 };
 
@@ -31,9 +31,9 @@ export type Verdict =
 const refused = (reason: FailureReason): Verdict => ({ kind: "refused", reason });
 
 /**
- * Who a claimed identity is here, if anybody. Links first: a link was made by its person, or when the address was
- * proven. An account with a password is matched by address only where the domain is verified, so that no identity
- * provider takes an account over.
+ * The account of a claimed identity, if any. Links have precedence: a link was made by its user, or when the address
+ * was proven. An account with a password is matched by address only where the domain is verified, so that no identity
+ * provider can take an account over.
  */
 export function whoIsLetIn({ provisions, emailVerified, domainVerified, linked, found, elsewhere }: Facts): Verdict {
   if (emailVerified === false) return refused("email_unverified");

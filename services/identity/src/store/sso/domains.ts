@@ -93,13 +93,13 @@ export async function deleteDomain(tx: Tx, id: string): Promise<void> {
   await tx.execute(sql`DELETE FROM sso_domains WHERE id = ${id}`);
 }
 
-/** Frees the domains of a tenant that has ended: another may show them to be its own. */
+/** Releases the domains of a tenant that has ended: another tenant may verify them. */
 export function deleteTenantDomains(tx: Tx, { kind, id }: Tenant): Promise<DomainRow[]> {
   const where = kind === "organization" ? sql`t.org_id = ${id}` : sql`t.partner_id = ${id}`;
   return tx.query<DomainRow>(sql`DELETE FROM sso_domains t WHERE ${where} RETURNING ${columns}`);
 }
 
-/** Whether this very place has shown the domain to be its own. */
+/** Whether this place itself has verified the domain. */
 export async function isVerified(tx: Tx, { partnerId, orgId }: Place, domain: string): Promise<boolean> {
   const rows = await tx.query(sql`
     SELECT FROM sso_domains WHERE domain = ${domain} AND verified_at IS NOT NULL

@@ -16,8 +16,8 @@ export async function findLinked(tx: Tx, providerId: string, externalId: string)
 }
 
 /**
- * Who has an e-mail address in a place, an account before an invitation; held until the transaction ends. Platform
- * administrators are of no place.
+ * The user with an e-mail address in a place, an account before an invitation; locked until the transaction ends.
+ * Platform administrators belong to no place.
  */
 export async function findInPlace(
   tx: Tx,
@@ -56,7 +56,7 @@ export type LinkValues = {
   tokenExpiresAt: Date | null;
 };
 
-/** Makes the link, or brings it up to date. False when the external id is somebody else's. */
+/** Creates or updates the link. False when the external id belongs to another user. */
 export async function putLink(tx: Tx, link: LinkValues, now: Date): Promise<boolean> {
   const [taken] = await tx.query<{ user_id: string }>(sql`
     SELECT user_id FROM sso_identities

@@ -24,7 +24,7 @@ const columns = sql`provider_id, generation, kind, user_id, session_id, redirect
 /** Round trips under way at a provider, at most. */
 export const maxUnderWay = 1_000;
 
-/** Notes a round trip that begins; false when too many of the provider are under way. */
+/** Stores a new round trip; false when too many of the provider are in flight. */
 export async function insertLogin(db: Database, login: NewLogin, now: Date, expiresAt: Date): Promise<boolean> {
   const inserted = await db.inOneFlight(system, (tx) =>
     tx.execute(sql`
@@ -49,8 +49,8 @@ export async function findLogin(db: Database, stateHash: Buffer): Promise<LoginR
 }
 
 /**
- * Uses a round trip up, in a transaction of its own: whatever becomes of it, nobody comes with it again. Null when it
- * is not alive.
+ * Consumes a round trip, in a separate transaction: it cannot be used again, whatever follows. Null when it is not
+ * alive.
  */
 export async function consumeLogin(db: Database, stateHash: Buffer, now: Date): Promise<LoginRow | null> {
   const [row] = await db.inOneFlight(system, (tx) =>
@@ -68,8 +68,8 @@ export async function consumeLogin(db: Database, stateHash: Buffer, now: Date): 
 }
 
 /**
- * Keeps the result of an assertion for the browser that comes with the handle; false when an answer came before, or the
- * trip is over.
+ * Stores the result of an assertion for the browser with the handle; false when a response already arrived, or the trip
+ * has ended.
  */
 export async function keepAssertion(
   tx: Tx,
@@ -83,7 +83,7 @@ export async function keepAssertion(
   return kept === 1;
 }
 
-/** Ends a round trip whose answer was refused; one that has an accepted answer goes on. */
+/** Ends a round trip whose response was refused; one that has an accepted response continues. */
 export async function endUnanswered(db: Database, stateHash: Buffer, now: Date): Promise<void> {
   await db.inOneFlight(system, (tx) =>
     tx.execute(sql`
@@ -108,7 +108,7 @@ export async function insertCode(tx: Tx, hash: Buffer, code: CodeRow, now: Date)
     VALUES (${hash}, ${code.user_id}, ${code.provider_id}, ${code.generation}, ${code.mfa}, ${now}, ${code.expires_at})`);
 }
 
-/** Uses a code up, in a transaction of its own; null when there is none that still counts. */
+/** Consumes a code, in a separate transaction; null when there is no valid one. */
 export async function consumeCode(db: Database, hash: Buffer, now: Date): Promise<CodeRow | null> {
   const [row] = await db.inOneFlight(system, (tx) =>
     tx.query<CodeRow>(sql`

@@ -8,7 +8,7 @@ const columns = sql`t.id, t.partner_id, t.org_id, t.name, t.generation, t.saml_e
 
 /**
  * Providers whose metadata is due: not read since `before`, or since `retryBefore` when the last try failed; the
- * longest waiting first, and of one partner a few, so that hosts of one that never answer keep nobody else waiting.
+ * longest waiting first, and a few per partner, so that one partner's unresponsive hosts do not delay the others.
  */
 export function staleMetadata(
   db: Database,
@@ -28,8 +28,8 @@ export function staleMetadata(
 }
 
 /**
- * Keeps what reading the metadata ended with; changed certificates move the generation on. False when the provider
- * moved on meanwhile: then nothing is written.
+ * Stores the outcome of a metadata read; changed certificates increment the generation. False when the provider changed
+ * meanwhile: then nothing is written.
  */
 export async function noteMetadata(
   tx: Tx,
@@ -62,7 +62,7 @@ export function expiringProviders(db: Database, before: Date): Promise<ProviderR
   );
 }
 
-/** False when this warning, or a nearer one, was given before. */
+/** False when this warning, or a nearer one, was already sent. */
 export async function noteWarning(tx: Tx, id: string, days: number): Promise<boolean> {
   const noted = await tx.execute(sql`
     UPDATE sso_providers SET saml_warned_days = ${days}

@@ -32,9 +32,9 @@ const declaration =
 const [less, more, slash, bang, question, equals, double, single] = [0x3c, 0x3e, 0x2f, 0x21, 0x3f, 0x3d, 0x22, 0x27];
 
 /**
- * Why these bytes are not given to the parser, or null. One pass: UTF-8 without a byte order mark, no `<!` and no `<?`
- * but the XML declaration, hence no DOCTYPE, entity, comment, CDATA or processing instruction; and no more elements and
- * attributes than allowed.
+ * Why these bytes are not passed to the parser, or null. One pass: UTF-8 without a byte order mark, no `<!` and no `<?`
+ * except the XML declaration, hence no DOCTYPE, entity, comment, CDATA or processing instruction; and no more elements
+ * and attributes than allowed.
  */
 export function byteFault(bytes: Buffer, limits: ByteLimits): string | null {
   if (bytes.length > limits.bytes) return `more than ${limits.bytes} bytes`;

@@ -7,8 +7,8 @@ const overlapDays = 7;
 const warnings = [30, 7, 1, 0] as const;
 
 /**
- * The certificates after metadata was read again: new ones join, those that it stopped naming stay seven days, so that
- * sign-ins go on whatever the order in which a provider changes its key and its metadata. Those set by hand stay.
+ * The certificates after metadata was read again: new ones are added, those that it no longer names stay seven days, so
+ * that sign-ins succeed in whichever order a provider changes its key and its metadata. Those set by hand stay.
  */
 export function overlapped(
   kept: readonly StoredCertificate[],
@@ -28,5 +28,5 @@ export function overlapped(
 export const daysLeft = (certificates: readonly StoredCertificate[], now: Date): number =>
   Math.floor((Math.max(0, ...certificates.map(({ notAfter }) => Date.parse(notAfter))) - now.getTime()) / dayMs);
 
-/** The warning that is due at so many days before the end, the nearest; null while none is. */
+/** The warning for this number of days before the end, the nearest; null while none is due. */
 export const warningAt = (days: number): number | null => warnings.findLast((at) => days <= at) ?? null;

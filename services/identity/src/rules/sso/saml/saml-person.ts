@@ -4,7 +4,7 @@ import type { AssertionFacts } from "./assertion-fault.ts";
 
 const emailFormat = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
 
-/** Contexts by which a provider says that more than one factor was part of the sign-in. */
+/** Contexts by which a provider states that more than one factor was part of the sign-in. */
 const manyFactors: ReadonlySet<string> = new Set([
   "http://schemas.microsoft.com/claims/multipleauthn",
   "https://refeds.org/profile/mfa",
@@ -15,9 +15,9 @@ export const contextSaysMfa = ({ statements }: AssertionFacts) =>
   statements.some(({ context }) => context !== null && manyFactors.has(context));
 
 /**
- * The person behind an assertion. Without a mapping that was set, attributes are taken under their URIs and `urn:oid`
- * names; one that was set stands alone. A NameID that is an e-mail address stands in for a missing attribute. SAML has
- * no word for a verified address.
+ * The user behind an assertion. Without a configured mapping, attributes are read by their URIs and `urn:oid` names; a
+ * configured mapping replaces these. A NameID that is an e-mail address substitutes a missing attribute. SAML cannot
+ * express a verified address.
  */
 export function samlPerson({ nameId, attributes }: AssertionFacts, mapping: AttributeMapping | null): Claimed {
   const valuesOf = (field: keyof AttributeMapping): readonly string[] => {
